@@ -1,0 +1,1 @@
+//! Authenticators for servers and credentials for clients

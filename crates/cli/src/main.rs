@@ -1,0 +1,3 @@
+//! The `nuncio` binary.
+
+fn main() {}

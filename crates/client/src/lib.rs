@@ -1,0 +1,1 @@
+//! Finds an agent by its card and calls it over any binding

@@ -1,0 +1,1 @@
+//! The demo agent, with every scripted behaviour

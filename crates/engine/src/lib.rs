@@ -1,0 +1,1 @@
+//! Agents, tasks and the event log

@@ -1,0 +1,1 @@
+//! The one data model of A2A and its eleven operations

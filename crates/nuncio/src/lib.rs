@@ -1,0 +1,1 @@
+//! The Agent2Agent protocol in Rust: build agents and call them

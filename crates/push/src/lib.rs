@@ -1,0 +1,1 @@
+//! Durable webhook delivery from the outbox

@@ -1,0 +1,1 @@
+//! One builder, one port: JSON-RPC, HTTP+JSON, gRPC and agent cards

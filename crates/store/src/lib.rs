@@ -1,0 +1,1 @@
+//! SQLite behind the engine's store seam

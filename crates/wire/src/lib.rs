@@ -1,0 +1,1 @@
+//! Bytes to model and back, for every version and binding, without I/O
