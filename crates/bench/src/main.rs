@@ -1,3 +1,46 @@
-//! Benchmarks.
+//! Measures Nuncio against a bare axum handler: both in one run, on one machine, one core for the server and one for the load.
+//!
+//! `ceiling` is the bare handler, a process of its own. Everything else is the load generator and the bookkeeping: `sections` says what
+//! is measured, `load` how requests are made and checked, `trial` interleaves the two servers, `report` prints what came out.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark's output is its table; progress goes to stderr"
+)]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "rates and ratios are printed with three digits"
+)]
 
-fn main() {}
+mod bench;
+mod ceiling;
+mod load;
+mod machine;
+mod markdown;
+mod options;
+mod report;
+mod sections;
+mod server;
+mod trial;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::options::{Command, Options};
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let outcome = match &options.command {
+        Some(Command::Ceiling(ceiling)) => ceiling::serve(ceiling).map(|()| true),
+        None => bench::run(&options.run),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

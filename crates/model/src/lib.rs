@@ -1,1 +1,39 @@
-//! The one data model of A2A and its eleven operations
+//! The one data model of Nuncio: the messages of A2A 1.0, its eleven operations, errors and scope.
+//!
+//! Everything else speaks these types: engines and stores keep them, agents make them, clients return them. Other
+//! versions of the protocol exist only in `nuncio-wire`, which turns their bytes into this model and back. This crate
+//! does no I/O.
+//!
+//! The serde implementations are ProtoJSON, exactly: `camelCase` names out; `camelCase` and `snake_case`, `null`,
+//! numeric and short enum forms, both base64 alphabets and unknown members in (see [`json`]).
+
+pub mod card;
+pub mod error;
+pub mod event;
+pub mod id;
+pub mod json;
+pub mod op;
+pub mod push;
+pub mod scope;
+
+mod artifact;
+mod message;
+mod part;
+mod task;
+mod timestamp;
+mod validate;
+
+pub use artifact::Artifact;
+pub use card::AgentCard;
+pub use error::{Detail, Error, ErrorKind, FieldViolation};
+pub use event::{EventStream, StreamEvent, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId, Tenant};
+pub use json::{Struct, Value};
+pub use message::{Message, Role};
+pub use op::{Call, Method, Operation, Reply, Request};
+pub use part::{Part, PartContent};
+pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
+pub use scope::{Principal, Scope};
+pub use task::{Task, TaskState, TaskStatus};
+pub use timestamp::Timestamp;
+pub use validate::Validate;

@@ -1,0 +1,48 @@
+//! The typed request, as a plain handler would declare it.
+
+use serde::Deserialize;
+
+/// A JSON-RPC call that carries a message.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request {
+    #[serde(rename = "jsonrpc")]
+    pub(super) _jsonrpc: String,
+    pub(super) id: u64,
+    pub(super) method: String,
+    pub(super) params: Params,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Params {
+    pub(super) message: Message,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Message {
+    pub(super) message_id: String,
+    #[serde(rename = "role")]
+    pub(super) _role: Role,
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) enum Role {
+    #[serde(rename = "ROLE_USER")]
+    User,
+    #[serde(rename = "ROLE_AGENT")]
+    Agent,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    pub(super) text: String,
+}
+
+impl Request {
+    /// The text of the first part.
+    pub(super) fn text(&self) -> &str {
+        let first = self.params.message.parts.first();
+        first.map_or("", |part| part.text.as_str())
+    }
+}

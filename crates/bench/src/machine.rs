@@ -1,0 +1,227 @@
+//! What the machine is and who uses it: cores and pinning, processor time from `/proc/stat`, resident memory.
+
+use std::{cell::RefCell, fs, rc::Rc, thread};
+
+use anyhow::{Context as _, Result};
+use rustix::{
+    process::{Pid, Resource, Rlimit, getrlimit, setrlimit},
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
+
+/// One core for the servers and one for the load, when there are two.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cores {
+    load: Option<usize>,
+    server: Option<usize>,
+}
+
+impl Cores {
+    /// Takes the first two cores this process may run on and moves to the first.
+    pub(crate) fn choose() -> Result<Self> {
+        let allowed = sched_getaffinity(None).context("cannot read the processor affinity")?;
+        let mut free = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
+        let cores = match (free.next(), free.next()) {
+            (Some(load), Some(server)) => Self {
+                load: Some(load),
+                server: Some(server),
+            },
+            _ => Self {
+                load: None,
+                server: None,
+            },
+        };
+        pin(cores.load)?;
+        Ok(cores)
+    }
+
+    /// Runs `start` on the server's core; a process started inside stays there.
+    pub(crate) fn on_server_core<T>(self, start: impl FnOnce() -> T) -> Result<T> {
+        pin(self.server)?;
+        let started = start();
+        pin(self.load)?;
+        Ok(started)
+    }
+
+    /// Whether server and load have a core each.
+    pub(crate) fn are_separate(self) -> bool {
+        self.server.is_some()
+    }
+}
+
+fn pin(core: Option<usize>) -> Result<()> {
+    if let Some(core) = core {
+        let mut set = CpuSet::new();
+        set.set(core);
+        sched_setaffinity(None, &set).context("cannot set the processor affinity")?;
+    }
+    Ok(())
+}
+
+/// Raises the limit of open files as far as allowed, for this process and the ones it starts.
+pub(crate) fn allow_many_files() -> Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
+}
+
+/// The processes of this run, to tell their processor time from everybody else's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Processes(Rc<RefCell<Vec<u32>>>);
+
+impl Processes {
+    /// Counts a process as one of this run's.
+    pub(crate) fn add(&self, process: u32) {
+        self.0.borrow_mut().push(process);
+    }
+
+    /// Starts to measure processor time: `server` is the process under load.
+    pub(crate) fn meter(&self, server: u32) -> Meter {
+        Meter {
+            processes: self.clone(),
+            server,
+            before: self.ticks(server),
+        }
+    }
+
+    fn ticks(&self, server: u32) -> Ticks {
+        let load = process_ticks("self").unwrap_or(0);
+        let ours = self.0.borrow().iter();
+        let servers = ours.filter_map(|process| process_ticks(&process.to_string()));
+        let (used, all) = machine_ticks().unwrap_or((0, 0));
+        Ticks {
+            server: process_ticks(&server.to_string()).unwrap_or(0),
+            load,
+            ours: servers.sum::<u64>() + load,
+            used,
+            all,
+        }
+    }
+}
+
+/// A measurement of processor time under way.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    processes: Processes,
+    server: u32,
+    before: Ticks,
+}
+
+#[derive(Debug)]
+struct Ticks {
+    server: u64,
+    load: u64,
+    ours: u64,
+    used: u64,
+    all: u64,
+}
+
+/// Processor time as shares of one core.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// The server under load.
+    pub(crate) server: f64,
+    /// The load generator.
+    pub(crate) load: f64,
+    /// Processes that are not of this run, and time the hypervisor took away.
+    pub(crate) foreign: f64,
+}
+
+impl Meter {
+    /// Ends the measurement.
+    pub(crate) fn read(&self) -> Usage {
+        let now = self.processes.ticks(self.server);
+        let cores = thread::available_parallelism().map_or(1, usize::from).max(core_count());
+        let elapsed = (now.all.saturating_sub(self.before.all)) as f64 / cores as f64;
+        let share = |ticks: u64| ticks as f64 / elapsed.max(1.0);
+        let used = now.used.saturating_sub(self.before.used);
+        let ours = now.ours.saturating_sub(self.before.ours);
+        Usage {
+            server: share(now.server.saturating_sub(self.before.server)),
+            load: share(now.load.saturating_sub(self.before.load)),
+            foreign: share(used.saturating_sub(ours)),
+        }
+    }
+}
+
+/// User and system ticks of a process, all its threads together.
+fn process_ticks(process: &str) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+/// Ticks of all cores that somebody used or the hypervisor took, and all ticks. Interrupt time, which here is the loopback network's,
+/// belongs to no process and is left out of the used ones.
+fn machine_ticks() -> Option<(u64, u64)> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let fields: Vec<u64> = stat
+        .lines()
+        .next()?
+        .split_ascii_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    let [user, nice, system, _, _, _, _, steal] = *fields.first_chunk::<8>()?;
+    let all = fields.iter().take(8).sum();
+    Some((user + nice + system + steal, all))
+}
+
+fn core_count() -> usize {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let core = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    stat.lines().filter(core).count().max(1)
+}
+
+/// Resident memory of a process in bytes.
+pub(crate) fn resident(process: u32) -> Result<u64> {
+    let path = format!("/proc/{process}/status");
+    let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024)
+        .with_context(|| format!("no resident memory in {path}"))
+}
+
+/// Asks a process to end.
+pub(crate) fn terminate(process: u32) {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        // It may have ended already, which is what is wanted.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+}
+
+/// The facts a reader needs to judge the figures.
+pub(crate) fn facts() -> Vec<(&'static str, String)> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        let value = line.and_then(|line| line.split_once(':'));
+        value.map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
+    };
+    let memory = field(&read("/proc/meminfo"), "MemTotal");
+    let kib = memory.split_ascii_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
+    vec![
+        ("CPU", field(&read("/proc/cpuinfo"), "model name")),
+        ("cores", core_count().to_string()),
+        ("memory", kib.map_or(memory, |kib| format!("{} GiB", kib.div_ceil(1024 * 1024)))),
+        ("kernel", read("/proc/sys/kernel/osrelease").trim().to_owned()),
+        ("compiler", output("rustc", &["--version"])),
+        ("commit", output("git", &["describe", "--always", "--dirty"])),
+    ]
+}
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).output();
+    let text = output.ok().filter(|output| output.status.success());
+    text.map_or_else(
+        || "unknown".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}

@@ -1,0 +1,173 @@
+//! The command line, and the plan of a run that follows from it.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measures Nuncio against a bare axum handler in the same run.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Options {
+    /// What to do instead of measuring.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// How to measure.
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// What the binary does besides measuring.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the bare handlers that the ratios refer to.
+    Ceiling(CeilingOptions),
+}
+
+/// Settings of the ceiling server.
+#[derive(Debug, Args)]
+pub(crate) struct CeilingOptions {
+    /// Port on the loopback interface; 0 picks a free one.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Pad an answer up to this many bytes, so that it is as long as the measured server's.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) answer_bytes: usize,
+}
+
+/// Settings of a run.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Sections to run, all when none is named; `quick` makes a short run of them.
+    #[arg(value_enum)]
+    pub(crate) words: Vec<Word>,
+    /// Write the tables into this file too, between its `results` markers.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "BENCHMARKS.md")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// The binary to measure; by default `nuncio` beside this one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nuncio: Option<PathBuf>,
+    /// One more argument for `nuncio serve`; may be repeated.
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) serve_arg: Vec<String>,
+    /// Directory for database files; a real disk, or the figures with a synced commit mean nothing.
+    #[arg(long, value_name = "DIR", default_value = "target")]
+    pub(crate) data_dir: PathBuf,
+    /// Rounds of each measurement; medians are over these.
+    #[arg(long)]
+    pub(crate) rounds: Option<usize>,
+    /// Length of one measurement of one server in one round.
+    #[arg(long, value_name = "MS")]
+    pub(crate) slice_ms: Option<u64>,
+}
+
+/// A word of the command line: a section, or `quick`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Word {
+    /// A two-minute subset.
+    Quick,
+    /// SendMessage over each binding and store.
+    Send,
+    /// GetTask.
+    Get,
+    /// ListTasks.
+    List,
+    /// Streams: a reader for each task.
+    Streams,
+    /// Streams: many readers of one task.
+    Fanout,
+    /// Time to the first chunk.
+    First,
+    /// Memory of idle streams and kept tasks.
+    Memory,
+}
+
+/// The sections in their order.
+pub(crate) const SECTIONS: [Word; 7] = [
+    Word::Send,
+    Word::Get,
+    Word::List,
+    Word::Streams,
+    Word::Fanout,
+    Word::First,
+    Word::Memory,
+];
+
+/// How much of everything a run measures.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) quick: bool,
+    pub(crate) rounds: usize,
+    pub(crate) slice: Duration,
+    pub(crate) concurrency: Vec<usize>,
+    /// Chunks in a stream.
+    pub(crate) chunks: Vec<u64>,
+    pub(crate) readers: Vec<usize>,
+    /// Tasks kept while SendMessage is measured.
+    pub(crate) kept_for_send: u64,
+    /// Tasks in the database when GetTask reads what no cache holds.
+    pub(crate) kept_for_get: u64,
+    /// Tasks kept while ListTasks is measured.
+    pub(crate) kept_for_list: u64,
+    pub(crate) idle_streams: usize,
+    /// Echo tasks for the memory of a kept task.
+    pub(crate) kept_echoes: u64,
+    /// Tasks of 100 chunks for the memory of a kept task.
+    pub(crate) kept_streams: u64,
+}
+
+impl RunOptions {
+    /// The sections asked for, in their order.
+    pub(crate) fn sections(&self) -> Vec<Word> {
+        let named = |word: &Word| self.words.contains(word);
+        let any = SECTIONS.iter().any(named);
+        SECTIONS
+            .into_iter()
+            .filter(|word| !any || named(word))
+            .collect()
+    }
+
+    /// The amounts that go with the command line.
+    pub(crate) fn plan(&self) -> Plan {
+        let quick = self.words.contains(&Word::Quick);
+        let mut plan = if quick { Plan::quick() } else { Plan::full() };
+        if let Some(rounds) = self.rounds {
+            plan.rounds = rounds.max(1);
+        }
+        if let Some(slice) = self.slice_ms {
+            plan.slice = Duration::from_millis(slice.max(1));
+        }
+        plan
+    }
+}
+
+impl Plan {
+    fn full() -> Self {
+        Self {
+            quick: false,
+            rounds: 3,
+            slice: Duration::from_millis(900),
+            concurrency: vec![1, 16, 64],
+            chunks: vec![10, 100, 1_000, 10_000],
+            readers: vec![1, 16, 100],
+            kept_for_send: 300_000,
+            kept_for_get: 200_000,
+            kept_for_list: 100_000,
+            idle_streams: 10_000,
+            kept_echoes: 100_000,
+            kept_streams: 10_000,
+        }
+    }
+
+    fn quick() -> Self {
+        Self {
+            quick: true,
+            slice: Duration::from_millis(300),
+            concurrency: vec![16, 64],
+            chunks: vec![100, 10_000],
+            readers: vec![16],
+            kept_for_get: 100_000,
+            kept_streams: 3_000,
+            ..Self::full()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A server as a child process on its own core: started, found by the address it prints, ended when dropped.
+
+use std::{
+    fs::{self, File},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::machine::{Cores, Processes, resident, terminate};
+
+const START: Duration = Duration::from_secs(20);
+const STOP: Duration = Duration::from_secs(10);
+
+/// A running server. Dropping it asks it to end, and kills it when it does not.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Starts `program` with one worker thread on the server's core and waits until it listens. What it prints goes to `log`, where its
+    /// address is looked for.
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[String],
+        log: &Path,
+        cores: Cores,
+        processes: &Processes,
+    ) -> Result<Self> {
+        let output = File::create(log).with_context(|| format!("cannot create {}", log.display()))?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("TOKIO_WORKER_THREADS", "1")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        let child = cores.on_server_core(|| command.spawn())?;
+        let child = child.with_context(|| format!("cannot start {}", program.display()))?;
+        processes.add(child.id());
+        let mut server = Self {
+            child,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            log: log.to_owned(),
+        };
+        server.address = server.await_address()?;
+        Ok(server)
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process id.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its resident memory in bytes.
+    pub(crate) fn resident(&self) -> Result<u64> {
+        resident(self.process()).with_context(|| format!("the server ended; it said:\n{}", self.said()))
+    }
+
+    fn await_address(&mut self) -> Result<SocketAddr> {
+        let started = Instant::now();
+        loop {
+            if let Some(address) = printed_address(&self.said())
+                && TcpStream::connect(address).is_ok()
+            {
+                return Ok(address);
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended with {status}; it said:\n{}", self.said());
+            }
+            if started.elapsed() > START {
+                bail!("the server printed no address it listens on; it said:\n{}", self.said());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn said(&self) -> String {
+        let said = fs::read(&self.log).unwrap_or_default();
+        let tail = said.len().saturating_sub(4096);
+        String::from_utf8_lossy(&said[tail..]).into_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        terminate(self.process());
+        let started = Instant::now();
+        while started.elapsed() < STOP {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        // The child is ours and still there, so these can only fail once it is gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The first loopback address with a port in what a server printed.
+fn printed_address(text: &str) -> Option<SocketAddr> {
+    text.match_indices("127.0.0.1:").find_map(|(at, host)| {
+        let digits = &text[at + host.len()..];
+        let end = digits.find(|c: char| !c.is_ascii_digit())?;
+        let port = digits[..end].parse().ok().filter(|&port| port != 0)?;
+        Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_address_in_a_printed_line() {
+        let found = printed_address("starting on 127.0.0.1:0\nlistening on http://127.0.0.1:4711/\n");
+        assert_eq!(found, Some(SocketAddr::from(([127, 0, 0, 1], 4711))));
+    }
+
+    #[test]
+    fn waits_for_the_end_of_the_line() {
+        assert_eq!(printed_address("listening on 127.0.0.1:47"), None);
+    }
+}

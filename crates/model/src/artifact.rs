@@ -1,0 +1,49 @@
+//! Artifacts: what an agent produces (section 4.1.7).
+
+use crate::{
+    id::ArtifactId,
+    json::{Struct, json_object},
+    part::Part,
+};
+
+json_object! {
+    /// An output of a task: a document, an image, a record of data (section 4.1.7).
+    pub struct Artifact {
+        /// Its id, unique within the task.
+        pub artifact_id: ArtifactId => required "artifactId" | "artifact_id",
+        /// A name for people.
+        pub name: Option<Box<str>> => implicit "name",
+        /// A description for people.
+        pub description: Option<Box<str>> => implicit "description",
+        /// The content: at least one part.
+        pub parts: Vec<Part> => required "parts",
+        /// Data of extensions, keyed by their URI.
+        pub metadata: Option<Box<Struct>> => presence "metadata",
+        /// URIs of the extensions that contributed to it.
+        pub extensions: Vec<Box<str>> => implicit "extensions",
+    }
+}
+
+impl Artifact {
+    /// An artifact of these parts.
+    pub fn new(artifact_id: impl Into<ArtifactId>, parts: Vec<Part>) -> Self {
+        Self { artifact_id: artifact_id.into(), parts, ..Self::default() }
+    }
+
+    /// Names it for people.
+    pub fn with_name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Describes it for people.
+    pub fn with_description(mut self, description: impl Into<Box<str>>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// The text of all text parts, with nothing between them: chunks of one text join to that text.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(Part::as_text).collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! What an agent can do beside the core operations (sections 4.4.3 and 4.4.4).
+
+use crate::json::{Struct, json_object};
+
+json_object! {
+    /// Optional parts of the protocol, each off unless declared (section 4.4.3).
+    pub struct AgentCapabilities {
+        /// `SendStreamingMessage` and `SubscribeToTask`.
+        pub streaming: Option<bool> => presence "streaming",
+        /// The four push notification operations.
+        pub push_notifications: Option<bool> => presence "pushNotifications" | "push_notifications",
+        /// Extensions of the protocol that the agent knows.
+        pub extensions: Vec<AgentExtension> => implicit "extensions",
+        /// `GetExtendedAgentCard`.
+        pub extended_agent_card: Option<bool> => presence "extendedAgentCard" | "extended_agent_card",
+    }
+}
+
+impl AgentCapabilities {
+    /// Whether streaming is declared.
+    pub fn streams(&self) -> bool {
+        self.streaming == Some(true)
+    }
+
+    /// Whether push notifications are declared.
+    pub fn pushes(&self) -> bool {
+        self.push_notifications == Some(true)
+    }
+
+    /// Whether an extended card is declared.
+    pub fn extends_card(&self) -> bool {
+        self.extended_agent_card == Some(true)
+    }
+}
+
+json_object! {
+    /// An extension of the protocol (section 4.6).
+    pub struct AgentExtension {
+        /// What identifies it.
+        pub uri: String => implicit "uri",
+        /// How the agent uses it, for people.
+        pub description: Option<Box<str>> => implicit "description",
+        /// Whether a client must declare it.
+        pub required: bool => implicit "required",
+        /// Settings that are the extension's own.
+        pub params: Option<Box<Struct>> => presence "params",
+    }
+}

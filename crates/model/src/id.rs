@@ -1,0 +1,138 @@
+//! Ids as types, so that a task's id cannot stand where a context's belongs.
+//!
+//! All are opaque strings of the protocol. They are reference-counted: a clone costs no allocation, which matters
+//! because each event of a task carries two of them.
+
+use std::{borrow::Borrow, fmt, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::json::Field;
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// An id from its text, kept verbatim.
+            pub fn new(id: impl Into<Arc<str>>) -> Self {
+                Self(id.into())
+            }
+
+            /// A fresh id (UUID version 7, so ids made later sort later).
+            pub fn generate() -> Self {
+                let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+                Self(Arc::from(&*uuid::Uuid::now_v7().hyphenated().encode_lower(&mut text)))
+            }
+
+            /// The id's text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Whether the id is the empty string, which the protocol reads as "unset".
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({:?})", stringify!($name), &*self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(id: &str) -> Self {
+                Self(id.into())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(id: String) -> Self {
+                Self(id.into())
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                &*self.0 == other
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                &*self.0 == *other
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                <Arc<str>>::deserialize(from).map(Self)
+            }
+        }
+
+        impl Field for $name {
+            fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                Self::deserialize(from)
+            }
+            fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                self.serialize(to)
+            }
+            fn is_unset(&self) -> bool {
+                self.0.is_empty()
+            }
+        }
+    };
+}
+
+id!(
+    /// The id of a task; made by the server.
+    TaskId
+);
+id!(
+    /// The id of a context, the session that tasks and messages share.
+    ContextId
+);
+id!(
+    /// The id of a message; made by its sender.
+    MessageId
+);
+id!(
+    /// The id of an artifact, unique within its task.
+    ArtifactId
+);
+id!(
+    /// The id of a push notification configuration, unique within its task.
+    PushConfigId
+);
+id!(
+    /// The opaque routing id of an agent's interface (section 8.3.2); empty where there is none.
+    Tenant
+);

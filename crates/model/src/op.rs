@@ -1,0 +1,247 @@
+//! The eleven operations (section 3.1), one file each, and the call and reply that stand for any of them.
+//!
+//! A call has the same shape at both ends, `Request -> Reply`, so a local engine, a remote agent and a gateway are the
+//! same service.
+
+mod cancel_task;
+mod create_task_push_notification_config;
+mod delete_task_push_notification_config;
+mod get_extended_agent_card;
+mod get_task;
+mod get_task_push_notification_config;
+mod list_task_push_notification_configs;
+mod list_tasks;
+mod send_message;
+mod send_streaming_message;
+mod subscribe_to_task;
+
+use std::sync::Arc;
+
+pub use cancel_task::CancelTaskRequest;
+pub use delete_task_push_notification_config::DeleteTaskPushNotificationConfigRequest;
+pub use get_extended_agent_card::GetExtendedAgentCardRequest;
+pub use get_task::GetTaskRequest;
+pub use get_task_push_notification_config::GetTaskPushNotificationConfigRequest;
+pub use list_task_push_notification_configs::{
+    ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+};
+pub use list_tasks::{ListTasksRequest, ListTasksResponse};
+pub use send_message::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse};
+pub use send_streaming_message::SendStreamingMessageRequest;
+pub use subscribe_to_task::SubscribeToTaskRequest;
+
+use crate::{
+    card::AgentCard,
+    error::{Error, ErrorKind, FieldViolation},
+    event::EventStream,
+    id::Tenant,
+    push::TaskPushNotificationConfig,
+    scope::Scope,
+    task::Task,
+    validate::Validate,
+};
+
+/// An operation: its request's type knows which it is and what it gives.
+pub trait Operation: sealed::Sealed + Into<Call> + Validate {
+    /// What a successful call gives.
+    type Output: TryFrom<Reply, Error = Error>;
+
+    /// Which operation it is.
+    const METHOD: Method;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Ties a request's type to its method, call and output.
+macro_rules! operation {
+    ($request:ty, $method:ident -> $output:ty) => {
+        impl $crate::op::sealed::Sealed for $request {}
+
+        impl $crate::op::Operation for $request {
+            type Output = $output;
+            const METHOD: $crate::op::Method = $crate::op::Method::$method;
+        }
+
+        impl From<$request> for $crate::op::Call {
+            fn from(request: $request) -> Self {
+                Self::$method(request)
+            }
+        }
+    };
+}
+use operation;
+
+/// The operations, the call for each, and the name that every binding knows it by.
+macro_rules! methods {
+    ($($(#[$meta:meta])* $method:ident($request:ty),)*) => {
+        /// An operation of the protocol.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$meta])* $method,)*
+        }
+
+        impl Method {
+            /// All of them.
+            pub const ALL: [Self; 11] = [$(Self::$method,)*];
+
+            /// The name in version 1.0, of the JSON-RPC method and the gRPC call alike.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$method => stringify!($method),)* }
+            }
+
+            /// The operation of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $(stringify!($method) => Some(Self::$method),)* _ => None }
+            }
+        }
+
+        /// A call of any operation.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Call {
+            $($(#[$meta])* $method($request),)*
+        }
+
+        impl Call {
+            /// Which operation it calls.
+            pub const fn method(&self) -> Method {
+                match self { $(Self::$method(_) => Method::$method,)* }
+            }
+
+            /// The tenant that the request names.
+            pub fn tenant(&self) -> Option<&Tenant> {
+                match self { $(Self::$method(request) => request.tenant.as_ref(),)* }
+            }
+
+            /// Sets the tenant of the request.
+            pub fn set_tenant(&mut self, tenant: Option<Tenant>) {
+                match self { $(Self::$method(request) => request.tenant = tenant,)* }
+            }
+        }
+
+        impl Validate for Call {
+            fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>) {
+                match self { $(Self::$method(request) => request.validate_at(path, violations),)* }
+            }
+        }
+    };
+}
+
+methods! {
+    /// Sends a message and waits for the outcome (section 3.1.1).
+    SendMessage(SendMessageRequest),
+    /// Sends a message and streams what comes of it (section 3.1.2).
+    SendStreamingMessage(SendStreamingMessageRequest),
+    /// Reads a task (section 3.1.3).
+    GetTask(GetTaskRequest),
+    /// Lists tasks, newest first (section 3.1.4).
+    ListTasks(ListTasksRequest),
+    /// Cancels a task (section 3.1.5).
+    CancelTask(CancelTaskRequest),
+    /// Streams a task that exists (section 3.1.6).
+    SubscribeToTask(SubscribeToTaskRequest),
+    /// Registers a webhook (section 3.1.7).
+    CreateTaskPushNotificationConfig(TaskPushNotificationConfig),
+    /// Reads a webhook's configuration (section 3.1.8).
+    GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest),
+    /// Lists the webhooks of a task (section 3.1.9).
+    ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest),
+    /// Removes a webhook (section 3.1.10).
+    DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest),
+    /// Reads the card for authenticated callers (section 3.1.11).
+    GetExtendedAgentCard(GetExtendedAgentCardRequest),
+}
+
+impl Method {
+    /// Whether it answers with a stream.
+    pub const fn is_streaming(self) -> bool {
+        matches!(self, Self::SendStreamingMessage | Self::SubscribeToTask)
+    }
+
+    /// Whether calling it again changes nothing more (section 3.3.1).
+    pub const fn is_idempotent(self) -> bool {
+        !matches!(self, Self::SendMessage | Self::SendStreamingMessage | Self::CreateTaskPushNotificationConfig)
+    }
+}
+
+/// A call, and all that goes with it into the engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The call.
+    pub call: Call,
+    /// Who calls, under which tenant.
+    pub scope: Scope,
+    /// URIs of the extensions that the client declared.
+    pub extensions: Vec<Box<str>>,
+    /// The sequence number of the last event that the client saw, where it resumes a stream.
+    pub last_event: Option<u64>,
+}
+
+impl Request {
+    /// A call in this scope.
+    pub fn new(scope: Scope, call: impl Into<Call>) -> Self {
+        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None }
+    }
+}
+
+/// What a successful call gives.
+pub enum Reply {
+    /// Of `SendMessage`: the task.
+    Task(Arc<Task>),
+    /// Of `SendMessage`: the agent's direct answer.
+    Message(Box<crate::Message>),
+    /// Of `SendStreamingMessage` and `SubscribeToTask`.
+    Events(EventStream),
+    /// Of `ListTasks`.
+    Tasks(ListTasksResponse),
+    /// Of `CreateTaskPushNotificationConfig` and `GetTaskPushNotificationConfig`.
+    PushConfig(Box<TaskPushNotificationConfig>),
+    /// Of `ListTaskPushNotificationConfigs`.
+    PushConfigs(ListTaskPushNotificationConfigsResponse),
+    /// Of `DeleteTaskPushNotificationConfig`.
+    Deleted,
+    /// Of `GetExtendedAgentCard`.
+    Card(Arc<AgentCard>),
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Task(task) => f.debug_tuple("Task").field(task).finish(),
+            Self::Message(message) => f.debug_tuple("Message").field(message).finish(),
+            Self::Events(_) => f.write_str("Events(..)"),
+            Self::Tasks(tasks) => f.debug_tuple("Tasks").field(tasks).finish(),
+            Self::PushConfig(config) => f.debug_tuple("PushConfig").field(&config.id).finish(),
+            Self::PushConfigs(configs) => f.debug_tuple("PushConfigs").field(&configs.configs.len()).finish(),
+            Self::Deleted => f.write_str("Deleted"),
+            Self::Card(card) => f.debug_tuple("Card").field(card).finish(),
+        }
+    }
+}
+
+/// Takes a reply apart, or says that the peer answered another question.
+macro_rules! output {
+    ($type:ty, $($pattern:pat => $value:expr),+) => {
+        impl TryFrom<Reply> for $type {
+            type Error = Error;
+            fn try_from(reply: Reply) -> Result<Self, Error> {
+                match reply {
+                    $($pattern => Ok($value),)+
+                    _ => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer is not of the kind that the operation gives")),
+                }
+            }
+        }
+    };
+}
+
+output!(SendMessageResponse,
+    Reply::Task(task) => Self::Task(Arc::unwrap_or_clone(task)),
+    Reply::Message(message) => Self::Message(*message));
+output!(Task, Reply::Task(task) => Arc::unwrap_or_clone(task));
+output!(EventStream, Reply::Events(events) => events);
+output!(ListTasksResponse, Reply::Tasks(tasks) => tasks);
+output!(TaskPushNotificationConfig, Reply::PushConfig(config) => *config);
+output!(ListTaskPushNotificationConfigsResponse, Reply::PushConfigs(configs) => configs);
+output!((), Reply::Deleted => ());
+output!(AgentCard, Reply::Card(card) => Arc::unwrap_or_clone(card));

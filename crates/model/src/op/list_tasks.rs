@@ -1,0 +1,65 @@
+//! `ListTasks` (section 3.1.4): the caller's tasks, most recently updated first, in pages.
+
+use super::operation;
+use crate::{
+    error::FieldViolation,
+    id::{ContextId, Tenant},
+    json::json_object,
+    task::{Task, TaskState},
+    timestamp::Timestamp,
+    validate::{Validate, history_length, member, wrong},
+};
+
+json_object! {
+    /// Which tasks, and how much of each.
+    pub struct ListTasksRequest {
+        /// The tenant of the interface, where it has one.
+        pub tenant: Option<Tenant> => implicit "tenant",
+        /// Only tasks of this context.
+        pub context_id: Option<ContextId> => implicit "contextId" | "context_id",
+        /// Only tasks in this state; any where unspecified.
+        pub status: TaskState => implicit "status",
+        /// How many tasks a page holds: 1 to 100, by default 50.
+        pub page_size: Option<i32> => presence "pageSize" | "page_size",
+        /// Where the page begins: the `nextPageToken` of the page before.
+        pub page_token: Option<Box<str>> => implicit "pageToken" | "page_token",
+        /// How many messages of history each task has; all where unset.
+        pub history_length: Option<i32> => presence "historyLength" | "history_length",
+        /// Only tasks whose status is of this time or later.
+        pub status_timestamp_after: Option<Timestamp> => presence "statusTimestampAfter" | "status_timestamp_after" | "lastUpdatedAfter",
+        /// Whether tasks have their artifacts.
+        pub include_artifacts: Option<bool> => presence "includeArtifacts" | "include_artifacts",
+    }
+}
+
+impl ListTasksRequest {
+    /// How many tasks a page holds when the client does not say.
+    pub const DEFAULT_PAGE_SIZE: i32 = 50;
+    /// How many tasks a page can hold.
+    pub const MAX_PAGE_SIZE: i32 = 100;
+}
+
+json_object! {
+    /// A page of tasks. All four members are always written.
+    pub struct ListTasksResponse {
+        /// The tasks.
+        pub tasks: Vec<Task> => required "tasks",
+        /// Where the next page begins; empty on the last.
+        pub next_page_token: Box<str> => required "nextPageToken" | "next_page_token",
+        /// The page size that was used.
+        pub page_size: i32 => required "pageSize" | "page_size",
+        /// How many tasks match in all.
+        pub total_size: i32 => required "totalSize" | "total_size",
+    }
+}
+
+operation!(ListTasksRequest, ListTasks -> ListTasksResponse);
+
+impl Validate for ListTasksRequest {
+    fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>) {
+        if self.page_size.is_some_and(|size| !(1..=Self::MAX_PAGE_SIZE).contains(&size)) {
+            wrong(violations, member(path, "pageSize"), "must be between 1 and 100");
+        }
+        history_length(violations, path, self.history_length);
+    }
+}

@@ -1,0 +1,126 @@
+//! `SendMessage` (section 3.1.1): sends a message; waits until the task has ended or is interrupted, unless told not to.
+
+use serde::{Deserialize, Serialize};
+
+use super::operation;
+use crate::{
+    error::FieldViolation,
+    id::Tenant,
+    json::{Struct, json_object},
+    message::{Message, Role},
+    push::TaskPushNotificationConfig,
+    task::Task,
+    validate::{Validate, history_length, member, wrong},
+};
+
+json_object! {
+    /// A message to an agent.
+    pub struct SendMessageRequest {
+        /// The tenant of the interface, where it has one.
+        pub tenant: Option<Tenant> => implicit "tenant",
+        /// The message.
+        pub message: Message => required "message",
+        /// How the client wants it handled.
+        pub configuration: Option<Box<SendMessageConfiguration>> => presence "configuration",
+        /// Data of extensions, keyed by their URI.
+        pub metadata: Option<Box<Struct>> => presence "metadata",
+    }
+}
+
+json_object! {
+    /// How a client wants its message handled (section 3.2.2).
+    pub struct SendMessageConfiguration {
+        /// Media types that the client takes, best first; empty for any.
+        pub accepted_output_modes: Vec<String> => implicit "acceptedOutputModes" | "accepted_output_modes",
+        /// A webhook for the task.
+        pub task_push_notification_config: Option<TaskPushNotificationConfig> => presence
+            "taskPushNotificationConfig" | "task_push_notification_config" | "pushNotificationConfig" | "push_notification_config",
+        /// How many messages of history to give back; all where unset.
+        pub history_length: Option<i32> => presence "historyLength" | "history_length",
+        /// Whether to answer as soon as the task exists.
+        pub return_immediately: bool => implicit "returnImmediately" | "return_immediately",
+    }
+}
+
+impl SendMessageRequest {
+    /// Sends this message, and waits.
+    pub fn new(message: Message) -> Self {
+        Self { message, ..Self::default() }
+    }
+
+    /// Says how it is to be handled.
+    pub fn with_configuration(mut self, configuration: SendMessageConfiguration) -> Self {
+        self.configuration = Some(Box::new(configuration));
+        self
+    }
+
+    /// The history length that the client asks for.
+    pub fn history_length(&self) -> Option<i32> {
+        self.configuration.as_ref()?.history_length
+    }
+
+    /// Whether the client wants its answer at once.
+    pub fn returns_immediately(&self) -> bool {
+        self.configuration.as_ref().is_some_and(|configuration| configuration.return_immediately)
+    }
+}
+
+/// The task that came of a message, or the agent's direct answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SendMessageResponse {
+    /// The task.
+    Task(Task),
+    /// The direct answer.
+    Message(Message),
+}
+
+impl Serialize for SendMessageResponse {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap as _;
+        let mut map = to.serialize_map(Some(1))?;
+        match self {
+            Self::Task(task) => map.serialize_entry("task", task)?,
+            Self::Message(message) => map.serialize_entry("message", message)?,
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for SendMessageResponse {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        json_object! {
+            /// Both members, of which one is set.
+            #[allow(unreachable_pub, reason = "the macro makes public types")]
+            pub struct Members {
+                /// The task.
+                pub task: Option<Task> => presence "task",
+                /// The direct answer.
+                pub message: Option<Message> => presence "message",
+            }
+        }
+        match Members::deserialize(from)? {
+            Members { task: Some(task), message: None } => Ok(Self::Task(task)),
+            Members { task: None, message: Some(message) } => Ok(Self::Message(message)),
+            _ => Err(serde::de::Error::custom("needs one of task and message")),
+        }
+    }
+}
+
+operation!(SendMessageRequest, SendMessage -> SendMessageResponse);
+
+impl Validate for SendMessageRequest {
+    fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>) {
+        let message = member(path, "message");
+        if self.message == Message::default() {
+            wrong(violations, message, "is required");
+            return;
+        }
+        self.message.validate_at(&message, violations);
+        if self.message.role == Role::Agent {
+            wrong(violations, member(&message, "role"), "a client sends ROLE_USER");
+        }
+        if let Some(configuration) = &self.configuration {
+            history_length(violations, &member(path, "configuration"), configuration.history_length);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A part: the smallest piece of content (section 4.1.6).
+
+use std::fmt;
+
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
+};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, IgnoredAny, MapAccess},
+    ser::SerializeMap,
+};
+
+use crate::json::{Field, Key, Struct, Value, field_by_serde, next_field};
+
+/// What a part carries: exactly one of four kinds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartContent {
+    /// Text; may be empty.
+    Text(Box<str>),
+    /// A file's bytes, inline; base64 in JSON.
+    Raw(Box<[u8]>),
+    /// A file by reference.
+    Url(Box<str>),
+    /// Structured data: any JSON value, `null` included.
+    Data(Box<Value>),
+}
+
+/// One piece of a [`Message`](crate::Message) or an [`Artifact`](crate::Artifact): text, a file or data.
+///
+/// Thirty-two bytes: tasks of many small chunks are made of these, so what is rare is boxed.
+#[derive(Clone, PartialEq)]
+pub struct Part {
+    /// The content.
+    pub content: PartContent,
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Rare {
+    metadata: Option<Struct>,
+    filename: Option<Box<str>>,
+    media_type: Option<Box<str>>,
+}
+
+impl Part {
+    /// A part with this content and nothing beside it.
+    pub fn new(content: PartContent) -> Self {
+        Self { content, rare: None }
+    }
+
+    /// A text part.
+    pub fn text(text: impl Into<Box<str>>) -> Self {
+        Self::new(PartContent::Text(text.into()))
+    }
+
+    /// A part that carries bytes.
+    pub fn raw(bytes: impl Into<Box<[u8]>>) -> Self {
+        Self::new(PartContent::Raw(bytes.into()))
+    }
+
+    /// A part that points to a file.
+    pub fn url(url: impl Into<Box<str>>) -> Self {
+        Self::new(PartContent::Url(url.into()))
+    }
+
+    /// A part of structured data.
+    pub fn data(data: impl Into<Value>) -> Self {
+        Self::new(PartContent::Data(Box::new(data.into())))
+    }
+
+    /// Names the media type of the content, for example `image/png`.
+    pub fn with_media_type(mut self, media_type: impl Into<Box<str>>) -> Self {
+        self.rare().media_type = Some(media_type.into()).filter(|value| !value.is_empty());
+        self.tidy()
+    }
+
+    /// Names the file.
+    pub fn with_filename(mut self, filename: impl Into<Box<str>>) -> Self {
+        self.rare().filename = Some(filename.into()).filter(|value| !value.is_empty());
+        self.tidy()
+    }
+
+    /// Attaches metadata.
+    pub fn with_metadata(mut self, metadata: Struct) -> Self {
+        self.rare().metadata = Some(metadata);
+        self
+    }
+
+    /// The media type, where one is named.
+    pub fn media_type(&self) -> Option<&str> {
+        self.rare.as_ref()?.media_type.as_deref()
+    }
+
+    /// The file's name, where there is one.
+    pub fn filename(&self) -> Option<&str> {
+        self.rare.as_ref()?.filename.as_deref()
+    }
+
+    /// The metadata, where there is some.
+    pub fn metadata(&self) -> Option<&Struct> {
+        self.rare.as_ref()?.metadata.as_ref()
+    }
+
+    /// The text of a text part.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.content {
+            PartContent::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a data part.
+    pub fn as_data(&self) -> Option<&Value> {
+        match &self.content {
+            PartContent::Data(data) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Takes the part to pieces: content, metadata, filename, media type.
+    #[expect(clippy::type_complexity, reason = "pieces without a name of their own")]
+    pub fn into_pieces(self) -> (PartContent, Option<Struct>, Option<Box<str>>, Option<Box<str>>) {
+        let rare = self.rare.map(|rare| *rare).unwrap_or_default();
+        (self.content, rare.metadata, rare.filename, rare.media_type)
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn tidy(mut self) -> Self {
+        self.rare = self.rare.filter(|rare| **rare != Rare::default());
+        self
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::text("")
+    }
+}
+
+impl From<&str> for Part {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Part {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Part");
+        debug.field("content", &self.content);
+        if let Some(rare) = &self.rare {
+            debug.field("media_type", &rare.media_type);
+            debug.field("filename", &rare.filename);
+            debug.field("metadata", &rare.metadata);
+        }
+        debug.finish()
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        match &self.content {
+            PartContent::Text(text) => map.serialize_entry("text", text)?,
+            PartContent::Raw(bytes) => map.serialize_entry("raw", &STANDARD.encode(bytes))?,
+            PartContent::Url(url) => map.serialize_entry("url", url)?,
+            PartContent::Data(data) => map.serialize_entry("data", data)?,
+        }
+        if let Some(rare) = &self.rare {
+            if let Some(metadata) = &rare.metadata {
+                map.serialize_entry("metadata", metadata)?;
+            }
+            if let Some(filename) = &rare.filename {
+                map.serialize_entry("filename", filename)?;
+            }
+            if let Some(media_type) = &rare.media_type {
+                map.serialize_entry("mediaType", media_type)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(PartVisitor)
+    }
+}
+
+field_by_serde!(Part);
+
+struct PartVisitor;
+
+impl<'de> de::Visitor<'de> for PartVisitor {
+    type Value = Part;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object (Part)")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Part, A::Error> {
+        let mut text: Option<Box<str>> = None;
+        let mut raw: Option<Box<str>> = None;
+        let mut url: Option<Box<str>> = None;
+        let mut data: Option<Value> = None;
+        let mut rare = Rare::default();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            match &*key.0 {
+                "text" => text = next_field(&mut map)?,
+                "raw" => raw = next_field(&mut map)?,
+                "url" => url = next_field(&mut map)?,
+                "data" => data = Some(map.next_value()?),
+                "metadata" => rare.metadata = next_field(&mut map)?,
+                "filename" => rare.filename = Field::settle(next_field(&mut map)?),
+                "mediaType" | "media_type" => rare.media_type = Field::settle(next_field(&mut map)?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        let content = one_content(text, raw, url, data)?;
+        let rare = (rare != Rare::default()).then(|| Box::new(rare));
+        Ok(Part { content, rare })
+    }
+}
+
+#[expect(clippy::match_same_arms, reason = "the arms are in order of precedence")]
+/// The one member that is set. A member spelled out as its default (`""`, `null`) does not hide another beside it.
+fn one_content<E: de::Error>(
+    text: Option<Box<str>>,
+    raw: Option<Box<str>>,
+    url: Option<Box<str>>,
+    data: Option<Value>,
+) -> Result<PartContent, E> {
+    let filled = |member: &Option<Box<str>>| member.as_ref().is_some_and(|value| !value.is_empty());
+    let value = data.as_ref().is_some_and(|value| !value.is_null());
+    let set = [filled(&text), filled(&raw), filled(&url), value];
+    if set.iter().filter(|set| **set).count() > 1 {
+        return Err(E::custom("a part carries exactly one of text, raw, url and data; more than one is set"));
+    }
+    match (set, text, raw, url, data) {
+        ([true, ..], Some(text), ..) => Ok(PartContent::Text(text)),
+        ([_, true, ..], _, Some(raw), ..) => decode_base64(&raw).map(PartContent::Raw).map_err(E::custom),
+        ([_, _, true, _], _, _, Some(url), _) => Ok(PartContent::Url(url)),
+        ([.., true], .., Some(data)) => Ok(PartContent::Data(Box::new(data))),
+        // Nothing is set to more than its default: the first that is there counts.
+        (_, Some(text), ..) => Ok(PartContent::Text(text)),
+        (_, None, Some(_), ..) => Ok(PartContent::Raw(Box::default())),
+        (_, None, None, Some(url), _) => Ok(PartContent::Url(url)),
+        (_, None, None, None, Some(data)) => Ok(PartContent::Data(Box::new(data))),
+        (_, None, None, None, None) => Err(E::custom("a part needs one of text, raw, url and data")),
+    }
+}
+
+/// Reads base64 in the standard or the URL-safe alphabet, with or without padding.
+fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
+    let standard: String = text
+        .trim_end_matches('=')
+        .chars()
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            c => c,
+        })
+        .collect();
+    STANDARD_NO_PAD.decode(standard).map(Vec::into_boxed_slice).map_err(|error| format!("raw is not base64: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Part, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    #[test]
+    fn is_small() {
+        assert_eq!(size_of::<Part>(), 32);
+    }
+
+    #[test]
+    fn a_default_beside_a_set_member_does_not_hide_it() {
+        for json in [r#"{"text":"a","url":"","data":null}"#, r#"{"url":"","raw":null,"text":"a"}"#] {
+            assert_eq!(read(json).unwrap(), Part::text("a"), "{json}");
+        }
+        assert_eq!(read(r#"{"text":"","data":3}"#).unwrap(), Part::data(3));
+    }
+
+    #[test]
+    fn empty_text_and_null_data_are_content() {
+        assert_eq!(read(r#"{"text":""}"#).unwrap(), Part::text(""));
+        assert_eq!(read(r#"{"data":null}"#).unwrap(), Part::data(Value::Null));
+    }
+
+    #[test]
+    fn two_members_or_none_are_refused() {
+        assert!(read(r#"{"text":"a","url":"b"}"#).unwrap_err().to_string().contains("more than one"));
+        assert!(read("{}").unwrap_err().to_string().contains("one of text, raw, url and data"));
+    }
+
+    #[test]
+    fn base64_is_read_in_every_form() {
+        for text in ["+/8=", "+/8", "-_8=", "-_8"] {
+            assert_eq!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap(), Part::raw([0xfb, 0xff]), "{text}");
+        }
+        assert_eq!(serde_json::to_string(&Part::raw([0xfb, 0xff])).unwrap(), r#"{"raw":"+/8="}"#);
+    }
+}

@@ -1,0 +1,80 @@
+//! Who calls, and what they may see (section 13.1).
+
+use std::{fmt, sync::Arc};
+
+use crate::id::Tenant;
+
+/// A caller, as an authenticator knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Principal {
+    /// Nobody was asked: the agent is open and everybody shares one scope.
+    Open,
+    /// A caller without credentials, let in beside callers with them.
+    Anonymous,
+    /// An authenticated caller.
+    Named(Arc<str>),
+}
+
+impl Principal {
+    /// An authenticated caller of this name.
+    pub fn named(name: impl Into<Arc<str>>) -> Self {
+        Self::Named(name.into())
+    }
+
+    /// The name of an authenticated caller.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the caller showed credentials that were accepted.
+    pub const fn is_authenticated(&self) -> bool {
+        matches!(self, Self::Named(_))
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open => f.write_str("open"),
+            Self::Anonymous => f.write_str("anonymous"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What a call may see: the tasks of one caller under one tenant. Every call of an engine or a store takes one, so a
+/// foreign id and a missing id cannot be told apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// The tenant; empty where there is none.
+    pub tenant: Tenant,
+    /// The caller.
+    pub principal: Principal,
+}
+
+impl Scope {
+    /// The scope of this caller under this tenant.
+    pub fn new(tenant: Tenant, principal: Principal) -> Self {
+        Self { tenant, principal }
+    }
+
+    /// The scope of an open agent without tenants.
+    pub fn open() -> Self {
+        Self::new(Tenant::default(), Principal::Open)
+    }
+
+    /// The scope as one text that no other scope has, for a store's key.
+    pub fn key(&self) -> Arc<str> {
+        let caller = match &self.principal {
+            Principal::Open if self.tenant.is_empty() => return Arc::default(),
+            Principal::Open => "",
+            Principal::Anonymous => "?",
+            Principal::Named(name) => &format!("={name}"),
+        };
+        format!("{}:{caller}{}", caller.len(), self.tenant).into()
+    }
+}

@@ -1,0 +1,113 @@
+// The official client as a filter: `node client.mjs CARD_ORIGIN BINDING`.
+// One call per line of stdin, its result, events, error or end on stdout.
+import { createInterface } from 'node:readline';
+import * as a2a from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  ClientFactoryOptions,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
+
+const [origin, binding] = process.argv.slice(2);
+const transport = {
+  jsonrpc: () => new JsonRpcTransportFactory(),
+  rest: () => new RestTransportFactory(),
+  grpc: () => new GrpcTransportFactory(),
+}[binding]();
+const factory = new ClientFactory(
+  ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports: [transport] }),
+);
+
+const unary = {
+  SendMessage: ['sendMessage', 'SendMessageRequest', sendResult],
+  GetTask: ['getTask', 'GetTaskRequest', json('Task')],
+  ListTasks: ['listTasks', 'ListTasksRequest', json('ListTasksResponse')],
+  CancelTask: ['cancelTask', 'CancelTaskRequest', json('Task')],
+  CreateTaskPushNotificationConfig: [
+    'createTaskPushNotificationConfig',
+    'TaskPushNotificationConfig',
+    json('TaskPushNotificationConfig'),
+  ],
+  GetTaskPushNotificationConfig: [
+    'getTaskPushNotificationConfig',
+    'GetTaskPushNotificationConfigRequest',
+    json('TaskPushNotificationConfig'),
+  ],
+  ListTaskPushNotificationConfigs: [
+    'listTaskPushNotificationConfig',
+    'ListTaskPushNotificationConfigsRequest',
+    json('ListTaskPushNotificationConfigsResponse'),
+  ],
+  DeleteTaskPushNotificationConfig: [
+    'deleteTaskPushNotificationConfig',
+    'DeleteTaskPushNotificationConfigRequest',
+    () => null,
+  ],
+};
+const streaming = {
+  SendStreamingMessage: ['sendMessageStream', 'SendMessageRequest'],
+  SubscribeToTask: ['resubscribeTask', 'SubscribeToTaskRequest'],
+};
+
+function json(type) {
+  return (value) => a2a[type].toJSON(value);
+}
+
+function sendResult(value) {
+  return 'status' in value
+    ? { task: a2a.Task.toJSON(value) }
+    : { message: a2a.Message.toJSON(value) };
+}
+
+function say(document) {
+  process.stdout.write(JSON.stringify(document) + '\n');
+}
+
+const running = new Map();
+
+async function answer({ call, operation, request, parameters }) {
+  const abort = new AbortController();
+  running.set(call, abort);
+  const options = { serviceParameters: parameters, signal: abort.signal };
+  try {
+    const client = await agent;
+    if (operation === 'GetExtendedAgentCard') {
+      const card = await client.getAgentCard(options);
+      say({ call, result: a2a.AgentCard.toJSON(card) });
+    } else if (operation in unary) {
+      const [method, type, result] = unary[operation];
+      say({ call, result: result(await client[method](a2a[type].fromJSON(request), options)) });
+    } else {
+      const [method, type] = streaming[operation];
+      for await (const event of client[method](a2a[type].fromJSON(request), options)) {
+        say({ call, event: a2a.StreamResponse.toJSON(event) });
+      }
+      say({ call, end: true });
+    }
+  } catch (error) {
+    const name = specName(error);
+    say({ call, error: { name, code: error.code ?? null, message: String(error.message) } });
+  } finally {
+    running.delete(call);
+  }
+}
+
+// RestTaskNotFoundError, JsonRpcTaskNotFoundError and TaskNotFoundError are one failure.
+function specName(error) {
+  const name = error.name === 'Error' ? error.constructor.name : error.name;
+  return name.replace(/^(JsonRpc|Rest|Grpc)/, '').replace(/Error$/, '') || name;
+}
+
+const agent = factory.createFromUrl(origin);
+agent.catch(() => {});
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  if ('drop' in command) {
+    running.get(command.drop)?.abort();
+  } else {
+    answer(command);
+  }
+}
+process.exit(0);

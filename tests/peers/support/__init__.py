@@ -1,0 +1,1 @@
+"""What the peer tests share: processes, wires, clients and checks."""

@@ -1,0 +1,141 @@
+"""The official Python SDK's client, behind the same calls as the wires."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import grpc.aio
+import httpx
+from a2a.client.card_resolver import A2ACardResolver
+from a2a.client.client import ClientCallContext, ClientConfig
+from a2a.client.client_factory import ClientFactory
+from a2a.utils.errors import A2AError
+
+from . import strict
+from .caller import Caller
+from .failure import Failure
+from .feed import Feed
+from .operations import OPERATIONS
+
+BINDINGS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "grpc": "GRPC"}
+METHODS = {
+    "GetTask": "get_task",
+    "ListTasks": "list_tasks",
+    "CancelTask": "cancel_task",
+    "CreateTaskPushNotificationConfig": "create_task_push_notification_config",
+    "GetTaskPushNotificationConfig": "get_task_push_notification_config",
+    "ListTaskPushNotificationConfigs": "list_task_push_notification_configs",
+    "DeleteTaskPushNotificationConfig": "delete_task_push_notification_config",
+    "GetExtendedAgentCard": "get_extended_agent_card",
+}
+END = object()
+
+
+class Loop:
+    """One event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+
+    def run(self, coroutine, timeout: float = 30):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout)
+
+
+class PythonSdk(Caller):
+    """A client made by the SDK's factory from the served card."""
+
+    def __init__(self, loop: Loop, url: str, binding: str, headers: dict | None = None):
+        self.name = f"python-{binding}"
+        self.binding = binding
+        self._loop = loop
+        self._headers = headers or {}
+        self._http, self._plain, self._streaming = loop.run(self._connect(url))
+
+    async def _connect(self, url: str):
+        http = httpx.AsyncClient(timeout=30)
+        self.card = await A2ACardResolver(http, url).get_agent_card()
+        clients = [
+            ClientFactory(
+                ClientConfig(
+                    streaming=streaming,
+                    httpx_client=http,
+                    supported_protocol_bindings=[BINDINGS[self.binding]],
+                    grpc_channel_factory=grpc.aio.insecure_channel,
+                )
+            ).create(self.card)
+            for streaming in (False, True)
+        ]
+        return http, *clients
+
+    def close(self) -> None:
+        async def close() -> None:
+            await self._http.aclose()
+            for client in (self._plain, self._streaming):
+                await client.close()
+
+        self._loop.run(close())
+
+    def _context(self, headers: dict | None) -> ClientCallContext:
+        return ClientCallContext(
+            timeout=30, service_parameters={**self._headers, **(headers or {})}
+        )
+
+    def call(self, operation, request=None, *, headers=None) -> dict:
+        message = strict.request(request or {}, OPERATIONS[operation].request)
+        return self._loop.run(self._call(operation, message, self._context(headers)))
+
+    async def _call(self, operation, message, context) -> dict:
+        try:
+            if operation == "SendMessage":
+                answers = [a async for a in self._plain.send_message(message, context=context)]
+                assert len(answers) == 1
+                return strict.write(strict.complete(answers[0]))
+            method = getattr(self._plain, METHODS[operation])
+            answer = await method(message, context=context)
+            return {} if answer is None else strict.write(strict.complete(answer))
+        except A2AError as error:
+            raise failure(error) from error
+
+    def open(self, operation, request=None, *, headers=None) -> Feed:
+        message = strict.request(request or {}, OPERATIONS[operation].request)
+        context = self._context(headers)
+        if operation == "SendStreamingMessage":
+            events = self._streaming.send_message(message, context=context)
+        else:
+            events = self._streaming.subscribe(message, context=context)
+        first = self._next(events)
+        assert first is not END, "the stream ended without an event"
+
+        def read() -> Iterator[dict]:
+            event = first
+            while event is not END:
+                yield event
+                event = self._next(events)
+
+        return Feed(read(), lambda: self._loop.run(_drop(events)))
+
+    def _next(self, events):
+        async def step():
+            try:
+                return strict.write(strict.complete(await anext(events)))
+            except StopAsyncIteration:
+                return END
+            except A2AError as error:
+                raise failure(error) from error
+
+        return self._loop.run(step(), timeout=60)
+
+
+async def _drop(events) -> None:
+    try:
+        await events.aclose()
+    except RuntimeError:
+        pass  # being read right now: the reader ends with its client
+
+
+def failure(error: A2AError) -> Failure:
+    name = type(error).__name__.removesuffix("Error")
+    return Failure(name, None, str(error), [])
