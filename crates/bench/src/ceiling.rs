@@ -42,10 +42,13 @@ pub(crate) fn serve(options: &CeilingOptions) -> Result<()> {
             // A connection that cannot be set up is about to fail anyway.
             let _ = stream.set_nodelay(true);
         });
-        let router = Router::new().route("/", post(handle)).with_state(padding);
-        axum::serve(listener, router).await?;
+        axum::serve(listener, router(padding)).await?;
         Ok(())
     })
+}
+
+fn router(padding: Arc<str>) -> Router {
+    Router::new().route("/", post(handle)).with_state(padding)
 }
 
 async fn handle(State(padding): State<Arc<str>>, body: Bytes) -> Response {
@@ -63,5 +66,26 @@ async fn handle(State(padding): State<Arc<str>>, body: Bytes) -> Response {
             None => StatusCode::BAD_REQUEST.into_response(),
         },
         _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::{net::SocketAddr, sync::mpsc, thread};
+
+    use super::*;
+
+    /// Where a ceiling serves until the test process ends.
+    pub(crate) fn address() -> SocketAddr {
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+                tell.send(listener.local_addr().unwrap()).unwrap();
+                axum::serve(listener, router("".into())).await.unwrap();
+            });
+        });
+        told.recv().unwrap()
     }
 }

@@ -1,10 +1,10 @@
 //! What the machine is and who uses it: cores and pinning, processor time from `/proc/stat`, resident memory.
 
-use std::{cell::RefCell, fs, rc::Rc, thread};
+use std::{cell::RefCell, fs, process::Command, rc::Rc};
 
 use anyhow::{Context as _, Result};
 use rustix::{
-    process::{Pid, Resource, Rlimit, getrlimit, setrlimit},
+    process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
@@ -21,14 +21,8 @@ impl Cores {
         let allowed = sched_getaffinity(None).context("cannot read the processor affinity")?;
         let mut free = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
         let cores = match (free.next(), free.next()) {
-            (Some(load), Some(server)) => Self {
-                load: Some(load),
-                server: Some(server),
-            },
-            _ => Self {
-                load: None,
-                server: None,
-            },
+            (Some(load), Some(server)) => Self { load: Some(load), server: Some(server) },
+            _ => Self { load: None, server: None },
         };
         pin(cores.load)?;
         Ok(cores)
@@ -60,10 +54,7 @@ fn pin(core: Option<usize>) -> Result<()> {
 /// Raises the limit of open files as far as allowed, for this process and the ones it starts.
 pub(crate) fn allow_many_files() -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    let raised = Rlimit {
-        current: maximum,
-        maximum,
-    };
+    let raised = Rlimit { current: maximum, maximum };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
@@ -79,17 +70,13 @@ impl Processes {
 
     /// Starts to measure processor time: `server` is the process under load.
     pub(crate) fn meter(&self, server: u32) -> Meter {
-        Meter {
-            processes: self.clone(),
-            server,
-            before: self.ticks(server),
-        }
+        Meter { processes: self.clone(), server, before: self.ticks(server) }
     }
 
     fn ticks(&self, server: u32) -> Ticks {
         let load = process_ticks("self").unwrap_or(0);
-        let ours = self.0.borrow().iter();
-        let servers = ours.filter_map(|process| process_ticks(&process.to_string()));
+        let processes = self.0.borrow();
+        let servers = processes.iter().filter_map(|process| process_ticks(&process.to_string()));
         let (used, all) = machine_ticks().unwrap_or((0, 0));
         Ticks {
             server: process_ticks(&server.to_string()).unwrap_or(0),
@@ -133,8 +120,7 @@ impl Meter {
     /// Ends the measurement.
     pub(crate) fn read(&self) -> Usage {
         let now = self.processes.ticks(self.server);
-        let cores = thread::available_parallelism().map_or(1, usize::from).max(core_count());
-        let elapsed = (now.all.saturating_sub(self.before.all)) as f64 / cores as f64;
+        let elapsed = now.all.saturating_sub(self.before.all) as f64 / core_count() as f64;
         let share = |ticks: u64| ticks as f64 / elapsed.max(1.0);
         let used = now.used.saturating_sub(self.before.used);
         let ours = now.ours.saturating_sub(self.before.ours);
@@ -160,13 +146,8 @@ fn process_ticks(process: &str) -> Option<u64> {
 /// belongs to no process and is left out of the used ones.
 fn machine_ticks() -> Option<(u64, u64)> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
-    let fields: Vec<u64> = stat
-        .lines()
-        .next()?
-        .split_ascii_whitespace()
-        .skip(1)
-        .filter_map(|field| field.parse().ok())
-        .collect();
+    let fields: Vec<u64> =
+        stat.lines().next()?.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     let [user, nice, system, _, _, _, _, steal] = *fields.first_chunk::<8>()?;
     let all = fields.iter().take(8).sum();
     Some((user + nice + system + steal, all))
@@ -184,8 +165,7 @@ pub(crate) fn resident(process: u32) -> Result<u64> {
     let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib * 1024)
-        .with_context(|| format!("no resident memory in {path}"))
+    kib.map(|kib| kib * 1024).with_context(|| format!("no resident memory in {path}"))
 }
 
 /// Asks a process to end.
@@ -193,7 +173,7 @@ pub(crate) fn terminate(process: u32) {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
         // It may have ended already, which is what is wanted.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = kill_process(pid, Signal::TERM);
     }
 }
 
@@ -218,10 +198,7 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
-    let output = std::process::Command::new(program).args(arguments).output();
+    let output = Command::new(program).args(arguments).output();
     let text = output.ok().filter(|output| output.status.success());
-    text.map_or_else(
-        || "unknown".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
+    text.map_or_else(|| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

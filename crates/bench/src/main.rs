@@ -7,10 +7,7 @@
     clippy::print_stderr,
     reason = "a benchmark's output is its table; progress goes to stderr"
 )]
-#![expect(
-    clippy::cast_precision_loss,
-    reason = "rates and ratios are printed with three digits"
-)]
+#![expect(clippy::cast_precision_loss, reason = "rates and ratios are printed with three digits")]
 
 mod bench;
 mod ceiling;

@@ -82,20 +82,12 @@ pub(crate) enum Word {
 }
 
 /// The sections in their order.
-pub(crate) const SECTIONS: [Word; 7] = [
-    Word::Send,
-    Word::Get,
-    Word::List,
-    Word::Streams,
-    Word::Fanout,
-    Word::First,
-    Word::Memory,
-];
+pub(crate) const SECTIONS: [Word; 7] =
+    [Word::Send, Word::Get, Word::List, Word::Streams, Word::Fanout, Word::First, Word::Memory];
 
 /// How much of everything a run measures.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) quick: bool,
     pub(crate) rounds: usize,
     pub(crate) slice: Duration,
     pub(crate) concurrency: Vec<usize>,
@@ -120,10 +112,7 @@ impl RunOptions {
     pub(crate) fn sections(&self) -> Vec<Word> {
         let named = |word: &Word| self.words.contains(word);
         let any = SECTIONS.iter().any(named);
-        SECTIONS
-            .into_iter()
-            .filter(|word| !any || named(word))
-            .collect()
+        SECTIONS.into_iter().filter(|word| !any || named(word)).collect()
     }
 
     /// The amounts that go with the command line.
@@ -143,7 +132,6 @@ impl RunOptions {
 impl Plan {
     fn full() -> Self {
         Self {
-            quick: false,
             rounds: 3,
             slice: Duration::from_millis(900),
             concurrency: vec![1, 16, 64],
@@ -160,7 +148,6 @@ impl Plan {
 
     fn quick() -> Self {
         Self {
-            quick: true,
             slice: Duration::from_millis(300),
             concurrency: vec![16, 64],
             chunks: vec![100, 10_000],

@@ -45,11 +45,7 @@ impl Server {
         let child = cores.on_server_core(|| command.spawn())?;
         let child = child.with_context(|| format!("cannot start {}", program.display()))?;
         processes.add(child.id());
-        let mut server = Self {
-            child,
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            log: log.to_owned(),
-        };
+        let mut server = Self { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), log: log.to_owned() };
         server.address = server.await_address()?;
         Ok(server)
     }

@@ -1,5 +1,7 @@
 //! The typed answer: the task that a three-event echo leaves, as long as the measured server's.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use serde::Serialize;
 
@@ -44,9 +46,9 @@ pub(super) struct Status<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct Artifact<'a> {
-    pub(super) artifact_id: &'a str,
+    #[serde(rename = "artifactId")]
+    pub(super) id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(super) name: &'a str,
     pub(super) parts: Vec<Part<'a>>,
@@ -55,7 +57,8 @@ pub(super) struct Artifact<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message<'a> {
-    message_id: &'a str,
+    #[serde(rename = "messageId")]
+    id: &'a str,
     context_id: &'a str,
     task_id: &'a str,
     role: &'a str,
@@ -64,14 +67,14 @@ pub(super) struct Message<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Part<'a> {
-    pub(super) text: std::borrow::Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
 }
 
 impl<'a> Answer<'a> {
     /// The answer to a request whose text was `text`; `padding` fills it up.
     pub(super) fn to(request: &'a Request, text: &'a str, padding: &'a str) -> Self {
         let echoed = text.strip_prefix("echo ").unwrap_or(text);
-        Self::with(request.id, &request.params.message.message_id, text, echoed, padding)
+        Self::with(request.id, &request.params.message.id, text, echoed, padding)
     }
 
     /// The text that makes an answer to a request of the load generator `bytes` long; empty if it is that long anyway.
@@ -95,7 +98,7 @@ impl<'a> Answer<'a> {
                         timestamp: TIME,
                     },
                     artifacts: vec![Artifact {
-                        artifact_id: "echo-1",
+                        id: "echo-1",
                         name: padding,
                         parts: vec![Part { text: echoed.into() }],
                     }],
@@ -106,12 +109,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn message<'a>(message_id: &'a str, role: &'a str, text: std::borrow::Cow<'a, str>) -> Message<'a> {
-    Message {
-        message_id,
-        context_id: CONTEXT,
-        task_id: TASK,
-        role,
-        parts: vec![Part { text }],
-    }
+fn message<'a>(message_id: &'a str, role: &'a str, text: Cow<'a, str>) -> Message<'a> {
+    Message { id: message_id, context_id: CONTEXT, task_id: TASK, role, parts: vec![Part { text }] }
 }

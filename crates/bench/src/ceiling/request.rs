@@ -18,9 +18,9 @@ pub(super) struct Params {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct Message {
-    pub(super) message_id: String,
+    #[serde(rename = "messageId")]
+    pub(super) id: String,
     #[serde(rename = "role")]
     pub(super) _role: Role,
     pub(super) parts: Vec<Part>,

@@ -63,11 +63,7 @@ pub(super) fn events(id: u64, chunks: u64) -> Sse<impl Stream<Item = Result<Even
         chunk => artifact_update(chunk - 1, chunks),
     });
     Sse::new(stream::iter(payloads.map(move |result| {
-        let envelope = Envelope {
-            jsonrpc: "2.0",
-            id,
-            result,
-        };
+        let envelope = Envelope { jsonrpc: "2.0", id, result };
         // Structs of strings and numbers always serialize.
         Ok(Event::default().data(serde_json::to_string(&envelope).unwrap_or_default()))
     })))
@@ -78,11 +74,9 @@ fn artifact_update(number: u64, chunks: u64) -> Payload<'static> {
         task_id: TASK,
         context_id: CONTEXT,
         artifact: Artifact {
-            artifact_id: "stream-1",
+            id: "stream-1",
             name: "",
-            parts: vec![Part {
-                text: format!("{:.<64}", format!("chunk {number} ")).into(),
-            }],
+            parts: vec![Part { text: format!("{:.<64}", format!("chunk {number} ")).into() }],
         },
         append: number > 1,
         last_chunk: number == chunks,
@@ -90,17 +84,9 @@ fn artifact_update(number: u64, chunks: u64) -> Payload<'static> {
 }
 
 fn status(state: &str) -> Status<'_> {
-    Status {
-        state,
-        message: None,
-        timestamp: TIME,
-    }
+    Status { state, message: None, timestamp: TIME }
 }
 
 fn status_update(state: &str) -> Payload<'_> {
-    Payload::StatusUpdate(StatusUpdate {
-        task_id: TASK,
-        context_id: CONTEXT,
-        status: status(state),
-    })
+    Payload::StatusUpdate(StatusUpdate { task_id: TASK, context_id: CONTEXT, status: status(state) })
 }

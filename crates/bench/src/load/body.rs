@@ -70,9 +70,7 @@ impl State {
             (Self::DataEnd | Self::Trailer { .. }, b'\r') => self,
             (Self::DataEnd, b'\n') => Self::Start,
             (Self::Trailer { empty: true }, b'\n') => Self::End,
-            (Self::Trailer { empty }, _) => Self::Trailer {
-                empty: !empty && byte == b'\n',
-            },
+            (Self::Trailer { empty }, _) => Self::Trailer { empty: !empty && byte == b'\n' },
             _ => bail!("broken chunked coding at byte {byte:#04x}"),
         })
     }

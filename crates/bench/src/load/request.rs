@@ -32,12 +32,7 @@ impl Template {
     /// A template of `bytes`, the `NUMBER` places in it found.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let numbers = memchr::memmem::find_iter(&bytes, NUMBER).collect();
-        Self {
-            bytes,
-            numbers,
-            tasks: Vec::new(),
-            ids: Arc::new([]),
-        }
+        Self { bytes, numbers, tasks: Vec::new(), ids: Arc::new([]) }
     }
 
     /// A JSON-RPC call over HTTP/1.1.
@@ -139,8 +134,10 @@ mod tests {
         let ids: Arc<[String]> = ["task-aaaa".to_owned(), "task-bbbb".to_owned()].into();
         let mut template = Template::jsonrpc_about("GetTask", r#""id":"{task}""#, ids).unwrap();
         let text = String::from_utf8(template.fill(100_000_000_001).to_vec()).unwrap();
-        assert!(text.ends_with(r#"{"jsonrpc":"2.0","id":100000000001,"method":"GetTask","params":{"id":"task-bbbb"}}"#));
-        assert!(text.contains("Content-Length: 80\r\n"), "{text}");
+        assert!(
+            text.ends_with(r#"{"jsonrpc":"2.0","id":100000000001,"method":"GetTask","params":{"id":"task-bbbb"}}"#)
+        );
+        assert!(text.contains("Content-Length: 82\r\n"), "{text}");
         let again = String::from_utf8(template.fill(100_000_000_002).to_vec()).unwrap();
         assert!(again.contains(r#""id":"task-aaaa""#));
     }

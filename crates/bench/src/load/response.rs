@@ -42,11 +42,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>> {
     let Some(framing) = framing else {
         bail!("a response that tells no length: {}", String::from_utf8_lossy(head));
     };
-    Ok(Some(Head {
-        length: end + 4,
-        status: u16::try_from(status)?,
-        framing,
-    }))
+    Ok(Some(Head { length: end + 4, status: u16::try_from(status)?, framing }))
 }
 
 fn header<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {

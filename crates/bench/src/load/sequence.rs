@@ -46,13 +46,7 @@ pub(crate) enum Kind {
 impl Sequence {
     /// Before the first event of a stream of `expected` chunks.
     pub(crate) fn of(expected: u64) -> Self {
-        Self {
-            expected,
-            next: None,
-            chunks: 0,
-            events: 0,
-            ended: false,
-        }
+        Self { expected, next: None, chunks: 0, events: 0, ended: false }
     }
 
     /// Takes the `data` of one event.

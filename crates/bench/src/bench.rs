@@ -1,0 +1,139 @@
+//! One run: the servers it starts, the sections it goes through, what it leaves behind.
+
+use std::{
+    cell::Cell,
+    env,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+
+use crate::{
+    load::call::answer_length,
+    machine::{self, Cores, Processes},
+    markdown,
+    options::{Plan, RunOptions},
+    report::{Report, shares},
+    sections,
+    server::Server,
+};
+
+/// What the sections share.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) plan: Plan,
+    pub(crate) processes: Processes,
+    /// The bare handlers that the ratios refer to.
+    pub(crate) ceiling: Server,
+    starter: Starter,
+}
+
+/// Where a measured server keeps its tasks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Store<'a> {
+    Memory,
+    /// SQLite with `synchronous = NORMAL`.
+    Sqlite(&'a Path),
+    /// SQLite with `synchronous = FULL`.
+    SqliteFull(&'a Path),
+}
+
+#[derive(Debug)]
+struct Starter {
+    nuncio: PathBuf,
+    serve_args: Vec<String>,
+    cores: Cores,
+    processes: Processes,
+    directory: TempDir,
+    started: Cell<usize>,
+}
+
+/// Runs the sections that were asked for; false when a row had to be refused.
+pub(crate) fn run(options: &RunOptions) -> Result<bool> {
+    let begun = Instant::now();
+    machine::allow_many_files()?;
+    let facts = machine::facts();
+    for (name, value) in &facts {
+        println!("{name:>9}: {value}");
+    }
+    let bench = Bench::start(options)?;
+    let meter = bench.processes.meter(bench.ceiling.process());
+    let mut report = Report::default();
+    for section in options.sections() {
+        sections::run(section, &bench, &mut report);
+    }
+    println!("\nCPU over the whole run, ceiling/load/other: {}", shares(meter.read()));
+    let (met, targets, refused) = report.tally();
+    let seconds = begun.elapsed().as_secs();
+    println!("{met} of {targets} targets met, {refused} rows refused, {seconds} s");
+    if let Some(file) = &options.markdown {
+        markdown::write(file, &facts, &report)?;
+    }
+    Ok(refused == 0)
+}
+
+impl Bench {
+    /// A server that keeps its tasks in `store`.
+    pub(crate) fn serve(&self, store: Store<'_>) -> Result<Server> {
+        self.starter.serve(store)
+    }
+
+    /// A path for a database that does not exist yet.
+    pub(crate) fn new_database(&self) -> PathBuf {
+        self.starter.new_path("db")
+    }
+
+    fn start(options: &RunOptions) -> Result<Self> {
+        let plan = options.plan();
+        let this = env::current_exe()?;
+        let processes = Processes::default();
+        let starter = Starter {
+            nuncio: options.nuncio.clone().unwrap_or_else(|| this.with_file_name("nuncio")),
+            serve_args: options.serve_arg.clone(),
+            cores: Cores::choose()?,
+            processes: processes.clone(),
+            directory: tempfile::Builder::new()
+                .prefix("bench-")
+                .tempdir_in(&options.data_dir)
+                .with_context(|| format!("cannot create a directory in {}", options.data_dir.display()))?,
+            started: Cell::new(0),
+        };
+        if !starter.cores.are_separate() {
+            println!("only one core: server and load share it, so the ratios say little");
+        }
+        let nuncio = answer_length(starter.serve(Store::Memory)?.address())?;
+        let arguments = ["ceiling".to_owned(), format!("--answer-bytes={nuncio}")];
+        let ceiling = starter.start(&this, &arguments)?;
+        let bare = answer_length(ceiling.address())?;
+        println!("answer to an echo: {nuncio} bytes, the ceiling's {bare}");
+        Ok(Self { plan, processes, ceiling, starter })
+    }
+}
+
+impl Starter {
+    fn serve(&self, store: Store<'_>) -> Result<Server> {
+        let sqlite = |path: &Path| format!("sqlite:{}", path.display());
+        let (store, full) = match store {
+            Store::Memory => ("memory".to_owned(), false),
+            Store::Sqlite(path) => (sqlite(path), false),
+            Store::SqliteFull(path) => (sqlite(path), true),
+        };
+        let mut arguments: Vec<String> = ["serve", "--port", "0", "--store", &store].map(str::to_owned).into();
+        if full {
+            arguments.extend(["--sqlite-synchronous", "full"].map(str::to_owned));
+        }
+        arguments.extend(self.serve_args.iter().cloned());
+        self.start(&self.nuncio, &arguments)
+    }
+
+    fn start(&self, program: &Path, arguments: &[String]) -> Result<Server> {
+        Server::start(program, arguments, &self.new_path("log"), self.cores, &self.processes)
+    }
+
+    fn new_path(&self, extension: &str) -> PathBuf {
+        let number = self.started.replace(self.started.get() + 1);
+        self.directory.path().join(format!("{number}.{extension}"))
+    }
+}

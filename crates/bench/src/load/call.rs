@@ -1,0 +1,88 @@
+//! Single requests outside of any measurement, and streams that are only held open.
+
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{STALL, Until, http1, request::Template, unary::Unary};
+
+/// The id of the task that one request creates.
+pub(crate) fn create_task(address: SocketAddr, unary: Unary) -> Result<String> {
+    let mut unary = unary.keeping_ids();
+    http1::run(address, 1, Until::Count(1), &mut unary)?;
+    unary.into_ids().pop().context("no task was created")
+}
+
+/// Creates `count` tasks over 16 connections and returns their ids in the order they ended.
+pub(crate) fn create_tasks(address: SocketAddr, count: u64, unary: Unary) -> Result<Vec<String>> {
+    let mut unary = unary.keeping_ids();
+    http1::run(address, 16, Until::Count(count), &mut unary)?;
+    Ok(unary.into_ids())
+}
+
+/// A stream whose first event has arrived and of which no more is read.
+#[derive(Debug)]
+pub(crate) struct IdleStream(TcpStream);
+
+impl IdleStream {
+    /// Opens a stream and waits for its first event.
+    pub(crate) fn open(address: SocketAddr, request: &mut Template, number: u64) -> Result<Self> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(STALL))?;
+        stream.write_all(request.fill(number))?;
+        let (mut answer, mut scratch) = (Vec::new(), [0; 4096]);
+        loop {
+            let read = stream.read(&mut scratch).context("a stream did not begin")?;
+            answer.extend_from_slice(&scratch[..read]);
+            let text = String::from_utf8_lossy(&answer);
+            let begun = text.contains("data:") && text.contains("TASK_STATE_");
+            if begun && text.starts_with("HTTP/1.1 200 ") {
+                stream.set_nonblocking(true)?;
+                return Ok(Self(stream));
+            }
+            if read == 0 || text.contains("\"error\"") || !text.starts_with("HTTP/1.1 200 ") {
+                bail!("a stream did not begin but said: {text}");
+            }
+        }
+    }
+
+    /// Whether the server still holds the stream open.
+    pub(crate) fn is_open(&mut self) -> bool {
+        let mut scratch = [0; 4096];
+        loop {
+            match self.0.read(&mut scratch) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+    }
+}
+
+/// Length of the answer to one echo, in bytes of the body.
+pub(crate) fn answer_length(address: SocketAddr) -> Result<usize> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let mut request = Unary::echo_jsonrpc();
+    let number = super::request::next_number();
+    stream.write_all(request.request(number))?;
+    let (mut answer, mut scratch) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = stream.read(&mut scratch).context("no answer to an echo")?;
+        answer.extend_from_slice(&scratch[..read]);
+        if let Some(head) = super::response::parse(&answer)?
+            && let super::response::Framing::Length(length) = head.framing
+            && answer.len() >= head.length + length
+        {
+            request.check(number, &answer[head.length..])?;
+            return Ok(length);
+        }
+        if read == 0 {
+            bail!("no answer to an echo");
+        }
+    }
+}

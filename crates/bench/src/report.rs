@@ -1,0 +1,175 @@
+//! What came out: rows of text with the targets they have to meet, printed as they come.
+
+use std::time::Duration;
+
+use crate::{machine::Usage, trial::Measured};
+
+/// All tables of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) tables: Vec<Table>,
+}
+
+/// The rows of one section.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One line of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) load: String,
+    /// The measured figure with its unit.
+    pub(crate) figure: String,
+    pub(crate) p50: String,
+    pub(crate) p99: String,
+    /// Of the ceiling.
+    pub(crate) ratio: String,
+    pub(crate) resident: String,
+    /// Server, load generator, everybody else; in hundredths of a core.
+    pub(crate) cpu: String,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) refused: Option<String>,
+}
+
+/// A target and whether it is met.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) target: String,
+    pub(crate) met: bool,
+}
+
+/// The headings, in the order of [`Row::cells`].
+pub(crate) const HEADINGS: [&str; 8] = ["what", "load", "figure", "p50", "p99", "of ceiling", "RSS", "CPU %"];
+
+impl Report {
+    /// Starts a table.
+    pub(crate) fn table(&mut self, title: &str, note: &str) {
+        println!("\n{title}\n  {note}\n  {}", line(&HEADINGS.map(str::to_owned)));
+        self.tables.push(Table { title: title.to_owned(), note: note.to_owned(), rows: Vec::new() });
+    }
+
+    /// Adds a row to the table started last.
+    pub(crate) fn row(&mut self, row: Row) {
+        println!("  {}  {}", line(&row.cells()), row.remarks());
+        if let Some(table) = self.tables.last_mut() {
+            table.rows.push(row);
+        }
+    }
+
+    /// Adds a row that has nothing but a reason.
+    pub(crate) fn refuse(&mut self, what: &str, reason: String) {
+        self.row(Row { what: what.to_owned(), refused: Some(reason), ..Row::default() });
+    }
+
+    /// Targets met, targets in all, rows without figures.
+    pub(crate) fn tally(&self) -> (usize, usize, usize) {
+        let rows = || self.tables.iter().flat_map(|table| &table.rows);
+        let verdicts = || rows().flat_map(|row| &row.verdicts);
+        let met = verdicts().filter(|verdict| verdict.met).count();
+        let refused = rows().filter(|row| row.refused.is_some()).count();
+        (met, verdicts().count(), refused)
+    }
+}
+
+impl Row {
+    /// A row of medians; `unit` is what is counted. A refused measurement keeps its reason and loses its figures and targets.
+    pub(crate) fn of(measured: &Measured, load: String, unit: &str, verdicts: Vec<Verdict>) -> Self {
+        if measured.refused.is_some() {
+            return Self { what: measured.label.clone(), load, refused: measured.refused.clone(), ..Self::default() };
+        }
+        Self {
+            what: measured.label.clone(),
+            load,
+            figure: format!("{} {unit}", thousands(measured.rate)),
+            p50: time(measured.p50),
+            p99: time(measured.p99),
+            ratio: measured.ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+            resident: mebibytes(measured.resident),
+            cpu: shares(measured.usage),
+            verdicts,
+            refused: None,
+        }
+    }
+
+    /// The cells under [`HEADINGS`].
+    pub(crate) fn cells(&self) -> [String; 8] {
+        [&self.what, &self.load, &self.figure, &self.p50, &self.p99, &self.ratio, &self.resident, &self.cpu]
+            .map(Clone::clone)
+    }
+
+    /// The targets, or why there is nothing to compare.
+    pub(crate) fn remarks(&self) -> String {
+        if let Some(reason) = &self.refused {
+            return format!("REFUSED: {}", reason.replace(['\n', '\r'], " "));
+        }
+        let remark = |verdict: &Verdict| {
+            let outcome = if verdict.met { "pass" } else { "MISS" };
+            format!("{outcome}: {}", verdict.target)
+        };
+        self.verdicts.iter().map(remark).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Verdict {
+    /// `target`, met or not.
+    pub(crate) fn new(target: impl Into<String>, met: bool) -> Self {
+        Self { target: target.into(), met }
+    }
+
+    /// At least this share of the ceiling.
+    pub(crate) fn of_ceiling(measured: &Measured, least: f64) -> Self {
+        let ratio = measured.ratio.unwrap_or(0.0);
+        Self::new(format!("≥ {least} of the ceiling"), ratio >= least)
+    }
+}
+
+fn line(cells: &[String; 8]) -> String {
+    let [what, load, figure, p50, p99, ratio, resident, cpu] = cells;
+    format!("{what:<34} {load:>12} {figure:>20} {p50:>9} {p99:>9} {ratio:>10} {resident:>10} {cpu:>12}")
+}
+
+/// Bytes as MiB.
+pub(crate) fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}
+
+/// A number with commas.
+pub(crate) fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut grouped = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn time(duration: Duration) -> String {
+    let microseconds = duration.as_secs_f64() * 1e6;
+    if microseconds < 1_000.0 { format!("{microseconds:.0} µs") } else { format!("{:.2} ms", microseconds / 1e3) }
+}
+
+/// Processor time as `server/load/other`.
+pub(crate) fn shares(usage: Usage) -> String {
+    let Usage { server, load, foreign } = usage;
+    format!("{:.0}/{:.0}/{:.0}", server * 100.0, load * 100.0, foreign * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_thousands() {
+        assert_eq!(thousands(1_234_567.4), "1,234,567");
+        assert_eq!(thousands(999.0), "999");
+        assert_eq!(thousands(100_000.0), "100,000");
+    }
+}

@@ -1,0 +1,79 @@
+//! What is measured, one file a section, with the targets beside it.
+
+mod fanout;
+mod first;
+mod get;
+mod list;
+mod memory;
+mod send;
+mod streams;
+
+use anyhow::Result;
+
+use crate::{
+    bench::Bench,
+    load::{Until, http1, unary::Unary},
+    options::Word,
+    report::Report,
+    server::Server,
+    trial::{Contender, Measured},
+};
+
+/// Runs one section; one that cannot be run leaves a refused row.
+pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
+    let outcome = match section {
+        Word::Quick => Ok(()),
+        Word::Send => send::run(bench, report),
+        Word::Get => get::run(bench, report),
+        Word::List => list::run(bench, report),
+        Word::Streams => streams::run(bench, report),
+        Word::Fanout => fanout::run(bench, report),
+        Word::First => first::run(bench, report),
+        Word::Memory => memory::run(bench, report),
+    };
+    if let Err(error) = outcome {
+        report.refuse("the rest of this section", format!("{error:#}"));
+    }
+}
+
+/// A contender that answers one kind of request.
+fn unary<'a>(label: &str, server: &'a Server, concurrency: usize, unary: Unary) -> Contender<'a> {
+    let mut unary = unary;
+    Contender::new(label, server, move |slice| {
+        http1::run(server.address(), concurrency, Until::Elapsed(slice), &mut unary)
+    })
+}
+
+/// The ceiling under echoes.
+fn echo_ceiling(bench: &Bench, concurrency: usize) -> Contender<'_> {
+    unary("ceiling", &bench.ceiling, concurrency, Unary::echo_jsonrpc())
+}
+
+/// The rate of the measurement with this label; 0 when it is missing or refused.
+fn rate(measured: &[Measured], label: &str) -> f64 {
+    let labelled = measured.iter().find(|measured| measured.label == label);
+    labelled.filter(|measured| measured.refused.is_none()).map_or(0.0, |measured| measured.rate)
+}
+
+/// Numbers in a load column: `c=16`.
+fn connections(concurrency: usize) -> String {
+    format!("c={concurrency}")
+}
+
+/// Task ids in an order that has nothing to do with when they were made, the same in every run.
+fn shuffled(mut ids: Vec<String>) -> Vec<String> {
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    for position in (1..ids.len()).rev() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let other = usize::try_from((seed >> 33) % (position as u64 + 1));
+        ids.swap(position, other.unwrap_or(0));
+    }
+    ids
+}
+
+/// The last tasks made, which any cache still has.
+fn recent(ids: &[String]) -> Result<std::sync::Arc<[String]>> {
+    let start = ids.len().saturating_sub(1_000);
+    anyhow::ensure!(start < ids.len(), "no tasks were created");
+    Ok(ids[start..].into())
+}

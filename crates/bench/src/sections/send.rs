@@ -1,0 +1,71 @@
+//! SendMessage: the three-event echo, one task made, run and ended for each request.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{connections, echo_ceiling, rate, unary};
+use crate::{
+    bench::{Bench, Store},
+    load::{call::create_tasks, grpc, unary::Unary},
+    report::{Report, Row, Verdict, thousands},
+    server::Server,
+    trial::{Contender, Measured, interleave},
+};
+
+const JSONRPC: &str = "JSON-RPC, memory";
+const JSONRPC_SQLITE: &str = "JSON-RPC, SQLite NORMAL";
+
+pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    report.table(
+        "SendMessage",
+        "A three-event echo, blocking. The ceiling parses the same request and answers a task as long. gRPC puts up to 16 calls on a connection.",
+    );
+    let kept = bench.serve(Store::Memory)?;
+    create_tasks(kept.address(), bench.plan.kept_for_send, Unary::echo_jsonrpc())?;
+    for &concurrency in &bench.plan.concurrency {
+        let (normal, full) = (bench.new_database(), bench.new_database());
+        let memory = bench.serve(Store::Memory)?;
+        let sqlite = bench.serve(Store::Sqlite(&normal))?;
+        let synced = bench.serve(Store::SqliteFull(&full));
+        let kept_label = format!("JSON-RPC, memory, {} kept", thousands(bench.plan.kept_for_send as f64));
+        let mut contenders = vec![
+            unary(JSONRPC, &memory, concurrency, Unary::echo_jsonrpc()),
+            unary("HTTP+JSON, memory", &memory, concurrency, Unary::echo_rest()),
+            over_grpc("gRPC, memory", &memory, concurrency),
+            unary(&kept_label, &kept, concurrency, Unary::echo_jsonrpc()),
+            unary(JSONRPC_SQLITE, &sqlite, concurrency, Unary::echo_jsonrpc()),
+            unary("HTTP+JSON, SQLite NORMAL", &sqlite, concurrency, Unary::echo_rest()),
+            over_grpc("gRPC, SQLite NORMAL", &sqlite, concurrency),
+        ];
+        match &synced {
+            Ok(synced) => contenders.push(unary("JSON-RPC, SQLite FULL", synced, concurrency, Unary::echo_jsonrpc())),
+            Err(error) => report.refuse("JSON-RPC, SQLite FULL", format!("{error:#}")),
+        }
+        let ceiling = echo_ceiling(bench, concurrency);
+        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders)?;
+        for one in &measured {
+            let verdicts = verdicts(one, &measured, &kept_label, concurrency);
+            report.row(Row::of(one, connections(concurrency), "req/s", verdicts));
+        }
+    }
+    Ok(())
+}
+
+fn over_grpc<'a>(label: &str, server: &'a Server, concurrency: usize) -> Contender<'a> {
+    Contender::new(label, server, move |slice| grpc::run(server.address(), concurrency, slice))
+}
+
+fn verdicts(one: &Measured, all: &[Measured], kept: &str, concurrency: usize) -> Vec<Verdict> {
+    let beside = |other: &str| Verdict::new("≥ 0.85 of JSON-RPC", one.rate >= 0.85 * rate(all, other));
+    match (one.label.as_str(), concurrency) {
+        (label, 16) if label == kept => {
+            vec![Verdict::of_ceiling(one, 0.55), Verdict::new("p99 < 2 ms", one.p99 < Duration::from_millis(2))]
+        }
+        (JSONRPC_SQLITE, 64) => vec![Verdict::of_ceiling(one, 0.25)],
+        ("HTTP+JSON, memory", _) => vec![beside(JSONRPC)],
+        ("HTTP+JSON, SQLite NORMAL", _) => vec![beside(JSONRPC_SQLITE)],
+        ("gRPC, memory", _) => vec![Verdict::of_ceiling(one, 0.27)],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,162 @@
+//! Servers measured in turns, the ceiling before and after each of the others, so that what else the machine does hits both.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    load::Slice,
+    machine::{Processes, Usage},
+    options::Plan,
+    server::Server,
+};
+
+/// One server under one kind of load.
+pub(crate) struct Contender<'a> {
+    label: String,
+    server: &'a Server,
+    run: Box<dyn FnMut(Duration) -> Result<Slice> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// `run` loads `server` for about the time it is given.
+    pub(crate) fn new(
+        label: impl Into<String>,
+        server: &'a Server,
+        run: impl FnMut(Duration) -> Result<Slice> + 'a,
+    ) -> Self {
+        Self { label: label.into(), server, run: Box::new(run) }
+    }
+}
+
+/// Medians over the rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) label: String,
+    /// Answers or events a second.
+    pub(crate) rate: f64,
+    /// Rate by the ceiling's in the same minute; the ceiling has none.
+    pub(crate) ratio: Option<f64>,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    pub(crate) usage: Usage,
+    /// Resident memory of the server at the end, in bytes.
+    pub(crate) resident: u64,
+    /// Why there are no figures: an answer or a stream was wrong.
+    pub(crate) refused: Option<String>,
+}
+
+/// Measures the ceiling and the others in turns. The ceiling comes first in what is returned.
+pub(crate) fn interleave(
+    plan: &Plan,
+    processes: &Processes,
+    ceiling: Contender<'_>,
+    others: Vec<Contender<'_>>,
+) -> Result<Vec<Measured>> {
+    let mut ceiling = Track::new(ceiling);
+    let mut others: Vec<_> = others.into_iter().map(Track::new).collect();
+    for track in others.iter_mut().chain([&mut ceiling]) {
+        track.warm_up(plan.slice / 3);
+    }
+    for _ in 0..plan.rounds {
+        let mut before = ceiling.observe(plan.slice, processes);
+        for track in &mut others {
+            let rate = track.observe(plan.slice, processes);
+            let after = ceiling.observe(plan.slice, processes);
+            if let (Some(before), Some(rate), Some(after)) = (before, rate, after) {
+                track.ratios.push(2.0 * rate / (before + after));
+            }
+            before = after;
+        }
+    }
+    [ceiling].into_iter().chain(others).map(Track::medians).collect()
+}
+
+struct Track<'a> {
+    contender: Contender<'a>,
+    observed: Vec<Observed>,
+    ratios: Vec<f64>,
+    refused: Option<String>,
+}
+
+struct Observed {
+    rate: f64,
+    p50: f64,
+    p99: f64,
+    usage: Usage,
+}
+
+impl<'a> Track<'a> {
+    fn new(contender: Contender<'a>) -> Self {
+        Self { contender, observed: Vec::new(), ratios: Vec::new(), refused: None }
+    }
+
+    fn warm_up(&mut self, slice: Duration) {
+        self.refused = (self.contender.run)(slice).err().map(|error| format!("{error:#}"));
+    }
+
+    /// Runs one slice and returns its rate; one failure is enough to measure no more.
+    fn observe(&mut self, slice: Duration, processes: &Processes) -> Option<f64> {
+        if self.refused.is_some() {
+            return None;
+        }
+        let meter = processes.meter(self.contender.server.process());
+        match (self.contender.run)(slice) {
+            Ok(slice) => {
+                let rate = slice.rate();
+                self.observed.push(Observed {
+                    rate,
+                    p50: slice.latency.value_at_quantile(0.5) as f64,
+                    p99: slice.latency.value_at_quantile(0.99) as f64,
+                    usage: meter.read(),
+                });
+                Some(rate)
+            }
+            Err(error) => {
+                self.refused = Some(format!("{error:#}"));
+                None
+            }
+        }
+    }
+
+    fn medians(self) -> Result<Measured> {
+        let over = |field: fn(&Observed) -> f64| median(self.observed.iter().map(field));
+        let nanoseconds = |value: f64| Duration::from_secs_f64(value / 1e9);
+        Ok(Measured {
+            rate: over(|observed| observed.rate),
+            ratio: (!self.ratios.is_empty()).then(|| median(self.ratios.iter().copied())),
+            p50: nanoseconds(over(|observed| observed.p50)),
+            p99: nanoseconds(over(|observed| observed.p99)),
+            usage: Usage {
+                server: over(|observed| observed.usage.server),
+                load: over(|observed| observed.usage.load),
+                foreign: over(|observed| observed.usage.foreign),
+            },
+            resident: self.contender.server.resident()?,
+            refused: self.refused,
+            label: self.contender.label,
+        })
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => values[count / 2],
+        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert!((median([3.0, 1.0, 2.0].into_iter()) - 2.0).abs() < 1e-9);
+        assert!((median([4.0, 1.0, 2.0, 3.0].into_iter()) - 2.5).abs() < 1e-9);
+        assert!(median(std::iter::empty()).abs() < 1e-9);
+    }
+}
