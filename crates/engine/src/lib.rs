@@ -1,1 +1,21 @@
-//! Agents, tasks and the event log
+//! Agents, tasks and the event log.
+//!
+//! A [`Request`](nuncio_model::Request) enters [`Engine::call`], a [`Reply`](nuncio_model::Reply) leaves it. Between
+//! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
+//! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
+
+pub mod lifecycle;
+pub mod store;
+
+mod agent;
+mod limits;
+mod push;
+mod record;
+mod turn;
+
+pub use agent::{Agent, AgentError};
+pub use limits::Limits;
+pub use push::PushGuard;
+pub use record::{Received, Record};
+pub use store::{MemoryStore, StoreError, TaskStore};
+pub use turn::{ArtifactWriter, Turn};

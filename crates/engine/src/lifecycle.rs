@@ -1,0 +1,126 @@
+//! What may happen to a task, and what it does to it: pure functions, nothing else.
+
+use std::fmt;
+
+use nuncio_model::{Artifact, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus};
+
+use crate::record::Record;
+
+/// A change that a task in its present state does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IllegalTransition {
+    reason: String,
+}
+
+impl fmt::Display for IllegalTransition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for IllegalTransition {}
+
+fn illegal<T>(reason: impl Into<String>) -> Result<T, IllegalTransition> {
+    Err(IllegalTransition { reason: reason.into() })
+}
+
+/// The state that a change leads to, or why it is not allowed. Needs only the state, so a batch can be checked before
+/// any of it is written.
+pub fn next_state(state: TaskState, response: &StreamResponse) -> Result<TaskState, IllegalTransition> {
+    if state.is_terminal() {
+        return illegal(format!("the task is already {}", state.short()));
+    }
+    match response {
+        StreamResponse::StatusUpdate(update) => match update.status.state {
+            TaskState::Unspecified => illegal("a status without a state"),
+            TaskState::Submitted if state != TaskState::Submitted => {
+                illegal(format!("a task that is {} cannot go back to submitted", state.short()))
+            }
+            next => Ok(next),
+        },
+        StreamResponse::ArtifactUpdate(update) if update.artifact.parts.is_empty() => {
+            illegal(format!("artifact `{}` has no parts", update.artifact.artifact_id))
+        }
+        StreamResponse::ArtifactUpdate(update) if update.artifact.artifact_id.is_empty() => {
+            illegal("an artifact without an id")
+        }
+        StreamResponse::ArtifactUpdate(_) => Ok(state),
+        StreamResponse::Task(_) => illegal("a whole task instead of a change to it"),
+        StreamResponse::Message(_) => illegal("a bare message after the task was begun"),
+    }
+}
+
+/// Applies a record to a task, or leaves it as it was.
+pub fn apply(task: &mut Task, record: &Record) -> Result<(), IllegalTransition> {
+    match record {
+        Record::Received(received) => {
+            if task.state().is_terminal() {
+                return illegal(format!("the task is already {}", task.state().short()));
+            }
+            receive(task, received.message.clone());
+        }
+        Record::Update(event) => match &event.response {
+            StreamResponse::Task(first) if task.id.is_empty() => task.clone_from(first),
+            response => {
+                next_state(task.state(), response)?;
+                fold(task, response);
+            }
+        },
+    }
+    Ok(())
+}
+
+/// Folds a change that was checked into the task.
+fn fold(task: &mut Task, response: &StreamResponse) {
+    match response {
+        StreamResponse::StatusUpdate(update) => {
+            set_status(task, update.status.clone());
+            if let Some(metadata) = &update.metadata {
+                task.metadata.get_or_insert_default().extend(metadata.iter().map(|(k, v)| (k.clone(), v.clone())));
+            }
+        }
+        StreamResponse::ArtifactUpdate(update) => set_artifact(task, update),
+        StreamResponse::Task(_) | StreamResponse::Message(_) => {}
+    }
+}
+
+/// A client's message enters the history, behind what the agent last said.
+fn receive(task: &mut Task, message: Message) {
+    task.history.extend(task.status.message.take());
+    task.history.push(message);
+}
+
+/// A new status: the message of the old one moves into the history.
+fn set_status(task: &mut Task, status: TaskStatus) {
+    task.history.extend(task.status.message.take());
+    task.status = status;
+}
+
+/// `append` adds parts to an artifact that is known, and begins one that is not (STREAM-13).
+fn set_artifact(task: &mut Task, update: &TaskArtifactUpdateEvent) {
+    let new = &update.artifact;
+    // The artifact that grows is nearly always the newest.
+    match task.artifacts.iter_mut().rev().find(|known| known.artifact_id == new.artifact_id) {
+        Some(known) if update.append => append(known, new),
+        Some(known) => known.clone_from(new),
+        None => task.artifacts.push(new.clone()),
+    }
+}
+
+fn append(known: &mut Artifact, new: &Artifact) {
+    known.parts.extend_from_slice(&new.parts);
+    if let Some(metadata) = &new.metadata {
+        known.metadata.get_or_insert_default().extend(metadata.iter().map(|(k, v)| (k.clone(), v.clone())));
+    }
+    for extension in &new.extensions {
+        if !known.extensions.contains(extension) {
+            known.extensions.push(extension.clone());
+        }
+    }
+    if known.name.is_none() {
+        known.name.clone_from(&new.name);
+    }
+    if known.description.is_none() {
+        known.description.clone_from(&new.description);
+    }
+}

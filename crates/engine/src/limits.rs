@@ -1,0 +1,42 @@
+//! What bounds the engine.
+
+use std::time::Duration;
+
+/// The engine's limits. Every queue, wait and window has one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How long an agent may go on after a cancel before it is cut off. 2 s.
+    pub cancel_grace: Duration,
+    /// How long a blocking `SendMessage` waits for the agent's first word before the task exists without one. Until
+    /// then the agent can still answer with a bare message. 2 s.
+    pub first_word: Duration,
+    /// The same for `SendStreamingMessage`, whose client waits for its first event. 300 ms.
+    pub first_word_streaming: Duration,
+    /// Messages that may wait behind a running turn; one more is refused. 64.
+    pub queued_messages: usize,
+    /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
+    /// from the store. 8192.
+    pub window: usize,
+    /// How long, in all, one reader that is behind the window may slow its task before it is left behind. 5 s.
+    pub slow_reader: Duration,
+    /// Turns that run at the same time; a message beyond is refused. 100,000.
+    pub running_turns: usize,
+    /// How long a failing commit is tried again before the turn is given up. 2 s.
+    pub commit_retry: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            cancel_grace: Duration::from_secs(2),
+            first_word: Duration::from_secs(2),
+            first_word_streaming: Duration::from_millis(300),
+            queued_messages: 64,
+            window: 8192,
+            slow_reader: Duration::from_secs(5),
+            running_turns: 100_000,
+            commit_retry: Duration::from_secs(2),
+        }
+    }
+}

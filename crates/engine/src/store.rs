@@ -1,0 +1,222 @@
+//! The seam to what keeps tasks: the log, the head of each task, push configurations and what is owed to them.
+//!
+//! `engine::testing::store_suite!` holds an implementation against this contract.
+
+mod error;
+mod memory;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+pub use error::StoreError;
+pub use memory::MemoryStore;
+use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp};
+
+use crate::record::Record;
+
+/// Keeps tasks.
+///
+/// Every call takes the caller's [`Scope`], and what belongs to another scope is as if it were not there: filtering
+/// happens in the query. A call whose future is dropped may or may not have taken effect, as a whole.
+#[async_trait]
+pub trait TaskStore: Send + Sync + 'static {
+    /// Appends records to a task's log, or creates the task (`expected` is 0), in one transaction with the head, the
+    /// snapshot, the push configurations and what is owed to them. The cost is that of the records, not of the task.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` when the log does not end at `expected` or the epoch is not the task's; nothing is written then.
+    /// `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
+
+    /// A task as of its last record.
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
+
+    /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more.
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
+
+    /// The records after `after`, in order, at most `limit`; fewer only at the log's end.
+    ///
+    /// # Errors
+    ///
+    /// `Compacted` when some of them are no longer kept: read the task instead. A store keeps the records of a task
+    /// while it runs and while a push configuration is owed some, and may drop them after that.
+    async fn events_after(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError>;
+
+    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page.
+    ///
+    /// # Errors
+    ///
+    /// `BadPageToken` when the token was not made here.
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
+
+    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them.
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
+
+    /// Stores a push configuration, or replaces the one of the same id. It is owed the records from now on. `false`
+    /// when there is no such task.
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError>;
+
+    /// The push configurations of a task, by id; `None` when there is no such task.
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError>;
+
+    /// Removes a push configuration and what is owed to it; one that is not there is no error. `false` when there is no
+    /// such task.
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError>;
+
+    /// Push configurations that are owed records and whose next attempt is due, longest due first.
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError>;
+
+    /// When the next push that is owed is due, whether or not that is past.
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Notes how an attempt to deliver went. A configuration that was removed meanwhile is no error.
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
+
+    /// Whether the store answers.
+    async fn check(&self) -> Result<(), StoreError>;
+
+    /// Writes out what is buffered. The store is not used after it.
+    async fn close(&self) -> Result<(), StoreError>;
+}
+
+/// What a commit writes.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub id: TaskId,
+    /// Its context.
+    pub context: ContextId,
+    /// The sequence number of the last record in the log; 0 creates the task.
+    pub expected: u64,
+    /// The epoch under which the task is owned; 0 where this creates it.
+    pub epoch: u64,
+    /// The records, numbered from `expected` + 1 without a gap.
+    pub records: Vec<Record>,
+    /// The state after them.
+    pub state: TaskState,
+    /// The time of the status after them.
+    pub updated: Timestamp,
+    /// Whether the writer lets go of the task: it is parked or has ended. Otherwise it is running.
+    pub released: bool,
+    /// The task after the records, when it is worth writing: at the first commit, when the task parks or ends, and now
+    /// and then between, so that loading a task stays cheap.
+    pub snapshot: Option<Arc<Task>>,
+    /// Push configurations that come with the task's creation; they are owed every record.
+    pub push_configs: Vec<PushConfig>,
+}
+
+impl Commit {
+    /// The sequence number of the last record after it.
+    pub fn sequence(&self) -> u64 {
+        self.expected + self.records.len() as u64
+    }
+}
+
+/// What a commit did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// The epoch under which the committer owns the task from now on.
+    pub epoch: u64,
+    /// Whether push configurations are owed the records.
+    pub owes_push: bool,
+}
+
+/// A task as a store gives it.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// The task as of the record `sequence`.
+    pub task: Arc<Task>,
+    /// The sequence number of its last record.
+    pub sequence: u64,
+    /// The epoch under which it is owned.
+    pub epoch: u64,
+}
+
+/// Which tasks of a scope.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    /// Only of this context.
+    pub context: Option<ContextId>,
+    /// Only in this state.
+    pub state: Option<TaskState>,
+    /// Only with a status of this time or later.
+    pub updated_since: Option<Timestamp>,
+    /// How many, 1 to 100.
+    pub page_size: usize,
+    /// Where the page begins: the token of the page before.
+    pub page_token: Option<Box<str>>,
+    /// Whether the artifacts are wanted; a store may leave them out otherwise.
+    pub artifacts: bool,
+}
+
+/// A page of tasks.
+#[derive(Debug, Clone, Default)]
+pub struct ListPage {
+    /// The tasks.
+    pub tasks: Vec<Arc<Task>>,
+    /// Where the next page begins; `None` on the last.
+    pub next: Option<Box<str>>,
+    /// How many tasks match in all.
+    pub total: usize,
+}
+
+/// A task that a crash left running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub id: TaskId,
+}
+
+/// A push configuration as it is stored: with its secrets, and with how far delivery has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PushConfig {
+    /// The configuration. Its id and its task's are set.
+    pub config: TaskPushNotificationConfig,
+    /// The sequence number of the last record that was delivered, or that precedes the configuration.
+    pub delivered: u64,
+}
+
+/// A push configuration that is owed records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DuePush {
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The configuration. Its id and its task's are set.
+    pub config: TaskPushNotificationConfig,
+    /// The sequence number of the last record that was delivered.
+    pub delivered: u64,
+    /// The sequence number of the last record that is owed.
+    pub owed: u64,
+    /// How many attempts at the next record have failed.
+    pub attempts: u32,
+}
+
+/// How an attempt to deliver went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PushSettlement {
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub task: TaskId,
+    /// The configuration.
+    pub id: PushConfigId,
+    /// The sequence number of the last record that is delivered now, or given up.
+    pub delivered: u64,
+    /// How many attempts at the next record have failed; 0 after a success.
+    pub attempts: u32,
+    /// When the next attempt is due.
+    pub next_attempt: Timestamp,
+    /// Why the last attempt failed, for people; without secrets.
+    pub error: Option<String>,
+}

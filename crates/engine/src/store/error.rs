@@ -1,0 +1,47 @@
+//! What can go wrong with a store.
+
+use nuncio_model::{Error, ErrorKind};
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Somebody else wrote to the task, or owns it now.
+    #[error("the task was changed by another writer")]
+    Conflict,
+    /// Records that were asked for are no longer kept.
+    #[error("the records are no longer kept")]
+    Compacted,
+    /// The page token was not made by this store.
+    #[error("the page token is not valid")]
+    BadPageToken,
+    /// There is no room; try again when there is.
+    #[error("the store is full")]
+    Full(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It did not answer, or answered with an error; trying again may help.
+    #[error("the store is unavailable")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What it holds cannot be read.
+    #[error("a stored record cannot be read")]
+    Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl StoreError {
+    /// Whether the same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Full(_) | Self::Unavailable(_))
+    }
+}
+
+/// What a peer is told.
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::BadPageToken => Self::invalid_params("pageToken", "is not a token of an earlier page"),
+            StoreError::Full(_) | StoreError::Unavailable(_) => {
+                Self::new(ErrorKind::Unavailable, "the task store is unavailable; try again later").with_source(error)
+            }
+            error => Self::internal(error),
+        }
+    }
+}

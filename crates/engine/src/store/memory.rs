@@ -1,0 +1,5 @@
+//! Tasks in memory. Gone with the process.
+
+/// Keeps tasks in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {}

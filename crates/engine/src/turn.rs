@@ -1,0 +1,211 @@
+//! A turn: all that an agent needs to handle one message.
+
+mod artifact;
+
+use std::{fmt::Display, sync::Arc};
+
+pub use artifact::ArtifactWriter;
+use nuncio_model::{
+    Artifact, ContextId, Message, Principal, Scope, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId,
+    TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::AgentError,
+    store::{ListQuery, TaskStore},
+};
+
+/// One message, and the means to answer it.
+///
+/// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
+/// events are under way) and fail once the turn is over: after a cancel's grace period, or when the agent broke the
+/// protocol. Pass such an error on with `?`.
+///
+/// Dropping a turn says nothing; what the agent's `run` returns does.
+#[derive(Debug)]
+pub struct Turn {
+    pub(crate) inner: TurnInner,
+    pub(crate) words: mpsc::Sender<Box<Word>>,
+}
+
+pub(crate) struct TurnInner {
+    pub(crate) task_id: TaskId,
+    pub(crate) context_id: ContextId,
+    pub(crate) request: Arc<SendMessageRequest>,
+    pub(crate) task: Option<Arc<Task>>,
+    pub(crate) scope: Scope,
+    pub(crate) extensions: Arc<[Box<str>]>,
+    pub(crate) cancelled: CancellationToken,
+    pub(crate) store: Arc<dyn TaskStore>,
+}
+
+impl std::fmt::Debug for TurnInner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnInner").field("task_id", &self.task_id).finish_non_exhaustive()
+    }
+}
+
+/// What an agent says, on its way to the runner.
+#[derive(Debug)]
+pub(crate) struct Word {
+    pub(crate) response: StreamResponse,
+    /// Where it came from, for the reason of a failure: a line of a program's output, for example.
+    pub(crate) origin: Option<Box<str>>,
+}
+
+impl Turn {
+    /// The message to answer. Its `task_id` and `context_id` are set.
+    pub fn message(&self) -> &Message {
+        &self.inner.request.message
+    }
+
+    /// The whole request: the message, its configuration and its metadata.
+    pub fn request(&self) -> &SendMessageRequest {
+        &self.inner.request
+    }
+
+    /// The metadata of the request.
+    pub fn metadata(&self) -> Option<&Struct> {
+        self.inner.request.metadata.as_deref()
+    }
+
+    /// The media types that the client takes, best first; empty for any.
+    pub fn accepted_output_modes(&self) -> &[String] {
+        self.inner.request.configuration.as_ref().map_or(&[], |configuration| &configuration.accepted_output_modes)
+    }
+
+    /// The task so far, when this is not its first turn. It includes the message of this turn.
+    pub fn task(&self) -> Option<&Task> {
+        self.inner.task.as_deref()
+    }
+
+    /// The task's id. On a first turn there is no task yet, and none will be if the agent answers with [`Self::reply`].
+    pub fn task_id(&self) -> &TaskId {
+        &self.inner.task_id
+    }
+
+    /// The context's id.
+    pub fn context_id(&self) -> &ContextId {
+        &self.inner.context_id
+    }
+
+    /// Earlier tasks of this context that the caller may see, newest first, at most 100, without this one.
+    pub async fn context(&self) -> Result<Vec<Arc<Task>>, AgentError> {
+        let query = ListQuery {
+            context: Some(self.inner.context_id.clone()),
+            page_size: 100,
+            artifacts: true,
+            ..ListQuery::default()
+        };
+        let page = self.inner.store.list(&self.inner.scope, &query).await?;
+        Ok(page.tasks.into_iter().filter(|task| task.id != self.inner.task_id).collect())
+    }
+
+    /// A task that the message refers to, where it exists and the caller may see it.
+    pub async fn referenced(&self, id: &TaskId) -> Result<Option<Arc<Task>>, AgentError> {
+        Ok(self.inner.store.load(&self.inner.scope, id).await?.map(|stored| stored.task))
+    }
+
+    /// The caller.
+    pub fn principal(&self) -> &Principal {
+        &self.inner.scope.principal
+    }
+
+    /// The tenant; empty where there is none.
+    pub fn tenant(&self) -> &Tenant {
+        &self.inner.scope.tenant
+    }
+
+    /// The extensions that the client asked for and the card declares.
+    pub fn extensions(&self) -> &[Box<str>] {
+        &self.inner.extensions
+    }
+
+    /// Whether an extension is active.
+    pub fn has_extension(&self, uri: &str) -> bool {
+        self.inner.extensions.iter().any(|active| &**active == uri)
+    }
+
+    /// Is cancelled when the client cancels the task. The agent then has the grace period to end its turn; a turn that
+    /// returns without a closing word leaves the task canceled.
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.inner.cancelled
+    }
+
+    /// Says that the agent is at work.
+    pub async fn begin(&self) -> Result<(), AgentError> {
+        self.status(TaskState::Working, None).await
+    }
+
+    /// Says that the agent is at work, with a word on its progress.
+    pub async fn working(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::Working, message.into()).await
+    }
+
+    /// Asks the client for another message, and parks the task until it comes. Return after it.
+    pub async fn ask(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::InputRequired, message.into()).await
+    }
+
+    /// Says that credentials are needed. The agent may go on when they have come by another way, or return.
+    pub async fn require_auth(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::AuthRequired, message.into()).await
+    }
+
+    /// Completes the task with a word about it. Results belong in artifacts.
+    pub async fn complete(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::Completed, message.into()).await
+    }
+
+    /// Fails the task with a reason for the peer.
+    pub async fn fail(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::Failed, message.into()).await
+    }
+
+    /// Declines the task with a reason for the peer.
+    pub async fn reject(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.status(TaskState::Rejected, message.into()).await
+    }
+
+    /// Answers with a bare message; no task comes of it. It must be the only word of a first turn.
+    ///
+    /// Where the client was given a task meanwhile (it did not want to wait), the task completes with the message.
+    pub async fn reply(&self, message: impl Into<Message>) -> Result<(), AgentError> {
+        self.emit(StreamResponse::Message(message.into())).await
+    }
+
+    /// Sets the status.
+    pub async fn status(&self, state: TaskState, message: impl Into<Option<Message>>) -> Result<(), AgentError> {
+        let mut status = TaskStatus::new(state);
+        status.message = message.into();
+        self.emit(StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })).await
+    }
+
+    /// Adds a whole artifact, or replaces the one of the same id.
+    pub async fn add_artifact(&self, artifact: Artifact) -> Result<(), AgentError> {
+        let update = TaskArtifactUpdateEvent { artifact, last_chunk: true, ..Default::default() };
+        self.emit(StreamResponse::ArtifactUpdate(update)).await
+    }
+
+    /// Writes an artifact piece by piece. The name is its id too.
+    pub fn artifact(&self, name: impl Into<Box<str>>) -> ArtifactWriter<'_> {
+        ArtifactWriter::new(self, name.into())
+    }
+
+    /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
+    pub async fn emit(&self, response: StreamResponse) -> Result<(), AgentError> {
+        self.say(Word { response, origin: None }).await
+    }
+
+    /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
+    /// the protocol, the task's failure names it.
+    pub async fn emit_from(&self, origin: impl Display, response: StreamResponse) -> Result<(), AgentError> {
+        self.say(Word { response, origin: Some(origin.to_string().into()) }).await
+    }
+
+    async fn say(&self, word: Word) -> Result<(), AgentError> {
+        self.words.send(Box::new(word)).await.map_err(|_| AgentError::turn_is_over())
+    }
+}

@@ -1,0 +1,54 @@
+//! Writing an artifact in pieces.
+
+use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
+
+use super::Turn;
+use crate::agent::AgentError;
+
+/// Writes one artifact of a turn, piece by piece; made by [`Turn::artifact`].
+///
+/// Each piece reaches the client at once. Dropping the writer says nothing: an artifact whose last piece should be
+/// marked as such ends with [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct ArtifactWriter<'a> {
+    turn: &'a Turn,
+    artifact: Artifact,
+    appends: bool,
+}
+
+impl<'a> ArtifactWriter<'a> {
+    pub(super) fn new(turn: &'a Turn, name: Box<str>) -> Self {
+        Self { turn, artifact: Artifact::new(&*name, Vec::new()).with_name(name), appends: false }
+    }
+
+    /// Gives it an id that is not its name.
+    pub fn with_id(mut self, id: impl Into<nuncio_model::ArtifactId>) -> Self {
+        self.artifact.artifact_id = id.into();
+        self
+    }
+
+    /// Describes it for people.
+    pub fn with_description(mut self, description: impl Into<Box<str>>) -> Self {
+        self.artifact.description = Some(description.into());
+        self
+    }
+
+    /// Writes the next piece: a text, a file, data.
+    pub async fn chunk(&mut self, part: impl Into<Part>) -> Result<(), AgentError> {
+        self.write(part.into(), false).await
+    }
+
+    /// Writes the last piece.
+    pub async fn finish(mut self, part: impl Into<Part>) -> Result<(), AgentError> {
+        self.write(part.into(), true).await
+    }
+
+    async fn write(&mut self, part: Part, last_chunk: bool) -> Result<(), AgentError> {
+        let rest = Artifact::new(self.artifact.artifact_id.clone(), Vec::new());
+        let mut artifact = std::mem::replace(&mut self.artifact, rest);
+        artifact.parts.push(part);
+        let append = std::mem::replace(&mut self.appends, true);
+        let update = TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() };
+        self.turn.emit(StreamResponse::ArtifactUpdate(update)).await
+    }
+}
