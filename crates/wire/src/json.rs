@@ -1,0 +1,79 @@
+//! Reading and writing the model's JSON: fast first, and a second look at what went wrong only when something did.
+
+use nuncio_model::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Reads what a caller sent. `InvalidParams` names the field; the text is known to be JSON.
+pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
+    serde_json::from_str(json).map_err(|_| {
+        let (field, description) = explain::<T>(json);
+        Error::invalid_params(field, description)
+    })
+}
+
+/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all.
+pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).or_else(|_| params(text(json)?))
+}
+
+/// The text of a body that is JSON. Fails with `Parse`, and says where it stops being JSON.
+pub(crate) fn text(body: &[u8]) -> Result<&str, Error> {
+    let not_json =
+        |reason: &dyn std::fmt::Display| Error::new(ErrorKind::Parse, format!("Invalid JSON payload: {reason}"));
+    let text = std::str::from_utf8(body).map_err(|_| not_json(&"it is not UTF-8"))?;
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| not_json(&error))?;
+    Ok(text)
+}
+
+/// Reads what a peer answered.
+pub(crate) fn answer<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).map_err(|error| {
+        let (field, description) = match std::str::from_utf8(json) {
+            Ok(json) => explain::<T>(json),
+            Err(_) => (String::new(), "it is not UTF-8".to_owned()),
+        };
+        let at = if field.is_empty() { String::new() } else { format!("{field}: ") };
+        Error::new(ErrorKind::InvalidAgentResponse, format!("the agent's answer cannot be read: {at}{description}"))
+            .with_source(error)
+    })
+}
+
+/// The field that cannot be read, and why.
+fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
+    let mut from = serde_json::Deserializer::from_str(json);
+    match serde_path_to_error::deserialize::<_, T>(&mut from) {
+        Ok(_) => (String::new(), from.end().map_or_else(|error| reason(&error), |()| "cannot be read".to_owned())),
+        Err(error) => {
+            let path = error.path().to_string();
+            (if path == "." { String::new() } else { path }, reason(error.inner()))
+        }
+    }
+}
+
+/// The error without its place in the text, which helps nobody to whom the field is named.
+fn reason(error: &serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    if let Some(place) = reason.rfind(" at line ") {
+        reason.truncate(place);
+    }
+    reason
+}
+
+/// Writes a value behind what is there.
+///
+/// # Panics
+///
+/// Never for values of the model: their keys are strings, and nothing in them refuses to be written.
+pub(crate) fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) {
+    serde_json::to_writer(to, value).expect("values of the model can be written");
+}
+
+/// Writes a value that stands alone.
+///
+/// # Panics
+///
+/// As [`write`].
+pub(crate) fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("values of the model can be written")
+}

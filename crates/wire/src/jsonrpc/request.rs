@@ -1,0 +1,130 @@
+//! Requests of JSON-RPC: read by a server, written by a client (RPC-2, RPC-7).
+
+use std::{borrow::Cow, fmt};
+
+use nuncio_model::{Error, ErrorKind};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Id;
+use crate::json;
+
+/// A request whose params are still JSON.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// `None` for a notification, which is not to be answered.
+    pub id: Option<Id>,
+    /// The method, as the caller wrote it.
+    pub method: Cow<'a, str>,
+    /// The params; `None` where there are none, or null.
+    pub params: Option<&'a RawValue>,
+}
+
+/// Reads the envelope of a request.
+///
+/// Fails with `Parse` where the body is not JSON, and with `InvalidRequest` where it is JSON but no request: a batch, a
+/// wrong `jsonrpc`, no method, an id of the wrong type. The id beside the error is what the answer must carry.
+pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
+    let text = std::str::from_utf8(body).map_err(|_| broken(body))?;
+    let members: Members<'_> = serde_json::from_str(text).map_err(|_| broken(body))?;
+    let id = match members.id.map(Id::read) {
+        None => None,
+        Some(Some(id)) => Some(id),
+        Some(None) => return Err((Id::NULL, invalid("id must be a string, a whole number or null"))),
+    };
+    let refuse = |reason: &str| Err((id.clone().unwrap_or_default(), invalid(reason)));
+    if members.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+        return refuse("jsonrpc must be \"2.0\"");
+    }
+    match members.method.map(RawValue::get).map(serde_json::from_str::<Method<'_>>) {
+        Some(Ok(Method(method))) => {
+            Ok(Incoming { id, method, params: members.params.filter(|params| params.get() != "null") })
+        }
+        Some(Err(_)) => refuse("method must be a string"),
+        None => refuse("method is missing"),
+    }
+}
+
+/// What is wrong with a body that has no members to look at.
+fn broken(body: &[u8]) -> (Id, Error) {
+    let error = match json::text(body).map(|text| text.trim_start().starts_with('[')) {
+        Err(error) => error,
+        Ok(true) => invalid("batches are not supported"),
+        Ok(false) => invalid("the request must be an object"),
+    };
+    (Id::NULL, error)
+}
+
+fn invalid(reason: &str) -> Error {
+    Error::new(ErrorKind::InvalidRequest, format!("invalid request: {reason}"))
+}
+
+/// Writes a request.
+pub fn write_request(id: &Id, method: &str, params: Option<&RawValue>) -> Vec<u8> {
+    let params = params.map_or("{}", RawValue::get);
+    let mut to = Vec::with_capacity(64 + method.len() + params.len());
+    to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(&mut to);
+    to.extend_from_slice(br#","method":"#);
+    json::write(method, &mut to);
+    to.extend_from_slice(br#","params":"#);
+    to.extend_from_slice(params.as_bytes());
+    to.push(b'}');
+    to
+}
+
+#[derive(Default)]
+struct Members<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON-RPC request")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Members::default();
+                while let Some(Method(key)) = map.next_key()? {
+                    match &*key {
+                        "jsonrpc" => members.jsonrpc = Some(map.next_value()?),
+                        "id" => members.id = Some(map.next_value()?),
+                        "method" => members.method = Some(map.next_value()?),
+                        "params" => members.params = Some(map.next_value()?),
+                        _ => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(members)
+            }
+        }
+        from.deserialize_map(MembersVisitor)
+    }
+}
+
+/// A string, borrowed where it has no escapes.
+struct Method<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Method<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Method<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Method<'de>, E> {
+                Ok(Method(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Method<'de>, E> {
+                Ok(Method(Cow::Owned(text.to_owned())))
+            }
+        }
+        from.deserialize_str(TextVisitor)
+    }
+}

@@ -1,0 +1,86 @@
+//! Responses of JSON-RPC: written by a server, read by a client (RPC-5 to RPC-7).
+
+use nuncio_model::{Detail, Error, ErrorKind, Value};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Id;
+use crate::{dialect::Dialect, json, status};
+
+/// Writes a response whose result is what `result` writes. If that fails, `to` is as it was.
+pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    let start = to.len();
+    to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(to);
+    to.extend_from_slice(br#","result":"#);
+    if let Err(error) = result(to) {
+        to.truncate(start);
+        return Err(error);
+    }
+    to.push(b'}');
+    Ok(())
+}
+
+/// Writes a response that is an error, in the words of a version. Before the version is known, take
+/// [`Version::LATEST`](crate::Version::LATEST).
+pub fn write_error(dialect: &dyn Dialect, id: &Id, error: &Error, to: &mut Vec<u8>) {
+    to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(to);
+    to.extend_from_slice(br#","error":"#);
+    dialect.encode_error(error, to);
+    to.push(b'}');
+}
+
+/// Reads a response: its id, and its result or the error that the peer sent.
+///
+/// The kind of a peer's error is what its reason says, else what its code says; its details are kept as they came.
+/// Fails with `InvalidAgentResponse` where the body is no response.
+pub fn parse_response(body: &[u8]) -> Result<(Id, Result<&RawValue, Error>), Error> {
+    #[derive(Deserialize)]
+    struct Members<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow, default, deserialize_with = "present")]
+        result: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        error: Option<&'a RawValue>,
+    }
+    let members: Members<'_> = json::answer(body)?;
+    let id = members.id.and_then(Id::read).unwrap_or_default();
+    match (members.error, members.result) {
+        (Some(error), _) => Ok((id, Err(peer_error(error)?))),
+        (None, Some(result)) => Ok((id, Ok(result))),
+        (None, None) => {
+            Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has neither a result nor an error"))
+        }
+    }
+}
+
+/// A result of null is a result.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+fn peer_error(error: &RawValue) -> Result<Error, Error> {
+    #[derive(Deserialize)]
+    struct Members {
+        #[serde(default)]
+        code: Value,
+        #[serde(default)]
+        message: Value,
+        #[serde(default)]
+        data: Value,
+    }
+    let Members { code, message, data } = json::answer(error.get().as_bytes())?;
+    let kind = code.as_i64().and_then(status::kind_of_jsonrpc).unwrap_or(ErrorKind::Internal);
+    let message = match message {
+        Value::String(message) => message,
+        _ => format!("the agent answered with error {code}"),
+    };
+    let details = match data {
+        Value::Null => Vec::new(),
+        Value::Array(details) => details.into_iter().map(status::detail_from_json).collect(),
+        other => vec![Detail::Other(other)],
+    };
+    Ok(status::from_peer(kind, message, details))
+}

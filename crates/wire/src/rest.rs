@@ -1,0 +1,70 @@
+//! HTTP+JSON (section 11): what its versions share. Paths, queries and bodies are the version's, behind
+//! [`RestDialect`](crate::RestDialect).
+//!
+//! Server: [`Versions::for_path`](crate::Versions::for_path), then [`decode_call`], then
+//! [`RestDialect::encode_response`](crate::RestDialect::encode_response) or [`write_error`]. Client: [`encode_call`],
+//! then the dialect's `decode_reply` on a 2xx body, else [`parse_error`].
+
+mod error;
+mod query;
+mod route;
+
+pub(crate) mod path;
+
+use nuncio_model::{Call, Error, ErrorKind};
+
+pub use error::{encode_status, parse_error, write_error, write_refusal};
+pub use query::query_pairs;
+pub use route::{RouteError, Routed};
+
+pub(crate) use query::{Query, to_json};
+
+use crate::dialect::RestDialect;
+
+/// What requests and responses of HTTP+JSON are sent as (REST-1).
+pub const CONTENT_TYPE: &str = "application/a2a+json";
+
+/// A request to be sent, relative to the URL of the interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The verb.
+    pub method: http::Method,
+    /// The path, beginning with `/`, and the query where there is one; percent-encoded.
+    pub path: String,
+    /// The body, of [`CONTENT_TYPE`].
+    pub body: Option<Vec<u8>>,
+}
+
+/// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, anything with `+json`.
+pub fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.split_once('/').is_some_and(|(_, subtype)| subtype == "json" || subtype.ends_with("+json"))
+}
+
+/// Reads and checks a call.
+///
+/// Fails with `ContentTypeNotSupported` where a body says it is not JSON (an absent content type is taken for JSON, and
+/// an empty body needs none), with `Parse` where the body is not JSON, and with `InvalidParams` that names the field.
+pub fn decode_call(
+    dialect: &dyn RestDialect,
+    routed: &Routed,
+    query: Option<&str>,
+    content_type: Option<&str>,
+    body: &[u8],
+) -> Result<Call, Error> {
+    if !body.is_empty()
+        && let Some(other) = content_type.filter(|it| !is_json(it))
+    {
+        let message = format!("the body must be {CONTENT_TYPE} or application/json, not {other}");
+        return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
+    }
+    dialect.decode_request(routed, query, body)
+}
+
+/// Writes a call.
+///
+/// `SubscribeToTask` is a POST, as the text of the specification and the SDKs have it; an agent that answers 405 takes
+/// it as a GET (C-1).
+pub fn encode_call(dialect: &dyn RestDialect, call: &Call) -> Result<Outgoing, Error> {
+    dialect.encode_request(call)
+}

@@ -1,0 +1,109 @@
+//! Errors of HTTP+JSON: `{"error":{code,status,message,details}}` (section 11.6), and whatever else comes back.
+
+use http::StatusCode;
+use nuncio_model::{Detail, Error, ErrorKind, Value};
+use serde::Serialize;
+
+use super::RouteError;
+use crate::{dialect::RestDialect, json, status};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: Status<'a>,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    code: u16,
+    status: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<status::DetailJson<'a>>,
+}
+
+/// Writes the body of an error in the words of a version. Before the version is known, take that of
+/// [`Version::LATEST`](crate::Version::LATEST).
+pub fn write_error(dialect: &dyn RestDialect, error: &Error) -> (StatusCode, Vec<u8>) {
+    let mut body = Vec::with_capacity(256);
+    let status = dialect.encode_status(error, None, &mut body);
+    (status, body)
+}
+
+/// Writes the body of the answer to a request that has no operation. Its `Allow` header is [`RouteError::allow`].
+pub fn write_refusal(dialect: &dyn RestDialect, refusal: &RouteError) -> (StatusCode, Vec<u8>) {
+    let mut body = Vec::with_capacity(256);
+    let status = dialect.encode_status(&refusal.to_error(), Some(refusal.status()), &mut body);
+    (status, body)
+}
+
+/// Writes the body of an error as 1.0 has it; with another status than that of the error's kind, where HTTP has a
+/// finer one.
+pub fn encode_status(error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
+    let row = status::row(error.kind());
+    let code = status.or_else(|| StatusCode::from_u16(row.http).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let details = status::details(error);
+    let details = details.iter().map(status::DetailJson).collect();
+    let name = status::grpc_name(row.grpc);
+    json::write(&Body { error: Status { code: code.as_u16(), status: name, message: error.message(), details } }, to);
+    code
+}
+
+/// Reads the answer of an agent, or of a proxy before it, that is not 2xx.
+///
+/// The kind is what a reason says, else the name of the status, else the HTTP status. Reads the form of 1.0, bare
+/// messages of 0.3, `application/problem+json` of drafts (C-14), and any text.
+pub fn parse_error(status: StatusCode, body: &[u8]) -> Error {
+    let by_http = status::kind_of_http(status.as_u16());
+    match serde_json::from_slice::<Value>(body) {
+        Ok(Value::Object(mut members)) => match members.remove("error") {
+            Some(Value::Object(error)) => from_members(by_http, status, error),
+            Some(Value::String(error)) => {
+                let message = string(&members, "error_description").unwrap_or(error);
+                status::from_peer(by_http, message, Vec::new())
+            }
+            _ => from_members(by_http, status, members),
+        },
+        _ => status::from_peer(by_http, from_text(status, body), Vec::new()),
+    }
+}
+
+type Members = serde_json::Map<String, Value>;
+
+fn from_members(by_http: ErrorKind, status: StatusCode, mut members: Members) -> Error {
+    let details = match members.remove("details").or_else(|| members.remove("data")) {
+        Some(Value::Array(details)) => details.into_iter().map(status::detail_from_json).collect(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(other) => vec![Detail::Other(other)],
+    };
+    let by_name = string(&members, "status").and_then(|name| status::grpc_code(&name)).map(status::kind_of_grpc);
+    let by_code =
+        members.get("code").and_then(Value::as_i64).filter(|code| *code < 0).and_then(status::kind_of_jsonrpc);
+    let by_type = string(&members, "type").and_then(|url| kind_of_type(&url));
+    let message = ["message", "detail", "title"].iter().find_map(|name| string(&members, name));
+    let message = message.unwrap_or_else(|| from_text(status, b""));
+    status::from_peer(by_type.or(by_code).or(by_name).unwrap_or(by_http), message, details)
+}
+
+fn string(members: &Members, name: &str) -> Option<String> {
+    members.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// `https://a2a-protocol.org/errors/task-not-found` and the like.
+fn kind_of_type(url: &str) -> Option<ErrorKind> {
+    let name = url.rsplit('/').next()?.to_ascii_uppercase().replace('-', "_");
+    status::kind_of_reason(name.strip_suffix("_ERROR").unwrap_or(&name))
+}
+
+/// A line about an answer that is no JSON, or says nothing.
+fn from_text(status: StatusCode, body: &[u8]) -> String {
+    const ENOUGH: usize = 200;
+    let text: String = String::from_utf8_lossy(&body[..body.len().min(4 * ENOUGH)]).chars().take(ENOUGH).collect();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = status.canonical_reason().unwrap_or("an error");
+    let code = status.as_u16();
+    if text.is_empty() {
+        format!("the agent answered {code} {reason}")
+    } else {
+        format!("the agent answered {code} {reason}: {text}")
+    }
+}

@@ -1,0 +1,167 @@
+//! Reading server-sent events, in whatever pieces the network cuts them.
+
+use std::{fmt, time::Duration};
+
+/// An event as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Event {
+    /// The last id that was sent, with this event or before it.
+    pub id: Option<String>,
+    /// The type of the event, where it has one.
+    pub event: Option<String>,
+    /// The data; several lines are joined by line feeds.
+    pub data: String,
+}
+
+impl Event {
+    /// The id as the place of the event in its task's log.
+    pub fn sequence(&self) -> Option<u64> {
+        self.id.as_ref()?.parse().ok()
+    }
+}
+
+/// An event is over the limit. The stream cannot be read on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge {
+    /// The limit, in bytes.
+    pub limit: usize,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an event of the stream is over {} bytes", self.limit)
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// Turns bytes into events: [`push`](Self::push) what came, then take events by [`pop`](Self::pop) until there is none.
+///
+/// What is left when the stream ends is no event and is dropped with the decoder.
+#[derive(Debug)]
+pub struct Decoder {
+    limit: usize,
+    buffer: Vec<u8>,
+    /// Where the line begins that is being read.
+    line: usize,
+    /// Up to where there is no end of a line.
+    scanned: usize,
+    started: bool,
+    /// The last byte taken was a carriage return: a line feed after it ends no second line.
+    after_return: bool,
+    pending: Event,
+    has_data: bool,
+    retry: Option<Duration>,
+}
+
+impl Decoder {
+    /// A decoder that keeps at most `limit` bytes of one event.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: Vec::new(),
+            line: 0,
+            scanned: 0,
+            started: false,
+            after_return: false,
+            pending: Event::default(),
+            has_data: false,
+            retry: None,
+        }
+    }
+
+    /// Adds what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.line > 0 {
+            self.buffer.drain(..self.line);
+            self.scanned -= self.line;
+            self.line = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole event; `None` until more comes.
+    pub fn pop(&mut self) -> Result<Option<Event>, TooLarge> {
+        while let Some((start, end)) = self.next_line() {
+            if let Some(event) = self.take_line(start, end) {
+                return Ok(Some(event));
+            }
+            self.check(0)?;
+        }
+        self.check(self.buffer.len() - self.line)?;
+        Ok(None)
+    }
+
+    /// How long the server wants its readers to wait before they come back.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// The last id that was sent, which a reader that comes back sends as `Last-Event-ID`.
+    pub fn last_id(&self) -> Option<&str> {
+        self.pending.id.as_deref()
+    }
+
+    fn check(&self, unread: usize) -> Result<(), TooLarge> {
+        if self.pending.data.len() + unread > self.limit { Err(TooLarge { limit: self.limit }) } else { Ok(()) }
+    }
+
+    /// Where the next whole line stands in the buffer, without its end.
+    fn next_line(&mut self) -> Option<(usize, usize)> {
+        if self.after_return && self.line < self.buffer.len() {
+            self.after_return = false;
+            if self.buffer[self.line] == b'\n' {
+                self.line += 1;
+            }
+        }
+        self.scanned = self.scanned.max(self.line);
+        let found = self.buffer[self.scanned..].iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let Some(found) = found else {
+            self.scanned = self.buffer.len();
+            return None;
+        };
+        let (start, end) = (self.line, self.scanned + found);
+        self.after_return = self.buffer[end] == b'\r';
+        self.line = end + 1;
+        self.scanned = self.line;
+        Some((start, end))
+    }
+
+    fn take_line(&mut self, start: usize, end: usize) -> Option<Event> {
+        let mut line = &self.buffer[start..end];
+        if !self.started {
+            self.started = true;
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (name, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(colon) => (&line[..colon], line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])),
+            None => (line, &line[line.len()..]),
+        };
+        let value = String::from_utf8_lossy(value);
+        match name {
+            b"data" => {
+                if self.has_data {
+                    self.pending.data.push('\n');
+                }
+                self.has_data = true;
+                self.pending.data.push_str(&value);
+            }
+            b"event" => self.pending.event = Some(value.into_owned()).filter(|event| !event.is_empty()),
+            b"id" if !value.contains('\0') => self.pending.id = Some(value.into_owned()),
+            b"retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<Event> {
+        let next = Event { id: self.pending.id.clone(), ..Event::default() };
+        let event = std::mem::replace(&mut self.pending, next);
+        (std::mem::take(&mut self.has_data) && !event.data.is_empty()).then_some(event)
+    }
+}

@@ -1,0 +1,52 @@
+//! Writing server-sent events. One JSON document is one `data` line: JSON holds no line breaks of its own.
+
+/// Writes an event with this data behind what is there.
+///
+/// `id` is the event's place in the task's log, for readers that come back. Data with line breaks in it, which our own
+/// JSON never has, becomes several lines, as the standard wants.
+pub fn write_event(id: Option<u64>, data: &[u8], to: &mut Vec<u8>) {
+    to.reserve(data.len() + 32);
+    write_with(id, to, |to| write_data(data, to));
+}
+
+/// Writes an event whose data is what `data` writes, which must be free of line breaks: JSON straight into the frame.
+pub fn write_with(id: Option<u64>, to: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
+    if let Some(id) = id {
+        to.extend_from_slice(b"id: ");
+        crate::json::write(&id, to);
+        to.push(b'\n');
+    }
+    to.extend_from_slice(b"data: ");
+    data(to);
+    to.extend_from_slice(b"\n\n");
+}
+
+/// Writes an event of this type: `error`, where a stream of HTTP+JSON breaks off.
+///
+/// The name must be free of line breaks.
+pub fn write_named(event: &str, data: &[u8], to: &mut Vec<u8>) {
+    to.extend_from_slice(b"event: ");
+    to.extend_from_slice(event.as_bytes());
+    to.push(b'\n');
+    write_event(None, data, to);
+}
+
+/// Writes a comment, which readers skip: it keeps a quiet connection open.
+///
+/// The comment must be free of line breaks.
+pub fn write_comment(comment: &str, to: &mut Vec<u8>) {
+    to.extend_from_slice(b": ");
+    to.extend_from_slice(comment.as_bytes());
+    to.extend_from_slice(b"\n\n");
+}
+
+fn write_data(data: &[u8], to: &mut Vec<u8>) {
+    let mut rest = data;
+    while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        to.extend_from_slice(&rest[..end]);
+        to.extend_from_slice(b"\ndata: ");
+        let width = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        rest = &rest[end + width..];
+    }
+    to.extend_from_slice(rest);
+}

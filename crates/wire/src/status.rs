@@ -1,0 +1,163 @@
+//! The one table of errors: what each kind is called and numbered in every binding (sections 3.3.2, 5.4; contradiction
+//! C-7), and the way back from what a peer sent.
+
+mod detail;
+
+use nuncio_model::{Detail, Error, ErrorKind};
+
+pub use detail::{BAD_REQUEST, DetailJson, ERROR_INFO, RETRY_INFO, detail_from_json, details};
+
+/// Who defines the reasons: the `domain` of each `google.rpc.ErrorInfo`.
+pub const DOMAIN: &str = "a2a-protocol.org";
+
+/// What an error is called and numbered in each binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The error.
+    pub kind: ErrorKind,
+    /// `reason` of the `google.rpc.ErrorInfo`.
+    pub reason: &'static str,
+    /// The code in JSON-RPC.
+    pub jsonrpc: i32,
+    /// The status in HTTP+JSON.
+    pub http: u16,
+    /// The code in gRPC; [`grpc_name`] gives its name.
+    pub grpc: i32,
+}
+
+macro_rules! table {
+    ($($kind:ident $reason:literal $jsonrpc:literal $http:literal $grpc:literal;)*) => {
+        /// Every error.
+        pub const TABLE: &[Row] = &[$(
+            Row { kind: ErrorKind::$kind, reason: $reason, jsonrpc: $jsonrpc, http: $http, grpc: $grpc },
+        )*];
+    };
+}
+
+// Of several kinds with one code the first is what the code alone means.
+table! {
+    TaskNotFound                   "TASK_NOT_FOUND"                     -32001 404 5;
+    TaskNotCancelable              "TASK_NOT_CANCELABLE"                -32002 400 9;
+    PushNotificationNotSupported   "PUSH_NOTIFICATION_NOT_SUPPORTED"    -32003 400 9;
+    UnsupportedOperation           "UNSUPPORTED_OPERATION"              -32004 400 9;
+    ContentTypeNotSupported        "CONTENT_TYPE_NOT_SUPPORTED"         -32005 400 3;
+    InvalidAgentResponse           "INVALID_AGENT_RESPONSE"             -32006 500 13;
+    ExtendedAgentCardNotConfigured "EXTENDED_AGENT_CARD_NOT_CONFIGURED" -32007 400 9;
+    ExtensionSupportRequired       "EXTENSION_SUPPORT_REQUIRED"         -32008 400 9;
+    VersionNotSupported            "VERSION_NOT_SUPPORTED"              -32009 400 9;
+    Parse                          "PARSE_ERROR"                        -32700 400 3;
+    InvalidRequest                 "INVALID_REQUEST"                    -32600 400 3;
+    MethodNotFound                 "METHOD_NOT_FOUND"                   -32601 404 5;
+    InvalidParams                  "INVALID_PARAMS"                     -32602 400 3;
+    Internal                       "INTERNAL_ERROR"                     -32603 500 13;
+    Unauthenticated                "UNAUTHENTICATED"                    -32091 401 16;
+    PermissionDenied               "PERMISSION_DENIED"                  -32092 403 7;
+    ResourceExhausted              "RESOURCE_EXHAUSTED"                 -32093 429 8;
+    PayloadTooLarge                "PAYLOAD_TOO_LARGE"                  -32600 413 8;
+    Unavailable                    "UNAVAILABLE"                        -32603 503 14;
+    DeadlineExceeded               "DEADLINE_EXCEEDED"                  -32603 504 4;
+}
+
+/// The row of a kind. A kind that the table does not have yet is `Internal`.
+pub fn row(kind: ErrorKind) -> &'static Row {
+    find(|row| row.kind == kind).unwrap_or(&INTERNAL)
+}
+
+const INTERNAL: Row = Row { kind: ErrorKind::Internal, reason: "INTERNAL_ERROR", jsonrpc: -32603, http: 500, grpc: 13 };
+
+fn find(is_it: impl Fn(&Row) -> bool) -> Option<&'static Row> {
+    TABLE.iter().find(|row| is_it(row))
+}
+
+/// The kind that a reason names.
+pub fn kind_of_reason(reason: &str) -> Option<ErrorKind> {
+    find(|row| row.reason == reason).map(|row| row.kind)
+}
+
+/// The kind that a JSON-RPC code means when no reason is given.
+pub fn kind_of_jsonrpc(code: i64) -> Option<ErrorKind> {
+    find(|row| i64::from(row.jsonrpc) == code).map(|row| row.kind)
+}
+
+/// The kind that an HTTP status means when nothing more is known: that of 1.0.0 too, and of proxies on the way.
+pub fn kind_of_http(status: u16) -> ErrorKind {
+    match status {
+        401 | 407 => ErrorKind::Unauthenticated,
+        403 => ErrorKind::PermissionDenied,
+        404 | 405 => ErrorKind::MethodNotFound,
+        408 | 504 => ErrorKind::DeadlineExceeded,
+        409 => ErrorKind::TaskNotCancelable,
+        413 => ErrorKind::PayloadTooLarge,
+        415 => ErrorKind::ContentTypeNotSupported,
+        429 => ErrorKind::ResourceExhausted,
+        501 => ErrorKind::UnsupportedOperation,
+        502 | 503 => ErrorKind::Unavailable,
+        400..=499 => ErrorKind::InvalidRequest,
+        _ => ErrorKind::Internal,
+    }
+}
+
+/// The kind that a gRPC code means when no reason is given.
+pub fn kind_of_grpc(code: i32) -> ErrorKind {
+    match code {
+        1 | 14 => ErrorKind::Unavailable,
+        3 | 11 => ErrorKind::InvalidParams,
+        4 => ErrorKind::DeadlineExceeded,
+        5 => ErrorKind::TaskNotFound,
+        7 => ErrorKind::PermissionDenied,
+        8 => ErrorKind::ResourceExhausted,
+        9 => ErrorKind::UnsupportedOperation,
+        12 => ErrorKind::MethodNotFound,
+        16 => ErrorKind::Unauthenticated,
+        _ => ErrorKind::Internal,
+    }
+}
+
+/// An error that a peer sent. A reason among the details decides the kind, else `otherwise` does; the details are kept
+/// as they came.
+pub fn from_peer(otherwise: ErrorKind, message: impl Into<String>, details: Vec<Detail>) -> Error {
+    let kind = details.iter().find_map(kind_of_detail).unwrap_or(otherwise);
+    let retry_after = details.iter().find_map(detail::retry_after);
+    let error = Error::new(kind, message).with_peer_details(details);
+    match retry_after {
+        Some(after) => error.with_retry_after(after),
+        None => error,
+    }
+}
+
+fn kind_of_detail(detail: &Detail) -> Option<ErrorKind> {
+    match detail {
+        Detail::ErrorInfo { reason, domain, .. } if domain == DOMAIN || domain.is_empty() => kind_of_reason(reason),
+        _ => None,
+    }
+}
+
+const GRPC_NAMES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// The name of a gRPC code; `UNKNOWN` for a number that is none.
+pub fn grpc_name(code: i32) -> &'static str {
+    usize::try_from(code).ok().and_then(|code| GRPC_NAMES.get(code)).copied().unwrap_or("UNKNOWN")
+}
+
+/// The gRPC code of a name.
+pub fn grpc_code(name: &str) -> Option<i32> {
+    GRPC_NAMES.iter().position(|known| *known == name).and_then(|code| i32::try_from(code).ok())
+}

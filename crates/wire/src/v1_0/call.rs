@@ -1,0 +1,58 @@
+//! Calls of 1.0: the params of each are the JSON of its request (RPC-4).
+
+use nuncio_model::{Call, Error, Method};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json;
+
+/// Reads JSON that has already been shown to be JSON, or has not.
+pub(super) enum Source<'a> {
+    /// Params of JSON-RPC.
+    Params(&'a str),
+    /// A body of HTTP+JSON.
+    Body(&'a [u8]),
+}
+
+impl<'a> Source<'a> {
+    fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        match self {
+            Self::Params(params) => json::params(params),
+            Self::Body(body) => json::body(body),
+        }
+    }
+}
+
+/// Reads a call, and does not check it.
+pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
+    Ok(match method {
+        Method::SendMessage => Call::SendMessage(from.read()?),
+        Method::SendStreamingMessage => Call::SendStreamingMessage(from.read()?),
+        Method::GetTask => Call::GetTask(from.read()?),
+        Method::ListTasks => Call::ListTasks(from.read()?),
+        Method::CancelTask => Call::CancelTask(from.read()?),
+        Method::SubscribeToTask => Call::SubscribeToTask(from.read()?),
+        Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(from.read()?),
+        Method::GetTaskPushNotificationConfig => Call::GetTaskPushNotificationConfig(from.read()?),
+        Method::ListTaskPushNotificationConfigs => Call::ListTaskPushNotificationConfigs(from.read()?),
+        Method::DeleteTaskPushNotificationConfig => Call::DeleteTaskPushNotificationConfig(from.read()?),
+        Method::GetExtendedAgentCard => Call::GetExtendedAgentCard(from.read()?),
+    })
+}
+
+/// Writes the params of a call.
+pub(super) fn write(call: &Call) -> Box<RawValue> {
+    match call {
+        Call::SendMessage(request) => json::raw(request),
+        Call::SendStreamingMessage(request) => json::raw(request),
+        Call::GetTask(request) => json::raw(request),
+        Call::ListTasks(request) => json::raw(request),
+        Call::CancelTask(request) => json::raw(request),
+        Call::SubscribeToTask(request) => json::raw(request),
+        Call::CreateTaskPushNotificationConfig(request) => json::raw(request),
+        Call::GetTaskPushNotificationConfig(request) => json::raw(request),
+        Call::ListTaskPushNotificationConfigs(request) => json::raw(request),
+        Call::DeleteTaskPushNotificationConfig(request) => json::raw(request),
+        Call::GetExtendedAgentCard(request) => json::raw(request),
+    }
+}

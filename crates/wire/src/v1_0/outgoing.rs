@@ -1,0 +1,92 @@
+//! Requests of HTTP+JSON as a client of 1.0 sends them (sections 11.3 and 11.5).
+
+use http::Method as Verb;
+use nuncio_model::{Call, TaskPushNotificationConfig, op::CancelTaskRequest};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    json,
+    rest::{Outgoing, Query, path::encode},
+};
+
+/// The request of a call. The tenant goes in front of the path (TENANT-2), and stays in a body.
+pub(super) fn write(call: &Call) -> Outgoing {
+    let at = |path: String| match call.tenant() {
+        Some(tenant) => format!("/{}{path}", encode(tenant.as_str())),
+        None => path,
+    };
+    match call {
+        Call::SendMessage(request) => post(at("/message:send".into()), request),
+        Call::SendStreamingMessage(request) => post(at("/message:stream".into()), request),
+        Call::GetTask(request) => {
+            let query = Query::new(at(task(request.id.as_str(), "")));
+            get(query.with("historyLength", request.history_length))
+        }
+        Call::ListTasks(request) => get(Query::new(at("/tasks".into()))
+            .with("contextId", request.context_id.as_ref())
+            .with("status", Some(request.status).filter(|status| status.number() != 0))
+            .with("pageSize", request.page_size)
+            .with("pageToken", request.page_token.as_ref())
+            .with("historyLength", request.history_length)
+            .with("statusTimestampAfter", request.status_timestamp_after)
+            .with("includeArtifacts", request.include_artifacts)),
+        Call::CancelTask(request) => post(at(task(request.id.as_str(), ":cancel")), &CancelBody(request)),
+        Call::SubscribeToTask(request) => {
+            Outgoing { method: Verb::POST, path: at(task(request.id.as_str(), ":subscribe")), body: None }
+        }
+        Call::CreateTaskPushNotificationConfig(request) => {
+            let path = configs(request.task_id.as_ref().map_or("", |id| id.as_str()));
+            post(at(path), &TaskPushNotificationConfig { task_id: None, ..request.clone() })
+        }
+        Call::GetTaskPushNotificationConfig(request) => {
+            get(Query::new(at(config(request.task_id.as_str(), request.id.as_str()))))
+        }
+        Call::ListTaskPushNotificationConfigs(request) => get(Query::new(at(configs(request.task_id.as_str())))
+            .with("pageSize", Some(request.page_size).filter(|size| *size != 0))
+            .with("pageToken", request.page_token.as_ref())),
+        Call::DeleteTaskPushNotificationConfig(request) => Outgoing {
+            method: Verb::DELETE,
+            path: at(config(request.task_id.as_str(), request.id.as_str())),
+            body: None,
+        },
+        Call::GetExtendedAgentCard(_) => get(Query::new(at("/extendedAgentCard".into()))),
+    }
+}
+
+fn get(query: Query) -> Outgoing {
+    Outgoing { method: Verb::GET, path: query.finish(), body: None }
+}
+
+fn post(path: String, body: &impl Serialize) -> Outgoing {
+    let mut to = Vec::with_capacity(256);
+    json::write(body, &mut to);
+    Outgoing { method: Verb::POST, path, body: Some(to) }
+}
+
+fn task(id: &str, verb: &str) -> String {
+    format!("/tasks/{}{verb}", encode(id))
+}
+
+fn configs(task_id: &str) -> String {
+    format!("/tasks/{}/pushNotificationConfigs", encode(task_id))
+}
+
+fn config(task_id: &str, id: &str) -> String {
+    format!("{}/{}", configs(task_id), encode(id))
+}
+
+/// What of a cancellation is not in its path.
+struct CancelBody<'a>(&'a CancelTaskRequest);
+
+impl Serialize for CancelBody<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        if let Some(tenant) = &self.0.tenant {
+            map.serialize_entry("tenant", tenant)?;
+        }
+        if let Some(metadata) = &self.0.metadata {
+            map.serialize_entry("metadata", metadata)?;
+        }
+        map.end()
+    }
+}

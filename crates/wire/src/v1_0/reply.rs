@@ -1,0 +1,56 @@
+//! Replies of 1.0 (RPC-5): `SendMessage` wraps what it gives, all others give it bare.
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, Method, Reply, op::SendMessageResponse};
+
+use crate::json;
+
+/// Writes the result of a call.
+pub(super) fn write(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+    use Method as M;
+    match (method, reply) {
+        (M::SendMessage, Reply::Task(task)) => {
+            to.extend_from_slice(br#"{"task":"#);
+            json::write(&**task, to);
+            to.push(b'}');
+        }
+        (M::SendMessage, Reply::Message(message)) => {
+            to.extend_from_slice(br#"{"message":"#);
+            json::write(&**message, to);
+            to.push(b'}');
+        }
+        (M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&**task, to),
+        (M::ListTasks, Reply::Tasks(tasks)) => json::write(tasks, to),
+        (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
+            json::write(&**config, to)
+        }
+        (M::ListTaskPushNotificationConfigs, Reply::PushConfigs(configs)) => json::write(configs, to),
+        (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"null"),
+        (M::GetExtendedAgentCard, Reply::Card(card)) => json::write(&**card, to),
+        (method, reply) => return Err(Error::internal(format!("{} cannot give {reply:?}", method.name()))),
+    }
+    Ok(())
+}
+
+/// Reads the result of a call.
+pub(super) fn read(method: Method, json: &[u8]) -> Result<Reply, Error> {
+    Ok(match method {
+        Method::SendMessage => match json::answer(json)? {
+            SendMessageResponse::Task(task) => Reply::Task(Arc::new(task)),
+            SendMessageResponse::Message(message) => Reply::Message(Box::new(message)),
+        },
+        Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(json::answer(json)?)),
+        Method::ListTasks => Reply::Tasks(json::answer(json)?),
+        Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
+            Reply::PushConfig(Box::new(json::answer(json)?))
+        }
+        Method::ListTaskPushNotificationConfigs => Reply::PushConfigs(json::answer(json)?),
+        // `null`, `{}` or nothing (C-10).
+        Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
+        Method::GetExtendedAgentCard => Reply::Card(Arc::new(json::answer(json)?)),
+        Method::SendStreamingMessage | Method::SubscribeToTask => {
+            return Err(Error::internal(format!("{} answers with a stream", method.name())));
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! HTTP+JSON of 1.0 (section 11): its paths, and what a request means by path, query and body together.
+
+use http::Method as Verb;
+use nuncio_model::{Call, Error, Method, PushConfigId, Reply, TaskId, Tenant, Validate};
+
+use super::{V1_0, call, outgoing, reply};
+use crate::{
+    dialect::RestDialect,
+    rest::{self, Outgoing, RouteError, Routed, path},
+};
+
+impl RestDialect for V1_0 {
+    fn route(&self, http_method: &Verb, path: &str) -> Result<Routed, RouteError> {
+        let segments = path::segments(path).ok_or(RouteError::NotFound)?;
+        match (resolve(http_method, &segments), &*segments) {
+            (Err(refusal), [tenant, rest @ ..]) => {
+                let routed = resolve(http_method, rest).map_err(|other| refusal.or(other))?;
+                Ok(Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn decode_request(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
+        let mut call = match routed.method {
+            Method::SendMessage | Method::SendStreamingMessage | Method::CreateTaskPushNotificationConfig => {
+                call::read(routed.method, &call::Source::Body(body))?
+            }
+            Method::CancelTask | Method::SubscribeToTask if !body.trim_ascii().is_empty() => {
+                call::read(routed.method, &call::Source::Body(body))?
+            }
+            method => {
+                let json = rest::to_json(query.unwrap_or_default(), PARAMETERS, FLAGS)?;
+                call::read(method, &call::Source::Params(&json))?
+            }
+        };
+        apply_path(&mut call, routed);
+        apply_tenant(&mut call, routed)?;
+        call.validate()?;
+        Ok(call)
+    }
+
+    fn encode_request(&self, call: &Call) -> Result<Outgoing, Error> {
+        Ok(outgoing::write(call))
+    }
+
+    fn encode_response(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+        match reply {
+            Reply::Deleted => to.extend_from_slice(b"{}"),
+            reply => reply::write(method, reply, to)?,
+        }
+        Ok(())
+    }
+
+    fn encode_status(&self, error: &Error, status: Option<http::StatusCode>, to: &mut Vec<u8>) -> http::StatusCode {
+        rest::encode_status(error, status, to)
+    }
+}
+
+/// What may stand in a query, as strings.
+const PARAMETERS: &[&str] = &[
+    "tenant",
+    "contextId",
+    "context_id",
+    "status",
+    "pageSize",
+    "page_size",
+    "pageToken",
+    "page_token",
+    "historyLength",
+    "history_length",
+    "statusTimestampAfter",
+    "status_timestamp_after",
+    "lastUpdatedAfter",
+];
+
+/// What may stand in a query, as `true` or `false`.
+const FLAGS: &[&str] = &["includeArtifacts", "include_artifacts"];
+
+/// The table of paths, without the tenant. GET and POST both subscribe (C-1).
+fn resolve(verb: &Verb, path: &[path::Segment<'_>]) -> Result<Routed, RouteError> {
+    let texts: Vec<&str> = path.iter().map(path::Segment::text).collect();
+    let (get, post, delete) = (verb == Verb::GET, verb == Verb::POST, verb == Verb::DELETE);
+    let found = |method: Method| Ok(Routed { method, tenant: None, task_id: None, config_id: None });
+    let allow = |allow: &'static str| Err(RouteError::MethodNotAllowed { allow });
+    match *texts {
+        ["message:send"] if post => found(Method::SendMessage),
+        ["message:stream"] if post => found(Method::SendStreamingMessage),
+        ["message:send" | "message:stream"] => allow("POST"),
+        ["tasks"] if get => found(Method::ListTasks),
+        ["tasks"] => allow("GET"),
+        ["extendedAgentCard"] if get => found(Method::GetExtendedAgentCard),
+        ["extendedAgentCard"] => allow("GET"),
+        ["tasks", id] => match path[1].split_verb(post) {
+            Some((id, "cancel")) if post => found(Method::CancelTask).map(|it| it.with_task(id)),
+            Some((_, "cancel")) => allow("POST"),
+            Some((id, "subscribe")) if get || post => found(Method::SubscribeToTask).map(|it| it.with_task(id)),
+            Some((_, "subscribe")) => allow("GET, POST"),
+            _ if get => found(Method::GetTask).map(|it| it.with_task(id)),
+            _ => allow("GET"),
+        },
+        ["tasks", id, "pushNotificationConfigs"] => match () {
+            () if get => found(Method::ListTaskPushNotificationConfigs).map(|it| it.with_task(id)),
+            () if post => found(Method::CreateTaskPushNotificationConfig).map(|it| it.with_task(id)),
+            () => allow("GET, POST"),
+        },
+        ["tasks", id, "pushNotificationConfigs", config] => match () {
+            () if get => found(Method::GetTaskPushNotificationConfig).map(|it| it.with_task(id).with_config(config)),
+            () if delete => {
+                found(Method::DeleteTaskPushNotificationConfig).map(|it| it.with_task(id).with_config(config))
+            }
+            () => allow("GET, DELETE"),
+        },
+        _ => Err(RouteError::NotFound),
+    }
+}
+
+impl Routed {
+    fn with_task(mut self, id: &str) -> Self {
+        self.task_id = Some(TaskId::from(id));
+        self
+    }
+
+    fn with_config(mut self, id: &str) -> Self {
+        self.config_id = Some(PushConfigId::from(id));
+        self
+    }
+}
+
+/// The ids of the path win over those of the body.
+fn apply_path(call: &mut Call, routed: &Routed) {
+    let Some(task_id) = routed.task_id.clone() else { return };
+    let config_id = routed.config_id.clone().unwrap_or_default();
+    match call {
+        Call::GetTask(request) => request.id = task_id,
+        Call::CancelTask(request) => request.id = task_id,
+        Call::SubscribeToTask(request) => request.id = task_id,
+        Call::CreateTaskPushNotificationConfig(request) => request.task_id = Some(task_id),
+        Call::ListTaskPushNotificationConfigs(request) => request.task_id = task_id,
+        Call::GetTaskPushNotificationConfig(request) => {
+            request.task_id = task_id;
+            request.id = config_id;
+        }
+        Call::DeleteTaskPushNotificationConfig(request) => {
+            request.task_id = task_id;
+            request.id = config_id;
+        }
+        Call::SendMessage(_) | Call::SendStreamingMessage(_) | Call::ListTasks(_) | Call::GetExtendedAgentCard(_) => {}
+    }
+}
+
+/// A tenant in the path and another in the body or query contradict each other (TENANT-3).
+fn apply_tenant(call: &mut Call, routed: &Routed) -> Result<(), Error> {
+    let Some(tenant) = &routed.tenant else { return Ok(()) };
+    match call.tenant() {
+        Some(other) if other != tenant => Err(Error::invalid_params("tenant", "is not the tenant of the path")),
+        Some(_) => Ok(()),
+        None => {
+            call.set_tenant(Some(tenant.clone()));
+            Ok(())
+        }
+    }
+}
