@@ -1,0 +1,162 @@
+//! What a client shows, where the card wants it, and to whom (sections 7.3 and 3.1.11).
+
+mod origin;
+mod placement;
+
+use std::fmt;
+
+use nuncio_model::{
+    AgentCard,
+    card::{SecurityRequirement, SecurityScheme},
+};
+pub use origin::{Origin, OriginError};
+pub use placement::Placement;
+use secrecy::SecretString;
+
+/// One secret of a client. Its `Debug` form does not show it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Credential {
+    /// A bearer token: for schemes of HTTP `Bearer`, OAuth 2.0 and OpenID Connect.
+    Bearer(SecretString),
+    /// An API key: for `apiKey` schemes, in a header, the query or a cookie, as the card says.
+    ApiKey(SecretString),
+}
+
+impl Credential {
+    /// A bearer token.
+    pub fn bearer(token: impl Into<String>) -> Self {
+        Self::Bearer(SecretString::from(token.into()))
+    }
+
+    /// An API key.
+    pub fn api_key(key: impl Into<String>) -> Self {
+        Self::ApiKey(SecretString::from(key.into()))
+    }
+
+    fn suits(&self, scheme: &SecurityScheme) -> bool {
+        match (self, scheme) {
+            (Self::Bearer(_), SecurityScheme::HttpAuth(http)) => http.scheme.eq_ignore_ascii_case("Bearer"),
+            (Self::Bearer(_), SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_))
+            | (Self::ApiKey(_), SecurityScheme::ApiKey(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The secrets of a client, bound to the origins that may see them.
+///
+/// They are placed where the agent's card says: the first of its requirements that they meet wins. Where a card
+/// declares nothing, a bearer token goes into `Authorization` and a key into `X-API-Key`.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    held: Vec<Credential>,
+    origins: Vec<Origin>,
+}
+
+/// Why credentials cannot be placed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CredentialError {
+    /// The card wants schemes that no credential is for.
+    #[error("the agent wants credentials for {}, and none at hand is for that", .0.join(" or "))]
+    NoMatch(Vec<String>),
+    /// A secret has characters that its place cannot carry.
+    #[error("a credential has characters that {0} cannot carry")]
+    BadSecret(&'static str),
+    /// The card's scheme puts the key where no key can be.
+    #[error("the agent wants a key in `{0}`, which is none of header, query and cookie")]
+    BadLocation(String),
+    /// The card names a header, parameter or cookie that cannot be.
+    #[error("the agent wants a key named `{0}`, which cannot be")]
+    BadName(String),
+}
+
+impl Credentials {
+    /// Nothing, for this origin: where an agent is, by the user's word and not by that of a card.
+    pub fn new(origin: Origin) -> Self {
+        Self { held: Vec::new(), origins: vec![origin] }
+    }
+
+    /// Adds a credential.
+    pub fn with(mut self, credential: Credential) -> Self {
+        self.held.push(credential);
+        self
+    }
+
+    /// Lets another origin see them too.
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origins.push(origin);
+        self
+    }
+
+    /// Whether there is no credential.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Whether this address may see them.
+    pub fn allows(&self, address: &str) -> bool {
+        Origin::parse(address).is_ok_and(|origin| self.origins.contains(&origin))
+    }
+
+    /// What to add to a request to this address of the agent with this card; nothing where the address may not see it.
+    ///
+    /// # Errors
+    ///
+    /// `NoMatch` where the card wants credentials of another kind, and the others where what it wants cannot be done.
+    pub fn place(&self, address: &str, card: Option<&AgentCard>) -> Result<Placement, CredentialError> {
+        let mut placement = Placement::default();
+        if !self.allows(address) {
+            return Ok(placement);
+        }
+        match card {
+            Some(card) if !card.security_requirements.is_empty() => self.meet(card, &mut placement)?,
+            Some(card) if !card.security_schemes.is_empty() => {
+                for credential in &self.held {
+                    if let Some(scheme) = card.security_schemes.values().find(|scheme| credential.suits(scheme)) {
+                        placement.add(credential, Some(scheme))?;
+                    }
+                }
+            }
+            _ => self.held.iter().try_for_each(|credential| placement.add(credential, None))?,
+        }
+        Ok(placement)
+    }
+
+    fn meet(&self, card: &AgentCard, placement: &mut Placement) -> Result<(), CredentialError> {
+        let wanted = || card.security_requirements.iter().filter(|requirement| !requirement.schemes.is_empty());
+        if let Some(pairs) = wanted().find_map(|requirement| self.pairs(requirement, card)) {
+            return pairs.into_iter().try_for_each(|(credential, scheme)| placement.add(credential, Some(scheme)));
+        }
+        if self.is_empty() || wanted().count() < card.security_requirements.len() {
+            return Ok(());
+        }
+        let names = |requirement: &SecurityRequirement| {
+            requirement.schemes.keys().map(String::as_str).collect::<Vec<_>>().join(" with ")
+        };
+        Err(CredentialError::NoMatch(wanted().map(names).collect()))
+    }
+
+    /// A credential for each scheme of a requirement, if there is one for all.
+    fn pairs<'a>(
+        &'a self,
+        requirement: &SecurityRequirement,
+        card: &'a AgentCard,
+    ) -> Option<Vec<(&'a Credential, &'a SecurityScheme)>> {
+        let pair = |name: &String| {
+            let scheme = card.security_schemes.get(name)?;
+            Some((self.held.iter().find(|credential| credential.suits(scheme))?, scheme))
+        };
+        requirement.schemes.keys().map(pair).collect()
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("held", &self.held.len()).field("origins", &self.origins).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
