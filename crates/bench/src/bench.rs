@@ -15,7 +15,7 @@ use crate::{
     machine::{self, Cores, Processes},
     markdown,
     options::{Plan, RunOptions},
-    report::{Report, shares},
+    report::Report,
     sections,
     server::Server,
 };
@@ -54,9 +54,9 @@ struct Starter {
 pub(crate) fn run(options: &RunOptions) -> Result<bool> {
     let begun = Instant::now();
     machine::allow_many_files()?;
-    let facts = machine::facts();
+    let mut facts = machine::facts();
     for (name, value) in &facts {
-        println!("{name:>9}: {value}");
+        println!("{name:>11}: {value}");
     }
     let bench = Bench::start(options)?;
     let meter = bench.processes.meter(bench.ceiling.process());
@@ -64,10 +64,17 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
     for section in options.sections() {
         sections::run(section, &bench, &mut report);
     }
-    println!("\nCPU over the whole run, ceiling/load/other: {}", shares(meter.read()));
     let (met, targets, refused) = report.tally();
-    let seconds = begun.elapsed().as_secs();
-    println!("{met} of {targets} targets met, {refused} rows refused, {seconds} s");
+    let summary = [
+        ("others used", format!("{:.0} % of one core over the whole run", meter.read().foreign * 100.0)),
+        ("targets", format!("{met} of {targets} met, {refused} rows refused")),
+        ("time", format!("{} s", begun.elapsed().as_secs())),
+    ];
+    println!();
+    for (name, value) in &summary {
+        println!("{name:>11}: {value}");
+    }
+    facts.extend(summary);
     if let Some(file) = &options.markdown {
         markdown::write(file, &facts, &report)?;
     }

@@ -1,9 +1,10 @@
 //! What the machine is and who uses it: cores and pinning, processor time from `/proc/stat`, resident memory.
 
-use std::{cell::RefCell, fs, process::Command, rc::Rc};
+use std::{cell::RefCell, fs, process::Command, rc::Rc, time::Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::{
+    param::clock_ticks_per_second,
     process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
@@ -70,20 +71,19 @@ impl Processes {
 
     /// Starts to measure processor time: `server` is the process under load.
     pub(crate) fn meter(&self, server: u32) -> Meter {
-        Meter { processes: self.clone(), server, before: self.ticks(server) }
+        Meter { processes: self.clone(), server, started: Instant::now(), before: self.ticks(server) }
     }
 
     fn ticks(&self, server: u32) -> Ticks {
-        let load = process_ticks("self").unwrap_or(0);
+        // The time of a server that has ended moves to this process, so the sum never falls.
+        let [load, ended] = stat_ticks("self").unwrap_or_default();
         let processes = self.0.borrow();
         let servers = processes.iter().filter_map(|process| process_ticks(&process.to_string()));
-        let (used, all) = machine_ticks().unwrap_or((0, 0));
         Ticks {
             server: process_ticks(&server.to_string()).unwrap_or(0),
             load,
-            ours: servers.sum::<u64>() + load,
-            used,
-            all,
+            ours: servers.sum::<u64>() + load + ended,
+            used: machine_ticks().unwrap_or(0),
         }
     }
 }
@@ -93,6 +93,7 @@ impl Processes {
 pub(crate) struct Meter {
     processes: Processes,
     server: u32,
+    started: Instant,
     before: Ticks,
 }
 
@@ -102,7 +103,6 @@ struct Ticks {
     load: u64,
     ours: u64,
     used: u64,
-    all: u64,
 }
 
 /// Processor time as shares of one core.
@@ -120,7 +120,7 @@ impl Meter {
     /// Ends the measurement.
     pub(crate) fn read(&self) -> Usage {
         let now = self.processes.ticks(self.server);
-        let elapsed = now.all.saturating_sub(self.before.all) as f64 / core_count() as f64;
+        let elapsed = self.started.elapsed().as_secs_f64() * clock_ticks_per_second() as f64;
         let share = |ticks: u64| ticks as f64 / elapsed.max(1.0);
         let used = now.used.saturating_sub(self.before.used);
         let ours = now.ours.saturating_sub(self.before.ours);
@@ -134,23 +134,27 @@ impl Meter {
 
 /// User and system ticks of a process, all its threads together.
 fn process_ticks(process: &str) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some(user + system)
+    let [own, _] = stat_ticks(process)?;
+    Some(own)
 }
 
-/// Ticks of all cores that somebody used or the hypervisor took, and all ticks. Interrupt time, which here is the loopback network's,
+/// Ticks of a process, and those of its children that have ended.
+fn stat_ticks(process: &str) -> Option<[u64; 2]> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut ticks = fields.split_ascii_whitespace().skip(11).map_while(|field| field.parse::<u64>().ok());
+    let mut pair = || Some(ticks.next()? + ticks.next()?);
+    Some([pair()?, pair()?])
+}
+
+/// Ticks of all cores that somebody used or the hypervisor took. Interrupt time, which here is the loopback network's,
 /// belongs to no process and is left out of the used ones.
-fn machine_ticks() -> Option<(u64, u64)> {
+fn machine_ticks() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<u64> =
         stat.lines().next()?.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     let [user, nice, system, _, _, _, _, steal] = *fields.first_chunk::<8>()?;
-    let all = fields.iter().take(8).sum();
-    Some((user + nice + system + steal, all))
+    Some(user + nice + system + steal)
 }
 
 fn core_count() -> usize {

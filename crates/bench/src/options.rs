@@ -41,7 +41,7 @@ pub(crate) struct RunOptions {
     #[arg(value_enum)]
     pub(crate) words: Vec<Word>,
     /// Write the tables into this file too, between its `results` markers.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "BENCHMARKS.md")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "BENCHMARKS.md")]
     pub(crate) markdown: Option<PathBuf>,
     /// The binary to measure; by default `nuncio` beside this one.
     #[arg(long, value_name = "FILE")]

@@ -157,7 +157,7 @@ fn time(duration: Duration) -> String {
 }
 
 /// Processor time as `server/load/other`.
-pub(crate) fn shares(usage: Usage) -> String {
+fn shares(usage: Usage) -> String {
     let Usage { server, load, foreign } = usage;
     format!("{:.0}/{:.0}/{:.0}", server * 100.0, load * 100.0, foreign * 100.0)
 }

@@ -29,7 +29,10 @@ pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
         Word::Streams => streams::run(bench, report),
         Word::Fanout => fanout::run(bench, report),
         Word::First => first::run(bench, report),
-        Word::Memory => memory::run(bench, report),
+        Word::Memory => {
+            memory::run(bench, report);
+            Ok(())
+        }
     };
     if let Err(error) = outcome {
         report.refuse("the rest of this section", format!("{error:#}"));

@@ -52,7 +52,7 @@ pub(crate) fn interleave(
     processes: &Processes,
     ceiling: Contender<'_>,
     others: Vec<Contender<'_>>,
-) -> Result<Vec<Measured>> {
+) -> Vec<Measured> {
     let mut ceiling = Track::new(ceiling);
     let mut others: Vec<_> = others.into_iter().map(Track::new).collect();
     for track in others.iter_mut().chain([&mut ceiling]) {
@@ -119,10 +119,12 @@ impl<'a> Track<'a> {
         }
     }
 
-    fn medians(self) -> Result<Measured> {
+    fn medians(self) -> Measured {
         let over = |field: fn(&Observed) -> f64| median(self.observed.iter().map(field));
         let nanoseconds = |value: f64| Duration::from_secs_f64(value / 1e9);
-        Ok(Measured {
+        let resident = self.contender.server.resident();
+        let ended = resident.as_ref().err().map(|error| format!("{error:#}"));
+        Measured {
             rate: over(|observed| observed.rate),
             ratio: (!self.ratios.is_empty()).then(|| median(self.ratios.iter().copied())),
             p50: nanoseconds(over(|observed| observed.p50)),
@@ -132,10 +134,10 @@ impl<'a> Track<'a> {
                 load: over(|observed| observed.usage.load),
                 foreign: over(|observed| observed.usage.foreign),
             },
-            resident: self.contender.server.resident()?,
-            refused: self.refused,
+            resident: resident.unwrap_or(0),
+            refused: self.refused.or(ended),
             label: self.contender.label,
-        })
+        }
     }
 }
 

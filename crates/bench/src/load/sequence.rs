@@ -91,7 +91,8 @@ impl Sequence {
         match (number, self.next) {
             (Some(number @ 0..=1), None) => self.next = Some(number + 1),
             (Some(number), Some(next)) if number == next => self.next = Some(next + 1),
-            _ => bail!("chunk {number:?} where {:?} was due", self.next),
+            (Some(number), next) => bail!("chunk {number} where {} was due", next.unwrap_or(0)),
+            (None, _) => bail!("a chunk without a number"),
         }
         self.chunks += 1;
         Ok(())

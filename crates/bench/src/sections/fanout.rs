@@ -38,7 +38,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
                 shared_stream("SQLite", &sqlite, readers, chunks),
             ];
             let ceiling = own_streams("ceiling", &bench.ceiling, readers, chunks);
-            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders)?;
+            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
             for one in &measured {
                 let load = format!("{readers} x {chunks}");
                 let verdicts = verdicts(one, &at_hundred.borrow(), chunks);

@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
             unary("SQLite, HTTP+JSON", &sqlite, concurrency, Unary::list_rest(PAGE)),
         ];
         let ceiling = echo_ceiling(bench, concurrency);
-        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders)?;
+        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
         for one in &measured {
             let verdicts = verdicts(one, &measured);
             report.row(Row::of(one, connections(concurrency), "req/s", verdicts));

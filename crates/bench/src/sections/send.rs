@@ -43,7 +43,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
             Err(error) => report.refuse("JSON-RPC, SQLite FULL", format!("{error:#}")),
         }
         let ceiling = echo_ceiling(bench, concurrency);
-        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders)?;
+        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
         for one in &measured {
             let verdicts = verdicts(one, &measured, &kept_label, concurrency);
             report.row(Row::of(one, connections(concurrency), "req/s", verdicts));

@@ -31,7 +31,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
             let contenders =
                 vec![own_streams("memory", &memory, readers, chunks), own_streams("SQLite", &sqlite, readers, chunks)];
             let ceiling = own_streams("ceiling", &bench.ceiling, readers, chunks);
-            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders)?;
+            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
             for one in &measured {
                 let load = format!("{readers} x {chunks}");
                 report.row(Row::of(one, load, "events/s", verdicts(one, &at_hundred, chunks)));
