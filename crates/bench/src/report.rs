@@ -34,6 +34,8 @@ pub(crate) struct Row {
     pub(crate) cpu: String,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) refused: Option<String>,
+    /// The load generator had no more to give, so the server could do better.
+    pub(crate) load_bound: bool,
 }
 
 /// A target and whether it is met.
@@ -93,6 +95,7 @@ impl Row {
             cpu: shares(measured.usage),
             verdicts,
             refused: None,
+            load_bound: measured.usage.load > 0.93 && measured.usage.load > measured.usage.server,
         }
     }
 
@@ -111,7 +114,8 @@ impl Row {
             let outcome = if verdict.met { "pass" } else { "MISS" };
             format!("{outcome}: {}", verdict.target)
         };
-        self.verdicts.iter().map(remark).collect::<Vec<_>>().join("; ")
+        let bound = self.load_bound.then(|| "limited by the load generator".to_owned());
+        self.verdicts.iter().map(remark).chain(bound).collect::<Vec<_>>().join("; ")
     }
 }
 
