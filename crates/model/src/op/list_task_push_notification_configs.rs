@@ -24,12 +24,12 @@ json_object! {
 }
 
 json_object! {
-    /// A page of configurations.
+    /// A page of configurations. The list is always written, also when it is empty.
     pub struct ListTaskPushNotificationConfigsResponse {
         /// The configurations.
         pub configs: Vec<TaskPushNotificationConfig> => required "configs",
         /// Where the next page begins; empty on the last.
-        pub next_page_token: Box<str> => required "nextPageToken" | "next_page_token",
+        pub next_page_token: Box<str> => implicit "nextPageToken" | "next_page_token",
     }
 }
 

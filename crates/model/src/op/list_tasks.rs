@@ -1,10 +1,12 @@
 //! `ListTasks` (section 3.1.4): the caller's tasks, most recently updated first, in pages.
 
+use serde::de::{self, MapAccess};
+
 use super::operation;
 use crate::{
     error::FieldViolation,
     id::{ContextId, Tenant},
-    json::json_object,
+    json::{Value, from_value, json_object},
     task::{Task, TaskState},
     timestamp::Timestamp,
     validate::{Validate, history_length, member, wrong},
@@ -18,7 +20,7 @@ json_object! {
         /// Only tasks of this context.
         pub context_id: Option<ContextId> => implicit "contextId" | "context_id",
         /// Only tasks in this state; any where unspecified.
-        pub status: TaskState => implicit "status",
+        pub status: TaskState => implicit "status" via exact_state,
         /// How many tasks a page holds: 1 to 100, by default 50.
         pub page_size: Option<i32> => presence "pageSize" | "page_size",
         /// Where the page begins: the `nextPageToken` of the page before.
@@ -50,6 +52,20 @@ json_object! {
         pub page_size: i32 => required "pageSize" | "page_size",
         /// How many tasks match in all.
         pub total_size: i32 => required "totalSize" | "total_size",
+    }
+}
+
+/// A filter takes proto names and numbers alone (contradiction C-15): a short form that were read here but not by the
+/// next agent would list other tasks there.
+fn exact_state<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskState, A::Error> {
+    match map.next_value::<Value>()? {
+        Value::Null => Ok(TaskState::default()),
+        Value::String(name) => TaskState::ALL
+            .iter()
+            .copied()
+            .find(|state| state.as_str() == name)
+            .ok_or_else(|| de::Error::custom(format_args!("unknown TaskState `{name}`"))),
+        number => from_value(number),
     }
 }
 
