@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 from support.caller import Caller
 from support.grpc_wire import Grpc
 from support.js_sdk import JsSdk
-from support.process import HERE, NUNCIO, Agent, Run, run, serve
-from support.python_sdk import Loop, PythonSdk
+from support.process import HERE, NUNCIO, Agent, Run, Served, run, serve
+from support.python_sdk import BINDINGS, Loop, PythonSdk
 from support.webhook import Webhook
 from support.wires import JsonRpc, Rest
 
@@ -31,23 +32,13 @@ def binary() -> Path:
     return NUNCIO
 
 
-class Elsewhere:
-    """An agent that somebody else runs."""
-
-    def __init__(self, url: str):
-        self.url = url
-
-    def stop(self) -> None:
-        pass
-
-
 @pytest.fixture(scope="session")
-def nuncio(request, tmp_path_factory) -> Iterator[Agent | Elsewhere]:
+def nuncio(request, tmp_path_factory) -> Iterator[Served]:
     """The demo agent, open, with webhooks to this machine allowed."""
     url = request.config.getoption("--agent")
     folder = tmp_path_factory.mktemp("nuncio")
     agent = (
-        Elsewhere(url) if url else serve(folder, "--store", "memory", "--allow-private-webhooks")
+        Served(url) if url else serve(folder, "--store", "memory", "--allow-private-webhooks")
     )
     yield agent
     agent.stop()
@@ -85,11 +76,10 @@ def bearer(token: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def make_wire(agent: Agent, binding: str, token: str | None = None) -> Caller:
+def make_wire(agent: Served, binding: str, token: str | None = None) -> Caller:
     """A hand-made client of one binding."""
-    kinds = {"jsonrpc": JsonRpc, "rest": Rest, "grpc": Grpc}
-    target = agent.url.removeprefix("http://") if binding == "grpc" else agent.url
-    return kinds[binding](target, bearer(token))
+    kind = {"jsonrpc": JsonRpc, "rest": Rest, "grpc": Grpc}[binding]
+    return kind(agent.interfaces[BINDINGS[binding]], bearer(token))
 
 
 @pytest.fixture
@@ -97,7 +87,7 @@ def wire_to() -> Iterator[Callable[..., Caller]]:
     """Makes wires to any agent; closed after the test."""
     callers: list[Caller] = []
 
-    def make(agent: Agent, binding: str, token: str | None = None) -> Caller:
+    def make(agent: Served, binding: str, token: str | None = None) -> Caller:
         callers.append(make_wire(agent, binding, token))
         return callers[-1]
 
@@ -154,7 +144,7 @@ def sdk_to(tmp_path_factory) -> Iterator[Callable[..., Caller]]:
     log = tmp_path_factory.mktemp("sdk") / "node.log"
     made: dict[tuple, Caller] = {}
 
-    def make(agent: Agent, name: str, token: str | None = None) -> Caller:
+    def make(agent: Served, name: str, token: str | None = None) -> Caller:
         key = (agent.url, name, token)
         if key not in made:
             sdk, binding = name.split("-")
@@ -192,8 +182,6 @@ def webhook() -> Iterator[Webhook]:
 @pytest.fixture(scope="session")
 def python_agent(tmp_path_factory) -> Iterator[Agent]:
     """An agent on the official Python SDK, all bindings."""
-    import sys
-
     agent = Agent(
         [sys.executable, HERE / "servers" / "python_agent.py"],
         tmp_path_factory.mktemp("python-agent"),

@@ -10,12 +10,15 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+import httpx
 
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 NUNCIO = Path(os.environ.get("NUNCIO_BIN", ROOT / "target" / "debug" / "nuncio"))
-CARD_URL = re.compile(r"(http://127\.0\.0\.1:(\d+))\S*/\.well-known/agent-card\.json")
+CARD_URL = re.compile(r"(http://127\.0\.0\.1:\d+)\S*/\.well-known/agent-card\.json")
 
 
 def clean_environment(home: Path) -> dict[str, str]:
@@ -28,8 +31,30 @@ def clean_environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
 
 
-class Agent:
-    """A server process. `url` is its origin once it says where its card is."""
+class Served:
+    """An agent at an origin; its card names where each binding is."""
+
+    def __init__(self, url: str):
+        self.url = url
+        self.port = int(url.rsplit(":", 1)[1])
+
+    @cached_property
+    def interfaces(self) -> dict[str, str]:
+        """The address of each 1.0 binding."""
+        card = httpx.get(f"{self.url}/.well-known/agent-card.json", trust_env=False).json()
+        return {
+            interface["protocolBinding"]: interface["url"]
+            for interface in reversed(card["supportedInterfaces"])
+            if interface["protocolVersion"].startswith("1.")
+        }
+
+    def stop(self) -> int:
+        """Somebody else's process."""
+        return 0
+
+
+class Agent(Served):
+    """A server process that tests start; it names its card when it is ready."""
 
     def __init__(self, command: Sequence[str | Path], folder: Path, deadline: float = 20):
         self.command = [str(word) for word in command]
@@ -46,15 +71,14 @@ class Agent:
                 cwd=folder,
                 env=clean_environment(folder),
             )
-        self.url, port = self._wait_for_card(deadline)
-        self.port = int(port)
+        super().__init__(self._wait_for_card(deadline))
 
-    def _wait_for_card(self, deadline: float) -> tuple[str, str]:
+    def _wait_for_card(self, deadline: float) -> str:
         end = time.monotonic() + deadline
         while time.monotonic() < end:
             found = CARD_URL.search(self.stdout.read_text(errors="replace"))
             if found:
-                return found.group(1), found.group(2)
+                return found.group(1)
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
