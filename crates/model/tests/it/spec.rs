@@ -19,6 +19,7 @@ pub(crate) fn file<T: serde::de::DeserializeOwned>(name: &str) -> T {
 
 /// `v1.0/messages.json`.
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the file's own names")]
 pub(crate) struct Messages {
     pub(crate) messages: BTreeMap<String, Message>,
     pub(crate) enums: BTreeMap<String, BTreeMap<String, i32>>,
