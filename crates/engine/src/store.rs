@@ -4,13 +4,15 @@
 
 mod error;
 mod memory;
+mod page_token;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 pub use error::StoreError;
-pub use memory::MemoryStore;
+pub use memory::{MemoryStore, MemoryStoreBuilder};
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp};
+pub use page_token::PageToken;
 
 use crate::record::Record;
 
@@ -183,7 +185,8 @@ pub struct Orphan {
 pub struct PushConfig {
     /// The configuration. Its id and its task's are set.
     pub config: TaskPushNotificationConfig,
-    /// The sequence number of the last record that was delivered, or that precedes the configuration.
+    /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the last
+    /// of the log where it is beyond it.
     pub delivered: u64,
 }
 

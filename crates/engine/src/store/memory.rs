@@ -1,5 +1,222 @@
 //! Tasks in memory. Gone with the process.
+//!
+//! A commit takes the task's own lock and, where the status changed, those of a scope's and a context's lists for the
+//! moment of an insert; reads of other tasks wait for none of it.
 
-/// Keeps tasks in memory.
-#[derive(Debug, Default)]
-pub struct MemoryStore {}
+mod builder;
+mod hooks;
+mod index;
+mod list;
+mod node;
+mod order;
+mod pushes;
+mod retention;
+mod tables;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+pub use builder::MemoryStoreBuilder;
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use parking_lot::Mutex;
+
+use self::{
+    hooks::Debts,
+    node::{Head, LogPolicy, Node},
+    retention::Retention,
+    tables::Tables,
+};
+use super::{
+    Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, StoreError, Stored, TaskStore,
+};
+use crate::record::Record;
+
+/// There is one owner: this process.
+const EPOCH: u64 = 1;
+
+/// Keeps tasks in memory, up to a number of them ([`MemoryStoreBuilder::max_tasks`]).
+///
+/// Dropping it drops them. The records of a task are kept while it runs and while a push configuration is owed some.
+pub struct MemoryStore {
+    tables: Tables,
+    debts: Debts,
+    retention: Retention,
+    logs: LogPolicy,
+}
+
+impl MemoryStore {
+    /// An empty store with the settings that [`MemoryStoreBuilder`] names as its defaults.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// An empty store with settings.
+    pub fn builder() -> MemoryStoreBuilder {
+        MemoryStoreBuilder::new()
+    }
+
+    fn with(logs: LogPolicy, retention: Retention) -> Self {
+        Self { tables: Tables::new(), debts: Debts::default(), retention, logs }
+    }
+
+    fn create(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let node = Arc::new(Node {
+            id: commit.id.clone(),
+            context: commit.context.clone(),
+            scope: self.tables.scope_or_new(&commit.scope),
+            head: Mutex::new(Head::new()),
+        });
+        let mut head = node.head.lock();
+        if !self.tables.add_task(&node) {
+            return Err(StoreError::Conflict);
+        }
+        self.retention.added();
+        let committed = self.write(&node, &mut head, commit)?;
+        self.tables.list(node.entry(&head));
+        drop(head);
+        if self.retention.is_over() {
+            self.evict();
+        }
+        Ok(committed)
+    }
+
+    fn append(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let node = self.tables.task(&commit.scope, &commit.id).ok_or(StoreError::Conflict)?;
+        let mut head = node.head.lock();
+        if head.gone || head.sequence != commit.expected || commit.epoch != EPOCH {
+            return Err(StoreError::Conflict);
+        }
+        let before = (head.at, head.state);
+        let committed = self.write(&node, &mut head, commit)?;
+        if (head.at, head.state) != before {
+            let place = order::Place { at: before.0, id: node.id.as_str() };
+            self.tables.relist(before.1, place, node.entry(&head));
+        }
+        Ok(committed)
+    }
+
+    fn write(&self, node: &Arc<Node>, head: &mut Head, mut commit: Commit) -> Result<Committed, StoreError> {
+        let configs = std::mem::take(&mut commit.push_configs);
+        if !configs.is_empty() {
+            pushes::add(head, configs);
+        }
+        let owes_push = !head.hooks().is_empty();
+        if owes_push {
+            pushes::owe(&self.debts, node, head, commit.sequence());
+        }
+        head.append(commit, self.logs)?;
+        if head.released {
+            self.retention.released(node, head);
+        }
+        Ok(Committed { epoch: EPOCH, owes_push })
+    }
+
+    fn evict(&self) {
+        self.retention.evict(|node, head| {
+            self.tables.unlist(node, head.state, node.place(head));
+            self.tables.remove_task(node);
+            self.tables.tidy_scope(&node.scope);
+            self.retention.removed();
+        });
+    }
+
+    /// Looks at a task, if it is there.
+    fn with_head<R>(&self, scope: &Scope, id: &TaskId, look: impl FnOnce(&Arc<Node>, &mut Head) -> R) -> Option<R> {
+        let node = self.tables.task(scope, id)?;
+        let mut head = node.head.lock();
+        // A task without records is being created.
+        if head.gone || head.sequence == 0 { None } else { Some(look(&node, &mut head)) }
+    }
+
+    fn stored(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        let stored =
+            |_: &Arc<Node>, head: &mut Head| Ok(Stored { task: head.task()?, sequence: head.sequence, epoch: EPOCH });
+        self.with_head(scope, id, stored).transpose()
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("logs", &self.logs).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TaskStore for MemoryStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        if commit.expected == 0 { self.create(commit) } else { self.append(commit) }
+    }
+
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        self.stored(scope, id)
+    }
+
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        self.stored(scope, id)
+    }
+
+    async fn events_after(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.with_head(scope, id, |_, head| head.events_after(after, limit)).unwrap_or(Ok(Vec::new()))
+    }
+
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+        list::list(self, scope, query)
+    }
+
+    async fn orphans(&self, _limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
+        let Some(id) = config.config.task_id.clone() else { return Ok(false) };
+        Ok(self.with_head(scope, &id, |node, head| pushes::put(&self.debts, node, head, config.config)).is_some())
+    }
+
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
+        Ok(self.with_head(scope, task, |_, head| head.hooks().iter().map(hooks::Hook::to_config).collect()))
+    }
+
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
+        let deleted = self.with_head(scope, task, |node, head| {
+            pushes::delete(&self.debts, node, head, id);
+            head.trim(self.logs)
+        });
+        deleted.transpose().map(|deleted| deleted.is_some())
+    }
+
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
+        Ok(pushes::due(&self.debts, now, limit))
+    }
+
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.debts.next())
+    }
+
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
+        let settled = self.with_head(&settlement.scope, &settlement.task, |node, head| {
+            pushes::settle(&self.debts, node, head, &settlement);
+            head.trim(self.logs)
+        });
+        settled.transpose().map(|_| ())
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Push configurations, and which of them are owed records.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use nuncio_model::{PushConfigId, TaskId, TaskPushNotificationConfig, Timestamp};
+use parking_lot::Mutex;
+
+use super::{node::Node, order::Moment};
+use crate::store::{DuePush, PushConfig};
+
+/// A push configuration of a task.
+pub(super) struct Hook {
+    pub(super) id: PushConfigId,
+    pub(super) config: TaskPushNotificationConfig,
+    pub(super) delivered: u64,
+    pub(super) owed: u64,
+    pub(super) attempts: u32,
+    pub(super) next_attempt: Timestamp,
+}
+
+impl Hook {
+    /// A configuration that has everything up to `delivered`.
+    pub(super) fn new(config: TaskPushNotificationConfig, delivered: u64) -> Self {
+        let id = config.id.clone().unwrap_or_default();
+        Self { id, config, delivered, owed: delivered, attempts: 0, next_attempt: Timestamp::default() }
+    }
+
+    pub(super) fn owes(&self) -> bool {
+        self.owed > self.delivered
+    }
+
+    /// Owes the records up to `sequence`.
+    pub(super) fn owe(&mut self, sequence: u64, now: Timestamp) {
+        if !self.owes() {
+            self.next_attempt = self.next_attempt.max(now);
+        }
+        self.owed = sequence;
+    }
+
+    pub(super) fn to_config(&self) -> PushConfig {
+        PushConfig { config: self.config.clone(), delivered: self.delivered }
+    }
+
+    pub(super) fn to_due(&self, node: &Node) -> DuePush {
+        DuePush {
+            scope: node.scope.scope.clone(),
+            config: self.config.clone(),
+            delivered: self.delivered,
+            owed: self.owed,
+            attempts: self.attempts,
+        }
+    }
+}
+
+/// The configurations that are owed records, by when they are due. A node's configurations change only under its lock.
+#[derive(Default)]
+pub(super) struct Debts {
+    due: Mutex<BTreeMap<DebtKey, Arc<Node>>>,
+}
+
+type DebtKey = (Moment, TaskId, PushConfigId);
+
+impl Debts {
+    /// Changes a configuration, and keeps its place among the debts.
+    pub(super) fn change(&self, node: &Arc<Node>, hook: &mut Hook, change: impl FnOnce(&mut Hook)) {
+        self.forget(node, hook);
+        change(hook);
+        if hook.owes() {
+            self.due.lock().insert(key(node, hook), Arc::clone(node));
+        }
+    }
+
+    /// Takes a configuration out of the debts.
+    pub(super) fn forget(&self, node: &Node, hook: &Hook) {
+        if hook.owes() {
+            self.due.lock().remove(&key(node, hook));
+        }
+    }
+
+    /// The debts that are due, longest due first.
+    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<(Arc<Node>, PushConfigId)> {
+        let now = Moment::from(now);
+        let due = self.due.lock();
+        due.iter()
+            .take_while(|((at, ..), _)| *at <= now)
+            .take(limit)
+            .map(|((_, _, id), node)| (Arc::clone(node), id.clone()))
+            .collect()
+    }
+
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.due.lock().first_key_value().map(|((at, ..), _)| Timestamp::from(*at))
+    }
+}
+
+fn key(node: &Node, hook: &Hook) -> DebtKey {
+    (hook.next_attempt.into(), node.id.clone(), hook.id.clone())
+}

@@ -1,0 +1,165 @@
+//! One task: its fold, its log while somebody may want it, and its push configurations.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use nuncio_model::{ContextId, Task, TaskId, TaskState};
+use parking_lot::Mutex;
+
+use super::{
+    hooks::Hook,
+    order::{Entry, Moment, Place},
+    tables::ScopeLists,
+};
+use crate::{
+    lifecycle,
+    record::Record,
+    store::{Commit, StoreError},
+};
+
+/// A task. The mutex is held for a commit or a read of this task only.
+pub(super) struct Node {
+    pub(super) id: TaskId,
+    pub(super) context: ContextId,
+    pub(super) scope: Arc<ScopeLists>,
+    pub(super) head: Mutex<Head>,
+}
+
+impl Node {
+    /// The list entry of a head of this node.
+    pub(super) fn entry(self: &Arc<Self>, head: &Head) -> Entry {
+        Entry { at: head.at, state: head.state, node: Arc::clone(self) }
+    }
+
+    pub(super) fn place<'a>(&'a self, head: &Head) -> Place<'a> {
+        Place { at: head.at, id: self.id.as_str() }
+    }
+}
+
+pub(super) struct Head {
+    /// The task as of the record `folded`.
+    task: Arc<Task>,
+    folded: u64,
+    /// The last record.
+    pub(super) sequence: u64,
+    pub(super) at: Moment,
+    pub(super) state: TaskState,
+    pub(super) released: bool,
+    /// Evicted: whoever still holds the node finds no task in it.
+    pub(super) gone: bool,
+    /// In which queues of the retention it stands.
+    pub(super) queued: u8,
+    rest: Option<Box<Rest>>,
+}
+
+/// What a task that is done with, and was never pushed, does not have.
+#[derive(Default)]
+struct Rest {
+    /// The newest records, up to the last one.
+    log: VecDeque<Record>,
+    hooks: Vec<Hook>,
+}
+
+/// How long logs are kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogPolicy {
+    /// Also when a task is done with.
+    pub(super) keep: bool,
+    /// How many records of a running task.
+    pub(super) limit: usize,
+}
+
+impl Head {
+    /// A task without records yet.
+    pub(super) fn new() -> Self {
+        Self {
+            task: Arc::default(),
+            folded: 0,
+            sequence: 0,
+            at: Moment::from(nuncio_model::Timestamp::default()),
+            state: TaskState::Unspecified,
+            released: false,
+            gone: false,
+            queued: 0,
+            rest: None,
+        }
+    }
+
+    /// Writes a commit that was checked.
+    pub(super) fn append(&mut self, commit: Commit, policy: LogPolicy) -> Result<(), StoreError> {
+        self.sequence = commit.sequence();
+        self.at = commit.updated.into();
+        self.state = commit.state;
+        self.released = commit.released;
+        let is_kept = !commit.released || policy.keep || commit.snapshot.is_none() || self.rest.is_some();
+        if is_kept {
+            self.rest.get_or_insert_default().log.extend(commit.records);
+        }
+        if let Some(task) = commit.snapshot {
+            (self.task, self.folded) = (task, self.sequence);
+        }
+        self.trim(policy)
+    }
+
+    /// Drops the records that nobody will ask for any more.
+    pub(super) fn trim(&mut self, policy: LogPolicy) -> Result<(), StoreError> {
+        let Some(rest) = &self.rest else { return Ok(()) };
+        let is_wanted = !self.released || policy.keep || rest.hooks.iter().any(Hook::owes);
+        let excess = if is_wanted { rest.log.len().saturating_sub(policy.limit) } else { rest.log.len() };
+        if excess == 0 {
+            return Ok(());
+        }
+        if self.folded < self.sequence - (rest.log.len() - excess) as u64 {
+            self.fold()?;
+        }
+        let Some(rest) = &mut self.rest else { return Ok(()) };
+        rest.log.drain(..excess);
+        if rest.log.is_empty() {
+            rest.log = VecDeque::new();
+            if rest.hooks.is_empty() {
+                self.rest = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The task as of the last record.
+    pub(super) fn task(&mut self) -> Result<Arc<Task>, StoreError> {
+        if self.folded < self.sequence {
+            self.fold()?;
+        }
+        Ok(Arc::clone(&self.task))
+    }
+
+    fn fold(&mut self) -> Result<(), StoreError> {
+        let Some(rest) = &self.rest else { return Ok(()) };
+        let task = Arc::make_mut(&mut self.task);
+        for record in rest.log.iter().filter(|record| record.sequence() > self.folded) {
+            lifecycle::apply(task, record).map_err(|error| StoreError::Corrupt(error.into()))?;
+        }
+        self.folded = self.sequence;
+        Ok(())
+    }
+
+    /// The records after `after`, at most `limit`.
+    pub(super) fn events_after(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let Some(missing) = self.sequence.checked_sub(after).filter(|missing| *missing > 0) else {
+            return Ok(Vec::new());
+        };
+        let log = self.rest.as_ref().map(|rest| &rest.log);
+        let behind = usize::try_from(missing).unwrap_or(usize::MAX);
+        let first = log.and_then(|log| log.len().checked_sub(behind)).ok_or(StoreError::Compacted)?;
+        Ok(log.map(|log| log.iter().skip(first).take(limit).cloned().collect()).unwrap_or_default())
+    }
+
+    pub(super) fn hooks(&self) -> &[Hook] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.hooks)
+    }
+
+    pub(super) fn hooks_mut(&mut self) -> Option<&mut Vec<Hook>> {
+        self.rest.as_mut().map(|rest| &mut rest.hooks)
+    }
+
+    pub(super) fn hooks_or_new(&mut self) -> &mut Vec<Hook> {
+        &mut self.rest.get_or_insert_default().hooks
+    }
+}

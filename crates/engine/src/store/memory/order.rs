@@ -1,0 +1,152 @@
+//! Tasks in the order of a list: a sorted sequence in blocks.
+//!
+//! New tasks go to the end, so blocks are full and an insert is a push. One elsewhere moves at most a block, and no
+//! growth ever moves all of them, which would stall everybody.
+
+use std::{cmp::Ordering, sync::Arc};
+
+use nuncio_model::{TaskState, Timestamp};
+
+use super::node::Node;
+
+/// Entries in a block: a move within one costs a fraction of a microsecond.
+const BLOCK: usize = 512;
+
+/// A time of status, in the twelve bytes that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    seconds: i64,
+    nanoseconds: i32,
+}
+
+impl From<Timestamp> for Moment {
+    fn from(at: Timestamp) -> Self {
+        let (seconds, nanoseconds) = at.into_parts();
+        Self { seconds, nanoseconds }
+    }
+}
+
+impl From<Moment> for Timestamp {
+    fn from(at: Moment) -> Self {
+        Self::from_parts(at.seconds, at.nanoseconds).unwrap_or_default()
+    }
+}
+
+/// A task in a list, as of the change that put it there.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) at: Moment,
+    pub(super) state: TaskState,
+    pub(super) node: Arc<Node>,
+}
+
+impl Entry {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { at: self.at, id: self.node.id.as_str() }
+    }
+}
+
+/// A place in the order: by time, then by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place<'a> {
+    pub(super) at: Moment,
+    pub(super) id: &'a str,
+}
+
+impl Place<'_> {
+    /// Before all tasks of this time.
+    pub(super) fn start_of(at: Moment) -> Self {
+        Self { at, id: "" }
+    }
+}
+
+/// Oldest first. No block is empty.
+#[derive(Default)]
+pub(super) struct Order {
+    blocks: Vec<Vec<Entry>>,
+    len: usize,
+}
+
+impl Order {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn insert(&mut self, entry: Entry) {
+        self.len += 1;
+        let (block, offset) = match self.newest() {
+            Some(newest) if newest.place() > entry.place() => self.search(entry.place()),
+            Some(_) => (self.blocks.len() - 1, self.blocks.last().map_or(0, Vec::len)),
+            None => (0, 0),
+        };
+        match self.blocks.get_mut(block) {
+            Some(entries) if entries.len() < BLOCK => entries.insert(offset, entry),
+            Some(entries) if offset < BLOCK => {
+                let upper = entries.split_off(BLOCK / 2);
+                self.blocks.insert(block + 1, upper);
+                let (block, offset) =
+                    if offset <= BLOCK / 2 { (block, offset) } else { (block + 1, offset - BLOCK / 2) };
+                self.blocks[block].insert(offset, entry);
+            }
+            _ => self.blocks.push(vec![entry]),
+        }
+    }
+
+    pub(super) fn remove(&mut self, place: Place<'_>) -> bool {
+        let (block, offset) = self.search(place);
+        let Some(entries) = self.blocks.get_mut(block) else { return false };
+        if entries.get(offset).is_none_or(|entry| entry.place() != place) {
+            return false;
+        }
+        entries.remove(offset);
+        self.len -= 1;
+        if entries.is_empty() {
+            self.blocks.remove(block);
+        }
+        true
+    }
+
+    /// The entries before a place, or all of them, newest first.
+    pub(super) fn before(&self, place: Option<Place<'_>>) -> Descending<'_> {
+        let (block, offset) = place.map_or((self.blocks.len(), 0), |place| self.search(place));
+        Descending { order: self, block, offset }
+    }
+
+    /// How many entries are of this place or later.
+    pub(super) fn count_from(&self, place: Place<'_>) -> usize {
+        let (block, offset) = self.search(place);
+        self.blocks.iter().skip(block).map(Vec::len).sum::<usize>() - offset
+    }
+
+    fn newest(&self) -> Option<&Entry> {
+        self.blocks.last()?.last()
+    }
+
+    /// The first entry that is not before the place; behind all of them when there is none.
+    fn search(&self, place: Place<'_>) -> (usize, usize) {
+        let is_before = |entry: &Entry| entry.place().cmp(&place) == Ordering::Less;
+        let block = self.blocks.partition_point(|block| block.last().is_some_and(is_before));
+        let offset = self.blocks.get(block).map_or(0, |block| block.partition_point(is_before));
+        (block, offset)
+    }
+}
+
+/// Entries, newest first.
+pub(super) struct Descending<'a> {
+    order: &'a Order,
+    block: usize,
+    offset: usize,
+}
+
+impl<'a> Iterator for Descending<'a> {
+    type Item = &'a Entry;
+
+    fn next(&mut self) -> Option<&'a Entry> {
+        if self.offset == 0 {
+            self.block = self.block.checked_sub(1)?;
+            self.offset = self.order.blocks[self.block].len();
+        }
+        self.offset -= 1;
+        Some(&self.order.blocks[self.block][self.offset])
+    }
+}

@@ -1,0 +1,78 @@
+//! Changes to the push configurations of a task. All are called under its lock.
+
+use std::sync::Arc;
+
+use nuncio_model::{PushConfigId, TaskPushNotificationConfig, Timestamp};
+
+use super::{
+    hooks::{Debts, Hook},
+    node::{Head, Node},
+};
+use crate::store::{DuePush, PushConfig, PushSettlement};
+
+/// Takes in the configurations that come with a new task.
+pub(super) fn add(head: &mut Head, configs: Vec<PushConfig>) {
+    let hooks = head.hooks_or_new();
+    hooks.extend(configs.into_iter().map(|config| Hook::new(config.config, 0)));
+    hooks.sort_by(|one, two| one.id.cmp(&two.id));
+}
+
+/// Owes every configuration the records up to `sequence`.
+pub(super) fn owe(debts: &Debts, node: &Arc<Node>, head: &mut Head, sequence: u64) {
+    let now = Timestamp::now();
+    for hook in head.hooks_mut().into_iter().flatten() {
+        if hook.owes() {
+            hook.owed = sequence;
+        } else {
+            debts.change(node, hook, |hook| hook.owe(sequence, now));
+        }
+    }
+}
+
+/// Stores a configuration, or replaces the one of the same id.
+pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: TaskPushNotificationConfig) {
+    let hook = Hook::new(config, head.sequence);
+    let hooks = head.hooks_or_new();
+    match hooks.binary_search_by(|known| known.id.cmp(&hook.id)) {
+        Ok(known) => {
+            debts.forget(node, &hooks[known]);
+            hooks[known] = hook;
+        }
+        Err(place) => hooks.insert(place, hook),
+    }
+}
+
+/// Removes a configuration, if it is there.
+pub(super) fn delete(debts: &Debts, node: &Arc<Node>, head: &mut Head, id: &PushConfigId) {
+    if let Some(hooks) = head.hooks_mut() {
+        hooks.retain(|hook| {
+            if hook.id == *id {
+                debts.forget(node, hook);
+            }
+            hook.id != *id
+        });
+    }
+}
+
+/// Notes how an attempt went, if the configuration is still there.
+pub(super) fn settle(debts: &Debts, node: &Arc<Node>, head: &mut Head, settlement: &PushSettlement) {
+    let hooks = head.hooks_mut().into_iter().flatten();
+    for hook in hooks.filter(|hook| hook.id == settlement.id) {
+        debts.change(node, hook, |hook| {
+            hook.delivered = hook.delivered.max(settlement.delivered);
+            hook.attempts = settlement.attempts;
+            hook.next_attempt = settlement.next_attempt;
+        });
+    }
+}
+
+/// What is due, longest due first.
+pub(super) fn due(debts: &Debts, now: Timestamp, limit: usize) -> Vec<DuePush> {
+    let due = debts.due(now, limit).into_iter();
+    due.filter_map(|(node, id)| {
+        let head = node.head.lock();
+        let hook = head.hooks().iter().find(|hook| hook.id == id && hook.owes())?;
+        Some(hook.to_due(&node))
+    })
+    .collect()
+}
