@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from support.caller import Caller
 from support.grpc_wire import Grpc
 from support.js_sdk import JsSdk
@@ -37,9 +38,7 @@ def nuncio(request, tmp_path_factory) -> Iterator[Served]:
     """The demo agent, open, with webhooks to this machine allowed."""
     url = request.config.getoption("--agent")
     folder = tmp_path_factory.mktemp("nuncio")
-    agent = (
-        Served(url) if url else serve(folder, "--store", "memory", "--allow-private-webhooks")
-    )
+    agent = Served(url) if url else serve(folder, "--store", "memory", "--allow-private-webhooks")
     yield agent
     agent.stop()
 

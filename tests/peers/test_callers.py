@@ -4,6 +4,7 @@ import uuid
 
 import httpx
 import pytest
+
 from conftest import ALICE, BOB
 from support.events import artifact, state
 from support.failure import Failure, refused
@@ -53,7 +54,7 @@ def test_a_token_is_no_part_of_any_answer_or_log(secured, wire_to, binding):
 def test_the_agent_knows_who_calls(secured, wire_to, binding):
     def who(token):
         task = wire_to(secured, binding, token).send("whoami")
-        return [p["data"] for p in task["artifacts"][0]["parts"] if "data" in p][0]
+        return next(p["data"] for p in task["artifacts"][0]["parts"] if "data" in p)
 
     assert "alice" in str(who(ALICE)) and "bob" in str(who(BOB))
 

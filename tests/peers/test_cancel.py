@@ -101,7 +101,9 @@ def test_a_hundred_cancels_racing_completion_leave_one_end(wire):
             thread.start()
         for thread in threads:
             thread.join(timeout=20)
-        ends = [event for event in feed.rest() if state(event) in (CANCELED, "TASK_STATE_COMPLETED")]
+        ends = [
+            event for event in feed.rest() if state(event) in (CANCELED, "TASK_STATE_COMPLETED")
+        ]
     assert len(ends) == 1, "exactly one terminal event"
     assert set(outcomes) <= {CANCELED, "TaskNotCancelable"} and len(outcomes) == 100
     assert state(wire.get(task["id"])) == state(ends[0])

@@ -5,6 +5,7 @@ import json
 import httpx
 import pytest
 from a2a.types import a2a_pb2 as pb
+
 from support import strict
 
 PATH = "/.well-known/agent-card.json"

@@ -4,6 +4,7 @@ import base64
 import uuid
 
 import pytest
+
 from support.events import artifact, ends, fold_artifacts, state, states, status_text, text_of
 from support.process import Command
 
@@ -205,7 +206,7 @@ def test_a_running_task_is_canceled(send, ask):
 
 
 def test_a_task_is_watched_to_its_end(send, ask, foreign, binding, tmp_path):
-    task = send("slow 1", "--async")
+    task = send("slow 1.5", "--async")
     done = ask("task", "subscribe", task["id"], "--stream")
     assert done.code == 0, done.err
     assert "task" in done.lines[0]
@@ -213,7 +214,7 @@ def test_a_task_is_watched_to_its_end(send, ask, foreign, binding, tmp_path):
 
 
 def test_a_watch_without_stream_prints_the_final_task(send, ask):
-    task = send("slow 1", "--async")
+    task = send("slow 1.5", "--async")
     done = ask("task", "subscribe", task["id"])
     assert done.code == 0, done.err
     assert done.json["id"] == task["id"] and state(done.json) == "TASK_STATE_COMPLETED"

@@ -5,6 +5,7 @@ import socket
 
 import httpx
 import pytest
+
 from conftest import ALICE
 from support.process import eventually
 
@@ -95,7 +96,9 @@ def test_an_endpoint_without_one_transport_is_wrong_usage(command, python_agent)
 
 def test_an_agent_and_an_endpoint_together_are_wrong_usage(command, python_agent):
     url = python_agent.url
-    done = command("send", "x", "-a", url, "-e", f"{url}/rpc", "--transport", "jsonrpc", "-o", "json")
+    done = command(
+        "send", "x", "-a", url, "-e", f"{url}/rpc", "--transport", "jsonrpc", "-o", "json"
+    )
     check_envelope(done, "A2ACLI_ERR_USAGE", 2)
 
 
@@ -187,7 +190,7 @@ def test_text_output_names_task_context_and_state(command, foreign):
 def test_errors_in_text_go_to_stderr(command, foreign):
     done = command("task", "get", "no-such-task", "-a", foreign.url)
     assert done.code == 1
-    assert done.out == "" and "not found" in done.err.lower() or "TaskNotFound" in done.err
+    assert (done.out == "" and "not found" in done.err.lower()) or "TaskNotFound" in done.err
 
 
 def test_a_pipe_that_closes_early_is_no_crash(foreign, tmp_path):

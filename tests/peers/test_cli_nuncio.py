@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from support.events import artifact, fold_artifacts, state, text_of
 
 
@@ -38,7 +39,11 @@ def test_separators_do_not_break_lines(ask):
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("raise", "TASK_STATE_FAILED"), ("panic", "TASK_STATE_FAILED"), ("silent 0.1", "TASK_STATE_COMPLETED")],
+    [
+        ("raise", "TASK_STATE_FAILED"),
+        ("panic", "TASK_STATE_FAILED"),
+        ("silent 0.1", "TASK_STATE_COMPLETED"),
+    ],
 )
 def test_hard_agents_still_end(ask, text, name):
     done = ask("send", text)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from support.caller import user_message
 from support.events import artifact, artifact_updates, fold_artifacts, text_of
 from support.failure import refused

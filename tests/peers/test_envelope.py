@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from support.caller import user_message
 from support.failure import BAD_REQUEST
 from support.operations import OPERATIONS
@@ -101,7 +102,11 @@ def test_parameters_that_are_no_object_are_invalid(jsonrpc, params):
         ("SubscribeToTask", {}, "id"),
         ("SendMessage", {}, "message"),
         ("SendMessage", {"message": "hi"}, "message"),
-        ("SendStreamingMessage", {"message": {"role": "ROLE_USER", "parts": [{"text": "x"}]}}, "messageId"),
+        (
+            "SendStreamingMessage",
+            {"message": {"role": "ROLE_USER", "parts": [{"text": "x"}]}},
+            "messageId",
+        ),
         ("ListTasks", {"pageSize": "big"}, "pageSize"),
         ("CreateTaskPushNotificationConfig", {"taskId": "x"}, "url"),
         ("GetTaskPushNotificationConfig", {"taskId": "x"}, "id"),

@@ -5,6 +5,7 @@ import time
 
 import httpx
 import pytest
+
 from support.events import artifact_updates, fold_artifacts, state, status_text, text_of
 from support.failure import refused
 from support.process import eventually, free_pid, run

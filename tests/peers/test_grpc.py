@@ -3,6 +3,7 @@
 import grpc
 import pytest
 from a2a.types import a2a_pb2 as pb
+
 from support.caller import user_message
 from support.events import artifact, state, text_of
 from support.failure import BAD_REQUEST, DOMAIN, ERROR_INFO, refused
@@ -94,7 +95,7 @@ def test_many_calls_share_one_connection(nuncio, grpc_wire):
 
 def test_a_deadline_that_passes_leaves_the_task_running(grpc_wire):
     context = "grpc-deadline"
-    message = request({"message": user_message("slow 0.6", contextId=context)}, pb.SendMessageRequest)
+    message = request({"message": user_message("slow 1", contextId=context)}, pb.SendMessageRequest)
     error = status_of(lambda: grpc_wire.stub.SendMessage(message, metadata=VERSION, timeout=0.2))
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     (task,) = grpc_wire.list(contextId=context)["tasks"]

@@ -5,6 +5,7 @@ import socket
 import time
 
 import pytest
+
 from support.caller import user_message
 from support.events import state
 from support.failure import Failure
@@ -69,7 +70,11 @@ def read_answer(connection: socket.socket) -> tuple[int, bytes]:
         data += chunk
     head, _, body = data.partition(b"\r\n\r\n")
     length = next(
-        (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")),
+        (
+            int(line[15:])
+            for line in head.lower().split(b"\r\n")
+            if line.startswith(b"content-length:")
+        ),
         None,
     )
     while length is not None and len(body) < length:

@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+
 from support.events import state, text_of
 from support.failure import refused
 

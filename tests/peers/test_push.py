@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+
 from support.events import artifact_updates, fold_artifacts, state, states
 from support.failure import refused
 

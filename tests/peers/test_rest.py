@@ -4,6 +4,7 @@ import uuid
 from urllib.parse import quote
 
 import pytest
+
 from support.caller import user_message
 from support.events import state
 from support.wires import rest_failure

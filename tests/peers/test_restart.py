@@ -1,6 +1,7 @@
 """Tasks live through a crash when they are stored in a file."""
 
 import pytest
+
 from support.events import artifact, state, text_of
 from support.process import eventually
 
@@ -68,8 +69,9 @@ def test_webhooks_survive_a_restart(stored, wire_to, webhook):
     wire = wire_to(stored("--allow-private-webhooks"), "rest")
     assert [config["id"] for config in wire.list_configs(task["id"])] == [made["id"]]
     wire.send("more", taskId=task["id"])
-    ended = lambda documents: state(documents[-1]) == "TASK_STATE_COMPLETED"  # noqa: E731
-    deliveries = webhook.wait_until(path, ended)
+    deliveries = webhook.wait_until(
+        path, lambda documents: state(documents[-1]) == "TASK_STATE_COMPLETED"
+    )
     assert deliveries[-1].headers["x-a2a-notification-token"] == "made-up-token"
 
 

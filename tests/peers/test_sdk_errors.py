@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+
 from support.events import state
 from support.failure import refused
 

@@ -4,6 +4,7 @@ import threading
 import uuid
 
 import pytest
+
 from support.caller import user_message
 from support.events import artifact, roles, state, status_text, text_of
 from support.failure import refused
@@ -152,7 +153,7 @@ def test_a_second_message_for_a_running_task_queues_behind_it(wire):
     # The first turn ended the task, so the queued message finds it closed,
     # or was taken into its history; it never ran beside the first one.
     assert state(final) == "TASK_STATE_COMPLETED"
-    assert [text_of(m) for m in final["history"] if m["role"] == "ROLE_USER"][0] == "slow 0.4"
+    assert next(text_of(m) for m in final["history"] if m["role"] == "ROLE_USER") == "slow 0.4"
 
 
 def test_messages_sent_at_once_to_a_waiting_task_are_all_kept(wire):

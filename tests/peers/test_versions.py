@@ -1,6 +1,7 @@
 """Version negotiation, extensions and media types, on every binding."""
 
 import pytest
+
 from support.caller import user_message
 from support.events import state
 from support.failure import refused

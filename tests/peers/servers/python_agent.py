@@ -58,7 +58,10 @@ class Scripted(AgentExecutor):
             task = new_task_from_user_message(context.message)
             await event_queue.enqueue_event(task)
         updater = TaskUpdater(event_queue, task.id, task.context_id)
-        say = lambda words: updater.new_agent_message([new_text_part(words)])  # noqa: E731
+
+        def say(words: str) -> pb.Message:
+            return updater.new_agent_message([new_text_part(words)])
+
         if context.current_task is not None:
             await updater.complete(say(f"got: {text}"))
         elif word == "stream":
@@ -114,9 +117,9 @@ def parts() -> dict[str, pb.Part]:
 
 
 def card(http: str, grpc_address: str) -> pb.AgentCard:
-    interface = lambda url, binding: pb.AgentInterface(  # noqa: E731
-        url=url, protocol_binding=binding, protocol_version="1.0"
-    )
+    def interface(url: str, binding: str) -> pb.AgentInterface:
+        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+
     modes = ["text/plain", "application/json", "application/octet-stream"]
     return pb.AgentCard(
         name="Python peer",
@@ -130,9 +133,7 @@ def card(http: str, grpc_address: str) -> pb.AgentCard:
         capabilities=pb.AgentCapabilities(streaming=True, push_notifications=True),
         default_input_modes=modes,
         default_output_modes=modes,
-        skills=[
-            pb.AgentSkill(id="echo", name="Echo", description="Says it again", tags=["test"])
-        ],
+        skills=[pb.AgentSkill(id="echo", name="Echo", description="Says it again", tags=["test"])],
     )
 
 

@@ -27,9 +27,7 @@ KINDS = {
         -32003, 400, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"
     ),
     "UnsupportedOperation": Kind(-32004, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"),
-    "ContentTypeNotSupported": Kind(
-        -32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"
-    ),
+    "ContentTypeNotSupported": Kind(-32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
     "InvalidAgentResponse": Kind(-32006, 500, "INTERNAL", "INVALID_AGENT_RESPONSE"),
     "ExtendedAgentCardNotConfigured": Kind(
         -32007, 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import grpc.aio
 import httpx
@@ -40,8 +41,11 @@ class Loop:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
+    def begin(self, coroutine) -> Future:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+
     def run(self, coroutine, timeout: float = 30):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout)
+        return self.begin(coroutine).result(timeout)
 
 
 class PythonSdk(Caller):
@@ -106,34 +110,43 @@ class PythonSdk(Caller):
             events = self._streaming.send_message(message, context=context)
         else:
             events = self._streaming.subscribe(message, context=context)
-        first = self._next(events)
+        reader = Reader(self._loop, events)
+        first = reader.next()
         assert first is not END, "the stream ended without an event"
 
         def read() -> Iterator[dict]:
             event = first
             while event is not END:
                 yield event
-                event = self._next(events)
+                event = reader.next()
 
-        return Feed(read(), lambda: self._loop.run(_drop(events)))
-
-    def _next(self, events):
-        async def step():
-            try:
-                return strict.write(strict.complete(await anext(events)))
-            except StopAsyncIteration:
-                return END
-            except A2AError as error:
-                raise failure(error) from error
-
-        return self._loop.run(step(), timeout=60)
+        return Feed(read(), reader.drop)
 
 
-async def _drop(events) -> None:
-    try:
-        await events.aclose()
-    except RuntimeError:
-        pass  # being read right now: the reader ends with its client
+class Reader:
+    """Reads one stream of the SDK, and can leave it in the middle of a read."""
+
+    def __init__(self, loop: Loop, events):
+        self._loop = loop
+        self._events = events
+        self._reading: Future | None = None
+
+    def next(self):
+        self._reading = self._loop.begin(self._next())
+        return self._reading.result(timeout=60)
+
+    async def _next(self):
+        try:
+            return strict.write(strict.complete(await anext(self._events)))
+        except StopAsyncIteration:
+            return END
+        except A2AError as error:
+            raise failure(error) from error
+
+    def drop(self) -> None:
+        if self._reading:
+            self._reading.cancel()
+        self._loop.run(self._events.aclose())
 
 
 def failure(error: A2AError) -> Failure:

@@ -26,9 +26,7 @@ def read(chunks: Iterable[bytes], comments: list[bytes] | None = None) -> Iterat
         elif fields:
             data = fields.get(b"data", [])
             assert len(data) == 1, f"one document must be one data line: {fields}"
-            yield ServerSentEvent(
-                json.loads(data[0]), _one(fields, b"id"), _one(fields, b"event")
-            )
+            yield ServerSentEvent(json.loads(data[0]), _one(fields, b"id"), _one(fields, b"event"))
             fields = {}
     assert not fields, f"the stream ends inside an event: {fields}"
 
