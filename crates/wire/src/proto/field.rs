@@ -1,0 +1,204 @@
+//! How a field stands in a message, one module for each word of a [`message!`](super::message::message) table.
+//!
+//! | word | proto3 | written | read |
+//! |---|---|---|---|
+//! | `implicit` | a scalar without presence | when not the default | the default counts as unset |
+//! | `presence` | `optional`, a message | when set, also to the default | kept as sent |
+//! | `always` | a message that is `REQUIRED` | always | absent is the default; validation complains |
+//! | `repeated` | a list | each item | each item, in order |
+//! | `map` | a map | each entry, by key | each entry, the last of a key wins |
+
+use super::{
+    fault::Fault,
+    reader::{Reader, Tag, Wire},
+    writer,
+};
+
+/// A value as it stands behind a tag.
+pub(super) trait Item: Default {
+    /// What the tag says of it.
+    const WIRE: Wire;
+
+    /// Appends the value.
+    fn write(&self, to: &mut Vec<u8>);
+
+    /// Reads the value; a message that comes in pieces is put together.
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault>;
+}
+
+/// A value that is left out when it is the default.
+pub(super) trait Scalar: Item {
+    /// Whether it is the default.
+    fn is_default(&self) -> bool;
+}
+
+impl<T: Item> Item for Box<T> {
+    const WIRE: Wire = T::WIRE;
+
+    #[inline]
+    fn write(&self, to: &mut Vec<u8>) {
+        (**self).write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        (**self).read(from)
+    }
+}
+
+#[inline]
+fn write_item<T: Item>(item: &T, number: u32, to: &mut Vec<u8>) {
+    writer::tag(number, T::WIRE, to);
+    item.write(to);
+}
+
+pub(super) mod implicit {
+    use super::{Fault, Reader, Scalar, Tag, write_item};
+
+    /// A scalar, or an optional one that is never `Some` of the default.
+    pub(in crate::proto) trait Implicit {
+        fn write(&self, number: u32, to: &mut Vec<u8>);
+        fn read(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault>;
+    }
+
+    impl<T: Scalar> Implicit for T {
+        #[inline]
+        fn write(&self, number: u32, to: &mut Vec<u8>) {
+            if !self.is_default() {
+                write_item(self, number, to);
+            }
+        }
+
+        #[inline]
+        fn read(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+            tag.expect(T::WIRE)?;
+            self.read(from)
+        }
+    }
+
+    impl<T: Scalar> Implicit for Option<T> {
+        #[inline]
+        fn write(&self, number: u32, to: &mut Vec<u8>) {
+            if let Some(value) = self {
+                Implicit::write(value, number, to);
+            }
+        }
+
+        #[inline]
+        fn read(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+            let mut value = T::default();
+            Implicit::read(&mut value, tag, from)?;
+            *self = (!value.is_default()).then_some(value);
+            Ok(())
+        }
+    }
+
+    #[inline]
+    pub(in crate::proto) fn write(field: &impl Implicit, number: u32, to: &mut Vec<u8>) {
+        field.write(number, to);
+    }
+
+    #[inline]
+    pub(in crate::proto) fn read(field: &mut impl Implicit, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+        field.read(tag, from)
+    }
+}
+
+pub(super) mod presence {
+    #![expect(clippy::ref_option, reason = "as the other words have their fields")]
+
+    use super::{Fault, Item, Reader, Tag, write_item};
+
+    #[inline]
+    pub(in crate::proto) fn write<T: Item>(field: &Option<T>, number: u32, to: &mut Vec<u8>) {
+        if let Some(value) = field {
+            write_item(value, number, to);
+        }
+    }
+
+    #[inline]
+    pub(in crate::proto) fn read<T: Item>(field: &mut Option<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+        tag.expect(T::WIRE)?;
+        field.get_or_insert_default().read(from)
+    }
+}
+
+pub(super) mod always {
+    use super::{Fault, Item, Reader, Tag, write_item};
+
+    #[inline]
+    pub(in crate::proto) fn write<T: Item>(field: &T, number: u32, to: &mut Vec<u8>) {
+        write_item(field, number, to);
+    }
+
+    #[inline]
+    pub(in crate::proto) fn read<T: Item>(field: &mut T, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+        tag.expect(T::WIRE)?;
+        field.read(from)
+    }
+
+    /// Reads a value that begins anew: of a `oneof`, the last one counts.
+    #[inline]
+    pub(in crate::proto) fn take<T: Item>(name: &'static str, tag: Tag, from: &mut Reader<'_>) -> Result<T, Fault> {
+        let mut value = T::default();
+        read(&mut value, tag, from).map_err(|fault| fault.inside(name))?;
+        Ok(value)
+    }
+}
+
+pub(super) mod repeated {
+    use super::{Fault, Item, Reader, Tag, write_item};
+
+    #[inline]
+    pub(in crate::proto) fn write<T: Item>(field: &[T], number: u32, to: &mut Vec<u8>) {
+        for item in field {
+            write_item(item, number, to);
+        }
+    }
+
+    pub(in crate::proto) fn read<T: Item>(field: &mut Vec<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+        tag.expect(T::WIRE)?;
+        if field.is_empty() {
+            // Most lists of this protocol have one item, and are kept for long.
+            field.reserve_exact(1);
+        }
+        let mut item = T::default();
+        item.read(from).map_err(|fault| fault.at(field.len()))?;
+        field.push(item);
+        Ok(())
+    }
+}
+
+pub(super) mod map {
+    use std::collections::BTreeMap;
+
+    use super::{Fault, Item, Reader, Tag, Wire, always, write_item, writer};
+
+    pub(in crate::proto) fn write<T: Item>(field: &BTreeMap<String, T>, number: u32, to: &mut Vec<u8>) {
+        for (key, value) in field {
+            writer::tag(number, Wire::Length, to);
+            writer::nested(to, |to| {
+                write_item(key, 1, to);
+                write_item(value, 2, to);
+            });
+        }
+    }
+
+    pub(in crate::proto) fn read<T: Item>(
+        field: &mut BTreeMap<String, T>,
+        tag: Tag,
+        from: &mut Reader<'_>,
+    ) -> Result<(), Fault> {
+        tag.expect(Wire::Length)?;
+        let mut from = from.nested()?;
+        let (mut key, mut value) = (String::new(), T::default());
+        while let Some(tag) = from.tag()? {
+            match tag.number {
+                1 => always::read(&mut key, tag, &mut from)?,
+                2 => always::read(&mut value, tag, &mut from)?,
+                _ => from.skip(tag)?,
+            }
+        }
+        field.insert(key, value);
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! A message as a table of its fields, from which both directions follow.
+
+use super::{
+    fault::Fault,
+    reader::{Reader, Side, Tag},
+};
+
+/// A message of fields.
+pub(super) trait Message: Default {
+    /// Appends its fields.
+    fn write_fields(&self, to: &mut Vec<u8>);
+
+    /// Reads the value of a field, or passes over it.
+    fn read_field(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault>;
+
+    /// Reads fields to the end.
+    fn read_fields(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        while let Some(tag) = from.tag()? {
+            self.read_field(tag, from)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a [`Message`] an [`Item`](super::field::Item) of others.
+macro_rules! item {
+    ($type:ty) => {
+        impl $crate::proto::field::Item for $type {
+            const WIRE: $crate::proto::reader::Wire = $crate::proto::reader::Wire::Length;
+
+            fn write(&self, to: &mut Vec<u8>) {
+                $crate::proto::writer::nested(to, |to| $crate::proto::message::Message::write_fields(self, to));
+            }
+
+            fn read(
+                &mut self,
+                from: &mut $crate::proto::reader::Reader<'_>,
+            ) -> Result<(), $crate::proto::fault::Fault> {
+                $crate::proto::message::Message::read_fields(self, &mut from.nested()?)
+            }
+        }
+    };
+}
+
+/// Reads a whole message.
+pub(super) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
+    let mut message = M::default();
+    message.read_fields(&mut Reader::new(bytes, side))?;
+    Ok(message)
+}
+
+/// Implements [`Message`] for structs: each field's number, name, and how it stands (see [`super::field`]).
+///
+/// A field that the table lacks does not compile; a wrong number does not pass the comparison with the `.proto` file.
+macro_rules! message {
+    ($($type:ty { $($number:literal $field:ident: $standing:ident,)* })*) => {$(
+        impl $crate::proto::message::Message for $type {
+            #[allow(unused_variables, reason = "a message may have no fields")]
+            fn write_fields(&self, to: &mut Vec<u8>) {
+                let Self { $($field,)* } = self;
+                $($crate::proto::field::$standing::write($field, $number, to);)*
+            }
+
+            fn read_field(
+                &mut self,
+                tag: $crate::proto::reader::Tag,
+                from: &mut $crate::proto::reader::Reader<'_>,
+            ) -> Result<(), $crate::proto::fault::Fault> {
+                match tag.number {
+                    $($number => $crate::proto::field::$standing::read(&mut self.$field, tag, from)
+                        .map_err(|fault| fault.inside(stringify!($field))),)*
+                    _ => from.skip(tag),
+                }
+            }
+        }
+
+        $crate::proto::message::item!($type);
+    )*};
+}
+
+/// Implements [`Message`] for enums of messages, a `oneof` that is all the message has; `Unknown` where none is set.
+macro_rules! oneof {
+    ($($type:ident { $($number:literal $field:ident: $variant:ident,)* })*) => {$(
+        impl $crate::proto::message::Message for $type {
+            fn write_fields(&self, to: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant(value) => $crate::proto::field::always::write(value, $number, to),)*
+                    _ => {}
+                }
+            }
+
+            fn read_field(
+                &mut self,
+                tag: $crate::proto::reader::Tag,
+                from: &mut $crate::proto::reader::Reader<'_>,
+            ) -> Result<(), $crate::proto::fault::Fault> {
+                match tag.number {
+                    $($number => {
+                        *self = Self::$variant($crate::proto::field::always::take(stringify!($field), tag, from)?);
+                        Ok(())
+                    })*
+                    _ => from.skip(tag),
+                }
+            }
+        }
+
+        $crate::proto::message::item!($type);
+    )*};
+}
+
+pub(super) use {item, message, oneof};

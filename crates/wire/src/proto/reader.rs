@@ -1,0 +1,170 @@
+//! The protobuf wire format, reading: tags, varints and slices of one contiguous message, without copying.
+
+use super::fault::Fault;
+
+/// How a value stands on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// A number of variable length.
+    Varint = 0,
+    /// Eight bytes.
+    Fixed64 = 1,
+    /// A length and so many bytes: a string, bytes, a message.
+    Length = 2,
+    /// The beginning of a group, which proto3 does not have.
+    GroupStart = 3,
+    /// The end of one.
+    GroupEnd = 4,
+    /// Four bytes.
+    Fixed32 = 5,
+}
+
+/// A field's number, and how its value stands on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tag {
+    pub(super) number: u32,
+    pub(super) wire: Wire,
+}
+
+impl Tag {
+    /// Refuses a value that is not of the field's kind.
+    pub(super) fn expect(self, wire: Wire) -> Result<(), Fault> {
+        if self.wire == wire {
+            return Ok(());
+        }
+        Err(Fault::garbage(format!("field {} is of wire type {}, not {}", self.number, self.wire as u8, wire as u8)))
+    }
+}
+
+/// Whose words are being read, which decides how strict to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A client's: what is not known is refused.
+    Request,
+    /// A server's: what is not known is passed over, as a newer server may know more.
+    Reply,
+}
+
+/// What is left of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+    pub(super) side: Side,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(rest: &'a [u8], side: Side) -> Self {
+        Self { rest, side }
+    }
+
+    /// The next field's tag; `None` at the end of the message.
+    pub(super) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let key = self.varint()?;
+        let number = u32::try_from(key >> 3).ok().filter(|number| (1..1 << 29).contains(number));
+        let wire = match key & 7 {
+            0 => Wire::Varint,
+            1 => Wire::Fixed64,
+            2 => Wire::Length,
+            3 => Wire::GroupStart,
+            4 => Wire::GroupEnd,
+            5 => Wire::Fixed32,
+            _ => return Err(garbled()),
+        };
+        let number = number.ok_or_else(garbled)?;
+        Ok(Some(Tag { number, wire }))
+    }
+
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<u64, Fault> {
+        match self.rest {
+            [byte @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Fault> {
+        let mut value = 0;
+        for (index, byte) in self.rest.iter().take(10).enumerate() {
+            if index == 9 && *byte > 1 {
+                return Err(garbled());
+            }
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if byte & 0x80 == 0 {
+                self.rest = &self.rest[index + 1..];
+                return Ok(value);
+            }
+        }
+        Err(if self.rest.len() < 10 { cut_off() } else { garbled() })
+    }
+
+    pub(super) fn fixed64(&mut self) -> Result<[u8; 8], Fault> {
+        let (value, rest) = self.rest.split_first_chunk().ok_or_else(cut_off)?;
+        self.rest = rest;
+        Ok(*value)
+    }
+
+    /// The bytes behind a length.
+    pub(super) fn slice(&mut self) -> Result<&'a [u8], Fault> {
+        let length = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+        let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(cut_off)?;
+        self.rest = rest;
+        Ok(slice)
+    }
+
+    pub(super) fn str(&mut self) -> Result<&'a str, Fault> {
+        str::from_utf8(self.slice()?).map_err(|_| Fault::garbage("the string is not UTF-8"))
+    }
+
+    /// The message behind a length.
+    pub(super) fn nested(&mut self) -> Result<Self, Fault> {
+        Ok(Self { rest: self.slice()?, side: self.side })
+    }
+
+    /// Passes over a field that is not known.
+    pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
+        let mut groups = Vec::new();
+        let mut tag = tag;
+        loop {
+            match tag.wire {
+                Wire::Varint => {
+                    self.varint()?;
+                }
+                Wire::Fixed64 => {
+                    self.fixed64()?;
+                }
+                Wire::Length => {
+                    self.slice()?;
+                }
+                Wire::Fixed32 => self.rest = self.rest.get(4..).ok_or_else(cut_off)?,
+                Wire::GroupStart if groups.len() < MAX_GROUPS => groups.push(tag.number),
+                Wire::GroupEnd if groups.last() == Some(&tag.number) => {
+                    groups.pop();
+                }
+                Wire::GroupStart | Wire::GroupEnd => return Err(garbled()),
+            }
+            if groups.is_empty() {
+                return Ok(());
+            }
+            tag = self.tag()?.ok_or_else(cut_off)?;
+        }
+    }
+}
+
+/// How deep groups may nest in a field that is not known.
+const MAX_GROUPS: usize = 100;
+
+#[cold]
+fn garbled() -> Fault {
+    Fault::garbage("the body is not a protobuf message")
+}
+
+#[cold]
+fn cut_off() -> Fault {
+    Fault::garbage("the protobuf message is cut off")
+}

@@ -1,0 +1,201 @@
+//! Errors in gRPC: a code, a message, and `google.rpc.Status` for `grpc-status-details-bin` (section 10.6).
+//!
+//! Codes and reasons are those of the one table, [`crate::status`].
+
+use std::{collections::BTreeMap, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use nuncio_model::{Detail, Error, FieldViolation};
+use serde_json::json;
+
+use super::{
+    message::{Message, decode, message},
+    reader::Side,
+};
+use crate::status::{BAD_REQUEST, ERROR_INFO, RETRY_INFO, details, from_peer, kind_of_grpc, row};
+
+/// An error as a gRPC call ends with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The code, `grpc-status`.
+    pub code: i32,
+    /// What the peer is told, `grpc-message`; not yet percent-encoded.
+    pub message: String,
+    /// A `google.rpc.Status` with the details, `grpc-status-details-bin`; not yet base64.
+    pub details: Vec<u8>,
+}
+
+/// An error as a gRPC call ends with it.
+pub fn encode_status(error: &Error) -> Status {
+    let mut details_bin = Vec::new();
+    let status = RpcStatus {
+        code: row(error.kind()).grpc,
+        message: error.message().to_owned(),
+        details: details(error).iter().filter_map(any_of_detail).collect(),
+    };
+    status.write_fields(&mut details_bin);
+    Status { code: status.code, message: status.message, details: details_bin }
+}
+
+/// The error that a gRPC call ended with; `details` are the bytes of `grpc-status-details-bin`, ignored where they are
+/// no `google.rpc.Status`.
+pub fn decode_status(code: i32, message: impl Into<String>, details: Option<&[u8]>) -> Error {
+    let mut message = message.into();
+    let status = details.and_then(|bytes| decode::<RpcStatus>(bytes, Side::Reply).ok()).unwrap_or_default();
+    if message.is_empty() {
+        message = status.message;
+    }
+    from_peer(kind_of_grpc(code), message, status.details.iter().map(detail_of_any).collect())
+}
+
+#[derive(Default)]
+struct RpcStatus {
+    code: i32,
+    message: String,
+    details: Vec<Any>,
+}
+
+/// `google.protobuf.Any`.
+#[derive(Default)]
+struct Any {
+    type_url: String,
+    value: Box<[u8]>,
+}
+
+#[derive(Default)]
+struct ErrorInfo {
+    reason: String,
+    domain: String,
+    metadata: BTreeMap<String, String>,
+}
+
+#[derive(Default)]
+struct BadRequest {
+    field_violations: Vec<Violation>,
+}
+
+#[derive(Default)]
+struct Violation {
+    field: String,
+    description: String,
+}
+
+#[derive(Default)]
+struct RetryInfo {
+    retry_delay: Option<Delay>,
+}
+
+/// `google.protobuf.Duration`.
+#[derive(Default)]
+struct Delay {
+    seconds: i64,
+    nanos: i32,
+}
+
+message! {
+    RpcStatus {
+        1 code: implicit,
+        2 message: implicit,
+        3 details: repeated,
+    }
+
+    Any {
+        1 type_url: implicit,
+        2 value: implicit,
+    }
+
+    ErrorInfo {
+        1 reason: implicit,
+        2 domain: implicit,
+        3 metadata: map,
+    }
+
+    BadRequest {
+        1 field_violations: repeated,
+    }
+
+    Violation {
+        1 field: implicit,
+        2 description: implicit,
+    }
+
+    RetryInfo {
+        1 retry_delay: presence,
+    }
+
+    Delay {
+        1 seconds: implicit,
+        2 nanos: implicit,
+    }
+}
+
+/// `None` for a detail that is known as JSON only.
+fn any_of_detail(detail: &Detail) -> Option<Any> {
+    match detail {
+        Detail::ErrorInfo { reason, domain, metadata } => Some(any(
+            ERROR_INFO,
+            &ErrorInfo { reason: reason.clone(), domain: domain.clone(), metadata: metadata.clone() },
+        )),
+        Detail::BadRequest(violations) => {
+            let field_violations = violations
+                .iter()
+                .map(|it| Violation { field: it.field.clone(), description: it.description.clone() })
+                .collect();
+            Some(any(BAD_REQUEST, &BadRequest { field_violations }))
+        }
+        Detail::Other(other) => {
+            let type_url = other.get("@type")?.as_str()?;
+            if type_url == RETRY_INFO {
+                let retry_delay = other.get("retryDelay").and_then(|delay| parse_delay(delay.as_str()?));
+                return Some(any(RETRY_INFO, &RetryInfo { retry_delay }));
+            }
+            let value = STANDARD.decode(other.get("value")?.as_str()?).ok()?;
+            Some(Any { type_url: type_url.to_owned(), value: value.into() })
+        }
+        _ => None,
+    }
+}
+
+fn any(type_url: &str, message: &impl Message) -> Any {
+    let mut value = Vec::new();
+    message.write_fields(&mut value);
+    Any { type_url: type_url.to_owned(), value: value.into() }
+}
+
+/// A detail of a type that is not known stays as it is, its bytes in base64.
+fn detail_of_any(any: &Any) -> Detail {
+    known_detail(any)
+        .unwrap_or_else(|| Detail::Other(json!({ "@type": any.type_url, "value": STANDARD.encode(&any.value) })))
+}
+
+fn known_detail(any: &Any) -> Option<Detail> {
+    let is = |name: &str| any.type_url.rsplit('/').next() == name.rsplit('/').next();
+    if is(ERROR_INFO) {
+        let ErrorInfo { reason, domain, metadata } = decode(&any.value, Side::Reply).ok()?;
+        return Some(Detail::ErrorInfo { reason, domain, metadata });
+    }
+    if is(BAD_REQUEST) {
+        let BadRequest { field_violations } = decode(&any.value, Side::Reply).ok()?;
+        let violations = field_violations
+            .into_iter()
+            .map(|Violation { field, description }| FieldViolation { field, description })
+            .collect();
+        return Some(Detail::BadRequest(violations));
+    }
+    if is(RETRY_INFO) {
+        let delay = decode::<RetryInfo>(&any.value, Side::Reply).ok()?.retry_delay?;
+        return Some(Detail::Other(json!({ "@type": RETRY_INFO, "retryDelay": format_delay(&delay)? })));
+    }
+    None
+}
+
+/// Reads `1.5s`.
+fn parse_delay(text: &str) -> Option<Delay> {
+    let delay = Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()?;
+    Some(Delay { seconds: delay.as_secs().try_into().ok()?, nanos: delay.subsec_nanos().try_into().ok()? })
+}
+
+fn format_delay(delay: &Delay) -> Option<String> {
+    let delay = Duration::new(delay.seconds.try_into().ok()?, delay.nanos.try_into().ok()?);
+    Some(format!("{}s", delay.as_secs_f64()))
+}

@@ -1,0 +1,75 @@
+//! The protobuf wire format, writing: onto the end of one buffer, in one pass.
+//!
+//! A message inside another needs its length in front of it. Rather than to go over everything twice, one byte is left
+//! for it, and the message moved up where that was too little: messages are small and nest seven deep at most.
+
+use super::reader::Wire;
+
+/// Appends a field's tag.
+#[inline]
+pub(super) fn tag(number: u32, wire: Wire, to: &mut Vec<u8>) {
+    varint(u64::from(number << 3 | wire as u32), to);
+}
+
+/// Appends a number of variable length.
+#[inline]
+pub(super) fn varint(mut value: u64, to: &mut Vec<u8>) {
+    while value >= 0x80 {
+        to.push(low_bits(value) | 0x80);
+        value >>= 7;
+    }
+    to.push(low_bits(value));
+}
+
+/// Appends a length.
+#[inline]
+pub(super) fn length(length: usize, to: &mut Vec<u8>) {
+    varint(length as u64, to);
+}
+
+/// Appends bytes behind their length.
+#[inline]
+pub(super) fn slice(bytes: &[u8], to: &mut Vec<u8>) {
+    length(bytes.len(), to);
+    to.extend_from_slice(bytes);
+}
+
+/// Appends a message behind its length.
+pub(super) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let at = to.len();
+    to.push(0);
+    write(to);
+    let size = to.len() - at - 1;
+    if size < 0x80 {
+        to[at] = low_bits(size as u64);
+        return;
+    }
+    let width = varint_len(size);
+    to.resize(at + width + size, 0);
+    to.copy_within(at + 1..=at + size, at + width);
+    let mut rest = size as u64;
+    for byte in &mut to[at..at + width] {
+        *byte = low_bits(rest) | 0x80;
+        rest >>= 7;
+    }
+    to[at + width - 1] &= 0x7f;
+}
+
+/// How many bytes a length takes.
+#[inline]
+pub(super) fn varint_len(value: usize) -> usize {
+    let bits = (usize::BITS - (value | 1).leading_zeros()) as usize;
+    bits.div_ceil(7)
+}
+
+/// How many bytes so many take with their length in front.
+#[inline]
+pub(super) fn with_length(size: usize) -> usize {
+    varint_len(size) + size
+}
+
+/// The lowest seven bits.
+#[inline]
+fn low_bits(value: u64) -> u8 {
+    (value & 0x7f) as u8
+}
