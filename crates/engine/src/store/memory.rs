@@ -181,7 +181,7 @@ impl TaskStore for MemoryStore {
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
         let Some(id) = config.config.task_id.clone() else { return Ok(false) };
-        Ok(self.with_head(scope, &id, |node, head| pushes::put(&self.debts, node, head, config.config)).is_some())
+        Ok(self.with_head(scope, &id, |node, head| pushes::put(&self.debts, node, head, config)).is_some())
     }
 
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {

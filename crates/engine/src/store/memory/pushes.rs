@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{PushConfigId, TaskPushNotificationConfig, Timestamp};
+use nuncio_model::{PushConfigId, Timestamp};
 
 use super::{
     hooks::{Debts, Hook},
@@ -30,16 +30,22 @@ pub(super) fn owe(debts: &Debts, node: &Arc<Node>, head: &mut Head, sequence: u6
 }
 
 /// Stores a configuration, or replaces the one of the same id.
-pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: TaskPushNotificationConfig) {
-    let hook = Hook::new(config, head.sequence);
+pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: PushConfig) {
+    let sequence = head.sequence;
+    let hook = Hook::new(config.config, config.delivered.min(sequence));
     let hooks = head.hooks_or_new();
-    match hooks.binary_search_by(|known| known.id.cmp(&hook.id)) {
-        Ok(known) => {
-            debts.forget(node, &hooks[known]);
-            hooks[known] = hook;
+    let place = match hooks.binary_search_by(|known| known.id.cmp(&hook.id)) {
+        Ok(place) => {
+            debts.forget(node, &hooks[place]);
+            hooks[place] = hook;
+            place
         }
-        Err(place) => hooks.insert(place, hook),
-    }
+        Err(place) => {
+            hooks.insert(place, hook);
+            place
+        }
+    };
+    debts.change(node, &mut hooks[place], |hook| hook.owe(sequence, Timestamp::now()));
 }
 
 /// Removes a configuration, if it is there.
