@@ -158,8 +158,8 @@ pub(super) mod repeated {
     pub(in crate::proto) fn read<T: Item>(field: &mut Vec<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(T::WIRE)?;
         if field.is_empty() {
-            // Most lists of this protocol have one item, and are kept for long.
-            field.reserve_exact(1);
+            // Lists are kept for long, in tasks, and most have one item.
+            field.reserve_exact(1 + from.more_of(tag));
         }
         let mut item = T::default();
         item.read(from).map_err(|fault| fault.at(field.len()))?;

@@ -20,7 +20,7 @@ pub(super) enum Wire {
 }
 
 /// A field's number, and how its value stands on the wire.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) number: u32,
     pub(super) wire: Wire,
@@ -124,6 +124,19 @@ impl<'a> Reader<'a> {
     /// The message behind a length.
     pub(super) fn nested(&mut self) -> Result<Self, Fault> {
         Ok(Self { rest: self.slice()?, side: self.side })
+    }
+
+    /// How many fields of this tag come next, once the value of this one is read: a guess of a list's length.
+    pub(super) fn more_of(&self, tag: Tag) -> usize {
+        let mut ahead = *self;
+        let mut count = 0;
+        while ahead.skip(tag).is_ok() {
+            match ahead.tag() {
+                Ok(Some(next)) if next == tag => count += 1,
+                _ => break,
+            }
+        }
+        count
     }
 
     /// Passes over a field that is not known.
