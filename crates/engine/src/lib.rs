@@ -8,12 +8,26 @@ pub mod lifecycle;
 pub mod store;
 
 mod agent;
+mod capability;
+mod conversation;
+mod engine;
+mod feed;
+mod inbox;
+mod inline;
 mod limits;
+mod live;
+mod op;
 mod push;
+mod reader;
 mod record;
+mod recovery;
+mod registry;
+mod runner;
 mod turn;
+mod writer;
 
 pub use agent::{Agent, AgentError};
+pub use engine::{Engine, EngineBuilder};
 pub use limits::Limits;
 pub use push::PushGuard;
 pub use record::{Received, Record};

@@ -36,6 +36,9 @@ pub fn next_state(state: TaskState, response: &StreamResponse) -> Result<TaskSta
             TaskState::Submitted if state != TaskState::Submitted => {
                 illegal(format!("a task that is {} cannot go back to submitted", state.short()))
             }
+            _ if update.status.message.as_ref().is_some_and(|message| message.parts.is_empty()) => {
+                illegal("a message without parts")
+            }
             next => Ok(next),
         },
         StreamResponse::ArtifactUpdate(update) if update.artifact.parts.is_empty() => {

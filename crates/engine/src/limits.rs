@@ -18,8 +18,11 @@ pub struct Limits {
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
-    /// How long, in all, one reader that is behind the window may slow its task before it is left behind. 5 s.
+    /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
+    /// behind. 2 s.
     pub slow_reader: Duration,
+    /// Push configurations that a task may have. 100.
+    pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
     pub running_turns: usize,
     /// How long a failing commit is tried again before the turn is given up. 2 s.
@@ -34,7 +37,8 @@ impl Default for Limits {
             first_word_streaming: Duration::from_millis(300),
             queued_messages: 64,
             window: 8192,
-            slow_reader: Duration::from_secs(5),
+            slow_reader: Duration::from_secs(2),
+            push_configs: 100,
             running_turns: 100_000,
             commit_retry: Duration::from_secs(2),
         }

@@ -1,0 +1,103 @@
+//! What the card promises and demands, checked before an operation runs (section 3.3.4).
+
+use nuncio_model::{AgentCard, Call, Error, ErrorKind, Part, Request};
+
+use crate::engine::Shared;
+
+/// Refuses a call of something that the card does not declare, or without an extension that it requires.
+pub(crate) fn check(shared: &Shared, request: &Request) -> Result<(), Error> {
+    let capabilities = &shared.card.capabilities;
+    match &request.call {
+        Call::SendStreamingMessage(_) | Call::SubscribeToTask(_) if !capabilities.streams() => {
+            return Err(Error::new(ErrorKind::UnsupportedOperation, "this agent does not stream"));
+        }
+        Call::CreateTaskPushNotificationConfig(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+            if !pushes(shared) =>
+        {
+            return Err(no_push());
+        }
+        Call::GetExtendedAgentCard(_) => return Ok(()),
+        _ => {}
+    }
+    let missing = capabilities
+        .extensions
+        .iter()
+        .find(|extension| extension.required && !request.extensions.iter().any(|uri| **uri == *extension.uri));
+    match missing {
+        Some(extension) => Err(Error::new(
+            ErrorKind::ExtensionSupportRequired,
+            format!("this agent requires the extension {}; name it in A2A-Extensions", extension.uri),
+        )
+        .with_metadata("extension", extension.uri.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Whether webhooks can be registered.
+pub(crate) fn pushes(shared: &Shared) -> bool {
+    shared.card.capabilities.pushes() && shared.guard.is_some()
+}
+
+pub(crate) fn no_push() -> Error {
+    Error::new(ErrorKind::PushNotificationNotSupported, "this agent does not send push notifications")
+}
+
+/// The extensions of the card that the client asked for.
+pub(crate) fn active_extensions(card: &AgentCard, requested: &[Box<str>]) -> Vec<Box<str>> {
+    if requested.is_empty() {
+        return Vec::new();
+    }
+    let declared = card.capabilities.extensions.iter();
+    declared.map(|extension| Box::from(&*extension.uri)).filter(|uri| requested.contains(uri)).collect()
+}
+
+/// Refuses parts of a media type that neither the card nor a skill of it takes (SEND-4). A card that names none takes
+/// any, and so does a part that names none.
+pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), Error> {
+    for (index, part) in parts.iter().enumerate() {
+        let Some(media_type) = part.media_type() else { continue };
+        let mut modes = card.input_modes().peekable();
+        if modes.peek().is_some() && !modes.any(|mode| takes(mode, media_type)) {
+            return Err(Error::new(
+                ErrorKind::ContentTypeNotSupported,
+                format!("message.parts[{index}]: this agent does not take {media_type}"),
+            )
+            .with_metadata("mediaType", media_type));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a mode of a card (`text/plain`, `image/*`, `*/*`, `text`) covers a media type. Parameters do not count.
+fn takes(mode: &str, media_type: &str) -> bool {
+    let essence = |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let (mode, media_type) = (essence(mode), essence(media_type));
+    match mode.split_once('/') {
+        Some(("*", "*")) => true,
+        Some((kind, "*")) => media_type.split_once('/').is_some_and(|(other, _)| other == kind),
+        Some(_) => mode == media_type,
+        None => mode == media_type || media_type.split_once('/').is_some_and(|(kind, _)| kind == mode),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::takes;
+
+    #[test]
+    fn a_mode_covers_its_media_types() {
+        for (mode, media_type) in [
+            ("text/plain", "Text/Plain; charset=utf-8"),
+            ("image/*", "image/png"),
+            ("*/*", "a/b"),
+            ("text", "text/csv"),
+        ] {
+            assert!(takes(mode, media_type), "{mode} {media_type}");
+        }
+        assert!(!takes("text/plain", "text/html"));
+        assert!(!takes("image/*", "text/plain"));
+    }
+}

@@ -1,0 +1,142 @@
+//! A feed: the events of one task as one client sees them, from memory where they are, from the store where they are not.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
+
+use crate::{
+    inbox::Started,
+    reader::{Found, LogReader, visible},
+    record::Record,
+    store::{StoreError, TaskStore},
+};
+
+/// How many records are read from the store at a time.
+const FILL: usize = 256;
+
+type Fill = Pin<Box<dyn Future<Output = Result<Vec<Record>, StoreError>> + Send>>;
+
+/// When a feed ends before its task does.
+pub(crate) enum Until {
+    /// Never: it ends with the task (SUB-2).
+    Ended,
+    /// When the turn of a message needs another message (C-3).
+    InputRequired(Started),
+}
+
+pub(crate) struct Feed {
+    reader: Option<LogReader>,
+    store: Arc<dyn TaskStore>,
+    buffer: VecDeque<Arc<StreamEvent>>,
+    fill: Option<Fill>,
+    until: Until,
+    history: Option<usize>,
+}
+
+impl Feed {
+    /// A feed of what this reader reads, with `first` before it.
+    pub(crate) fn new(
+        reader: LogReader,
+        store: Arc<dyn TaskStore>,
+        until: Until,
+        first: impl IntoIterator<Item = Arc<StreamEvent>>,
+    ) -> Self {
+        Self { reader: Some(reader), store, buffer: first.into_iter().collect(), fill: None, until, history: None }
+    }
+
+    /// Shows at most so many messages of a task's history (HIST-5).
+    pub(crate) fn with_history(mut self, length: Option<i32>) -> Self {
+        self.history = length.and_then(|length| usize::try_from(length).ok());
+        self
+    }
+
+    /// The event as this client is to see it.
+    fn shown(&self, event: Arc<StreamEvent>) -> Arc<StreamEvent> {
+        match (&event.response, self.history) {
+            (StreamResponse::Task(task), Some(limit)) if task.history.len() > limit => {
+                let mut task = task.clone();
+                task.limit_history(Some(limit));
+                Arc::new(StreamEvent::new(event.sequence, StreamResponse::Task(task)))
+            }
+            _ => event,
+        }
+    }
+
+    fn is_last(&self, event: &StreamEvent) -> bool {
+        let state = match &event.response {
+            StreamResponse::Task(task) => task.state(),
+            StreamResponse::StatusUpdate(update) => update.status.state,
+            StreamResponse::Message(_) => return true,
+            StreamResponse::ArtifactUpdate(_) => return false,
+        };
+        state.is_terminal()
+            || state == TaskState::InputRequired
+                && matches!(&self.until, Until::InputRequired(started) if started.is_before(event.sequence.unwrap_or(0)))
+    }
+}
+
+impl Stream for Feed {
+    type Item = Result<Arc<StreamEvent>, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            if let Some(event) = this.buffer.pop_front() {
+                if this.is_last(&event) {
+                    this.buffer.clear();
+                    this.reader = None;
+                }
+                return Poll::Ready(Some(Ok(this.shown(event))));
+            }
+            let Some(reader) = &mut this.reader else { return Poll::Ready(None) };
+            if let Some(fill) = &mut this.fill {
+                let filled = ready!(fill.as_mut().poll(cx));
+                this.fill = None;
+                match filled.map(|records| visible(&records, &mut this.buffer)) {
+                    Ok(Some(last)) => reader.advance(last),
+                    Ok(None) | Err(StoreError::Compacted) => {
+                        this.reader = None;
+                        return Poll::Ready(Some(Err(left_behind())));
+                    }
+                    Err(error) => {
+                        this.reader = None;
+                        return Poll::Ready(Some(Err(error.into())));
+                    }
+                }
+                continue;
+            }
+            match ready!(reader.poll(cx, &mut this.buffer)) {
+                Found::Records => {}
+                Found::Gap => {
+                    let (store, live, after) = (Arc::clone(&this.store), Arc::clone(reader.live()), reader.cursor());
+                    this.fill =
+                        Some(Box::pin(async move { store.events_after(&live.scope, &live.id, after, FILL).await }));
+                }
+                Found::Direct(event) => {
+                    this.reader = None;
+                    return Poll::Ready(Some(Ok(event)));
+                }
+                Found::Broken(error) => {
+                    this.reader = None;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Found::End => {
+                    this.reader = None;
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+}
+
+/// A reader was so slow that its events are gone; it can begin again with a snapshot.
+fn left_behind() -> Error {
+    Error::new(ErrorKind::ResourceExhausted, "this reader is too far behind its task; subscribe again")
+}

@@ -1,0 +1,66 @@
+//! Polls a runner inside the request that waits for it: no task switch on the way. What is left of the runner when the
+//! request has its answer, or is dropped, goes on as a task of its own.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+};
+
+use crate::{engine::Shared, runner::Runner};
+
+type RunnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(crate) struct Inline(Option<RunnerFuture>);
+
+impl Inline {
+    pub(crate) fn new(runner: Runner) -> Self {
+        Self(Some(Box::pin(runner.run())))
+    }
+
+    /// Lets the runner run on its own.
+    pub(crate) fn detach(self) {
+        drop(self);
+    }
+
+    /// Runs until `done` says what came of it. It is asked after every step, and must not wait for anything else than
+    /// what the runner does.
+    pub(crate) async fn until<T>(mut self, mut done: impl FnMut() -> Option<T>) -> Option<T> {
+        poll_fn(|cx| {
+            let over = match &mut self.0 {
+                Some(runner) => runner.as_mut().poll(cx).is_ready(),
+                None => true,
+            };
+            if over {
+                self.0 = None;
+            }
+            match done() {
+                None if !over => Poll::Pending,
+                outcome => Poll::Ready(outcome),
+            }
+        })
+        .await
+    }
+
+    /// Runs while waiting for a future that waits for it.
+    pub(crate) async fn with<T>(mut self, waiting: impl Future<Output = T>) -> T {
+        let mut waiting = pin!(waiting);
+        poll_fn(|cx| {
+            if let Some(runner) = &mut self.0
+                && runner.as_mut().poll(cx).is_ready()
+            {
+                self.0 = None;
+            }
+            waiting.as_mut().poll(cx)
+        })
+        .await
+    }
+}
+
+impl Drop for Inline {
+    fn drop(&mut self) {
+        if let Some(runner) = self.0.take() {
+            Shared::spawn(runner);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A task that is live on this node: its fold, the end of its log, its readers and its runner's inbox.
+//!
+//! One mutex guards it all, so a reader that looks, finds nothing and leaves its waker cannot miss what comes next. The
+//! lock is held for copies of reference counts and for folding a batch, never across an await.
+
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    task::{Context, Waker},
+};
+
+use nuncio_model::{ContextId, Error, Message, Scope, Task, TaskId, TaskState};
+use parking_lot::{Mutex, MutexGuard};
+use slab::Slab;
+use tokio::sync::OnceCell;
+
+use crate::{inbox::Control, lifecycle, record::Record, store::Stored};
+
+pub(crate) struct Live {
+    pub(crate) id: TaskId,
+    pub(crate) scope: Scope,
+    /// Set once the task was read from the store, or is being made here.
+    pub(crate) loaded: OnceCell<()>,
+    inner: Mutex<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) context: ContextId,
+    /// The task as of `sequence`.
+    pub(crate) task: Arc<Task>,
+    /// The last record that is committed; 0 while the task does not exist.
+    pub(crate) sequence: u64,
+    /// The record that set the present status.
+    pub(crate) status_sequence: u64,
+    /// The epoch under which this node owns the task; `None` until it has claimed it.
+    pub(crate) epoch: Option<u64>,
+    /// The newest records, for readers; empty when there are none.
+    log: VecDeque<Record>,
+    pub(crate) readers: Slab<Reader>,
+    /// Whether a runner is at work. Only the one who sets it may commit.
+    pub(crate) running: bool,
+    pub(crate) inbox: VecDeque<Control>,
+    pub(crate) runner: Option<Waker>,
+    /// The runner's waker while it waits for slow readers.
+    pub(crate) pacer: Option<Waker>,
+    /// Who keeps this in the registry.
+    pub(crate) holders: usize,
+    /// The agent's direct answer, in place of a task.
+    pub(crate) direct: Option<Message>,
+    /// Why nothing more will come of it.
+    pub(crate) broken: Option<Error>,
+}
+
+/// Where a reader of the log stands.
+pub(crate) struct Reader {
+    pub(crate) cursor: u64,
+    pub(crate) waker: Option<Waker>,
+    /// It was too slow: its records are no longer kept here for its sake.
+    pub(crate) left_behind: bool,
+}
+
+impl Live {
+    pub(crate) fn new(scope: Scope, id: TaskId) -> Self {
+        Self {
+            id,
+            scope,
+            loaded: OnceCell::new(),
+            inner: Mutex::new(Inner {
+                context: ContextId::default(),
+                task: Arc::default(),
+                sequence: 0,
+                status_sequence: 0,
+                epoch: None,
+                log: VecDeque::new(),
+                readers: Slab::new(),
+                running: false,
+                inbox: VecDeque::new(),
+                runner: None,
+                pacer: None,
+                holders: 0,
+                direct: None,
+                broken: None,
+            }),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
+    }
+
+    /// Takes in what the store knows.
+    pub(crate) fn fill(&self, stored: Stored) {
+        let mut inner = self.lock();
+        inner.context = stored.task.context_id.clone().unwrap_or_default();
+        inner.status_sequence = stored.sequence;
+        inner.task = stored.task;
+        inner.sequence = stored.sequence;
+    }
+
+    /// Shows committed records to the readers. `snapshot` is the task after them, where the writer has folded it already.
+    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>) {
+        let mut wakers = Wakers::default();
+        {
+            let mut inner = self.lock();
+            inner.advance(records, snapshot);
+            for (_, reader) in &mut inner.readers {
+                wakers.0.extend(reader.waker.take());
+            }
+        }
+        wakers.wake();
+    }
+
+    /// Ends it: readers that are at the end of the log get this error.
+    pub(crate) fn break_off(&self, error: Error) {
+        self.change(|inner| inner.broken = Some(error));
+    }
+
+    /// Changes something that readers wait for.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Inner)) {
+        let mut wakers = Wakers::default();
+        {
+            let mut inner = self.lock();
+            change(&mut inner);
+            for (_, reader) in &mut inner.readers {
+                wakers.0.extend(reader.waker.take());
+            }
+        }
+        wakers.wake();
+    }
+
+    /// Takes what came for the runner, or leaves its waker.
+    pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) {
+        let mut inner = self.lock();
+        if inner.inbox.is_empty() {
+            set_waker(&mut inner.runner, cx);
+        } else {
+            into.extend(inner.inbox.drain(..));
+        }
+    }
+
+    /// Puts something into the inbox of the runner; gives it back when there is no runner.
+    pub(crate) fn tell_runner(&self, control: Control) -> Result<(), Control> {
+        let waker = {
+            let mut inner = self.lock();
+            if !inner.running {
+                return Err(control);
+            }
+            inner.inbox.push_back(control);
+            inner.runner.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Wakers(Vec<Waker>);
+
+impl Wakers {
+    fn wake(self) {
+        for waker in self.0 {
+            waker.wake();
+        }
+    }
+}
+
+pub(crate) fn set_waker(slot: &mut Option<Waker>, cx: &Context<'_>) {
+    match slot {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *slot = Some(cx.waker().clone()),
+    }
+}
+
+impl Inner {
+    pub(crate) fn state(&self) -> TaskState {
+        self.task.state()
+    }
+
+    fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>) {
+        if let Some(task) = snapshot {
+            self.task = task;
+        } else {
+            let task = Arc::make_mut(&mut self.task);
+            for record in records {
+                if let Err(error) = lifecycle::apply(task, record) {
+                    tracing::error!(task = %task.id, %error, "a committed record does not apply");
+                }
+            }
+        }
+        for record in records {
+            self.sequence = record.sequence();
+            if is_status(record) {
+                self.status_sequence = self.sequence;
+            }
+        }
+        if self.readers.is_empty() {
+            self.log.clear();
+        } else {
+            self.log.extend(records.iter().cloned());
+            self.trim();
+        }
+    }
+
+    /// Drops records that every reader has seen.
+    fn trim(&mut self) {
+        let seen = self.slowest().unwrap_or(self.sequence);
+        while self.log.front().is_some_and(|record| record.sequence() <= seen) {
+            self.log.pop_front();
+        }
+    }
+
+    /// The cursor of the slowest reader for whose sake records are kept.
+    fn slowest(&self) -> Option<u64> {
+        self.readers.iter().filter(|(_, reader)| !reader.left_behind).map(|(_, reader)| reader.cursor).min()
+    }
+
+    /// How many records are kept here.
+    pub(crate) fn kept(&mut self) -> usize {
+        self.trim();
+        self.log.len()
+    }
+
+    /// Gives up on the readers that are furthest behind.
+    pub(crate) fn leave_behind(&mut self) {
+        let Some(slowest) = self.slowest() else { return };
+        for (_, reader) in &mut self.readers {
+            reader.left_behind |= reader.cursor <= slowest;
+        }
+        self.trim();
+    }
+
+    /// Up to `limit` records after `cursor`; `None` when the first of them is no longer here.
+    pub(crate) fn records_after(&self, cursor: u64, limit: usize) -> Option<impl Iterator<Item = &Record>> {
+        let first = self.log.front().map_or(self.sequence + 1, Record::sequence);
+        let skip = usize::try_from((cursor + 1).checked_sub(first)?).ok()?;
+        Some(self.log.iter().skip(skip).take(limit))
+    }
+
+    /// Adds a reader that has seen everything up to `cursor`.
+    pub(crate) fn read_from(&mut self, cursor: u64) -> usize {
+        self.readers.insert(Reader { cursor, waker: None, left_behind: false })
+    }
+}
+
+fn is_status(record: &Record) -> bool {
+    use nuncio_model::StreamResponse::{StatusUpdate, Task};
+    record.as_update().is_some_and(|event| matches!(event.response, StatusUpdate(_) | Task(_)))
+}

@@ -1,0 +1,29 @@
+//! `CancelTask` (section 3.1.5).
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskState, op::CancelTaskRequest};
+
+use crate::{conversation::start, engine::Shared, inbox::Control, reader::LogReader};
+
+pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
+    let hold = shared.attach(scope, &call.id).await?;
+    let (reader, task, _) = LogReader::from_now(hold.clone());
+    if task.state().is_terminal() {
+        if shared.cancel_is_idempotent && task.state() == TaskState::Canceled {
+            return Ok(Reply::Task(task));
+        }
+        return Err(not_cancelable(&task));
+    }
+    let runner = start(shared, &hold, Control::Cancel).await?;
+    let task = match runner {
+        Some(runner) => runner.with(reader.ended()).await?,
+        None => reader.ended().await?,
+    };
+    if task.state() == TaskState::Canceled { Ok(Reply::Task(task)) } else { Err(not_cancelable(&task)) }
+}
+
+fn not_cancelable(task: &Task) -> Error {
+    Error::new(ErrorKind::TaskNotCancelable, format!("task {} is already {}", task.id, task.state().short()))
+        .with_metadata("taskId", task.id.as_str())
+}

@@ -1,0 +1,22 @@
+//! `GetTask` (section 3.1.3).
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, Reply, Scope, op::GetTaskRequest};
+
+use crate::{conversation::with_history, engine::Shared};
+
+pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskRequest) -> Result<Reply, Error> {
+    let live = shared.registry.find(scope, &call.id).and_then(|hold| {
+        let inner = hold.lock();
+        (inner.sequence > 0).then(|| Arc::clone(&inner.task))
+    });
+    let task = match live {
+        Some(task) => task,
+        None => match shared.store.load(scope, &call.id).await? {
+            Some(stored) => stored.task,
+            None => return Err(Error::task_not_found(call.id.as_str())),
+        },
+    };
+    Ok(Reply::Task(with_history(task, call.history_length)))
+}

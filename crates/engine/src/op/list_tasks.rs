@@ -1,0 +1,44 @@
+//! `ListTasks` (section 3.1.4).
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Error, Reply, Scope, Task, TaskState,
+    op::{ListTasksRequest, ListTasksResponse},
+};
+
+use crate::{engine::Shared, store::ListQuery};
+
+pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: ListTasksRequest) -> Result<Reply, Error> {
+    let page_size = call.page_size.unwrap_or(ListTasksRequest::DEFAULT_PAGE_SIZE);
+    let artifacts = call.include_artifacts == Some(true);
+    let query = ListQuery {
+        context: call.context_id,
+        state: Some(call.status).filter(|state| *state != TaskState::Unspecified),
+        updated_since: call.status_timestamp_after,
+        page_size: usize::try_from(page_size).unwrap_or_default(),
+        page_token: call.page_token,
+        artifacts,
+    };
+    let page = shared.store.list(scope, &query).await?;
+    let history = call.history_length.and_then(|length| usize::try_from(length).ok());
+    Ok(Reply::Tasks(ListTasksResponse {
+        tasks: page.tasks.into_iter().map(|task| listed(&task, history, artifacts)).collect(),
+        next_page_token: page.next.unwrap_or_default(),
+        page_size,
+        total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
+    }))
+}
+
+/// A task as lists show it: no artifacts unless asked for (LIST-8), no more history than asked for (LIST-11).
+fn listed(task: &Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
+    let kept = history.map_or(task.history.len(), |limit| limit.min(task.history.len()));
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: if artifacts { task.artifacts.clone() } else { Vec::new() },
+        history: task.history[task.history.len() - kept..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
+}

@@ -1,0 +1,165 @@
+//! A reader of a live task's log: a cursor, and a waker when there is nothing more yet.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
+
+use crate::{
+    inbox::Started,
+    live::{Inner, Live, set_waker},
+    record::Record,
+    registry::Hold,
+};
+
+/// How many records are taken under one lock.
+const BATCH: usize = 64;
+
+/// Reads a live task's log from a cursor on. Dropping it frees its place.
+pub(crate) struct LogReader {
+    hold: Hold,
+    key: usize,
+    cursor: u64,
+}
+
+/// What a reader found.
+pub(crate) enum Found {
+    /// Records were put into the buffer.
+    Records,
+    /// The next record is no longer kept here: ask the store.
+    Gap,
+    /// The agent answered directly; there is no task.
+    Direct(Arc<StreamEvent>),
+    /// Nothing more will come.
+    Broken(Error),
+    /// The log has been read to its end, and the task has ended.
+    End,
+}
+
+impl LogReader {
+    /// A reader that has seen everything up to `cursor`.
+    pub(crate) fn new(hold: Hold, inner: &mut Inner, cursor: u64) -> Self {
+        let key = inner.read_from(cursor);
+        Self { hold, key, cursor }
+    }
+
+    /// A reader of what is to come, and the task as of now.
+    pub(crate) fn from_now(hold: Hold) -> (Self, Arc<Task>, u64) {
+        let live = Arc::clone(hold.live());
+        let mut inner = live.lock();
+        let (task, sequence) = (Arc::clone(&inner.task), inner.sequence);
+        (Self::new(hold, &mut inner, sequence), task, sequence)
+    }
+
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        self.hold.live()
+    }
+
+    pub(crate) fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// Moves on: everything up to `cursor` has been seen.
+    pub(crate) fn advance(&mut self, cursor: u64) {
+        self.cursor = cursor;
+        let mut inner = self.hold.lock();
+        if let Some(reader) = inner.readers.get_mut(self.key) {
+            reader.cursor = cursor;
+        }
+    }
+
+    /// The next records that are visible, up to a batch of them.
+    pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut VecDeque<Arc<StreamEvent>>) -> Poll<Found> {
+        let mut guard = self.hold.lock();
+        let inner = &mut *guard;
+        loop {
+            if self.cursor < inner.sequence {
+                let Some(records) = inner.records_after(self.cursor, BATCH) else { return Poll::Ready(Found::Gap) };
+                let before = self.cursor;
+                for record in records {
+                    self.cursor = record.sequence();
+                    buffer.extend(record.as_update().cloned());
+                }
+                if self.cursor == before {
+                    return Poll::Ready(Found::Gap);
+                }
+                inner.readers[self.key].cursor = self.cursor;
+                if let Some(pacer) = inner.pacer.take() {
+                    pacer.wake();
+                }
+                if !buffer.is_empty() {
+                    return Poll::Ready(Found::Records);
+                }
+                continue;
+            }
+            if let Some(message) = &inner.direct {
+                let event = StreamEvent::new(None, StreamResponse::Message(message.clone()));
+                return Poll::Ready(Found::Direct(Arc::new(event)));
+            }
+            if let Some(error) = &inner.broken {
+                return Poll::Ready(Found::Broken(error.clone()));
+            }
+            if inner.sequence > 0 && inner.state().is_terminal() {
+                return Poll::Ready(Found::End);
+            }
+            set_waker(&mut inner.readers[self.key].waker, cx);
+            return Poll::Pending;
+        }
+    }
+
+    /// Waits until the turn of a message has come to rest: the task has ended or is interrupted.
+    pub(crate) async fn settled(self, started: Started) -> Result<Arc<Task>, Error> {
+        poll_fn(|cx| {
+            let mut inner = self.hold.lock();
+            if let Some(outcome) = settled(&inner, &started) {
+                return Poll::Ready(outcome);
+            }
+            let sequence = inner.sequence;
+            let reader = &mut inner.readers[self.key];
+            reader.cursor = sequence;
+            set_waker(&mut reader.waker, cx);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits until the task has ended.
+    pub(crate) async fn ended(self) -> Result<Arc<Task>, Error> {
+        self.settled(Started::not_yet()).await
+    }
+}
+
+impl Drop for LogReader {
+    fn drop(&mut self) {
+        self.hold.lock().readers.try_remove(self.key);
+    }
+}
+
+/// What a blocking call answers, if the turn it waits for has come to rest.
+pub(crate) fn settled(inner: &Inner, started: &Started) -> Option<Result<Arc<Task>, Error>> {
+    let state = inner.state();
+    if inner.sequence > 0 && (state.is_terminal() || state.is_interrupted() && started.is_before(inner.status_sequence))
+    {
+        return Some(Ok(Arc::clone(&inner.task)));
+    }
+    inner.broken.clone().map(Err)
+}
+
+/// The error for a message whose task ended before its turn.
+pub(crate) fn ended_before_its_turn(task: &Task) -> Error {
+    Error::new(
+        ErrorKind::UnsupportedOperation,
+        format!("task {} became {} before this message had its turn", task.id, task.state().short()),
+    )
+    .with_metadata("taskId", task.id.as_str())
+}
+
+/// Takes the visible events of stored records, and the sequence number of the last.
+pub(crate) fn visible(records: &[Record], buffer: &mut VecDeque<Arc<StreamEvent>>) -> Option<u64> {
+    buffer.extend(records.iter().filter_map(Record::as_update).cloned());
+    records.last().map(Record::sequence)
+}

@@ -1,0 +1,125 @@
+//! The suite for [`TaskStore`]: its contract line by line. Each function is one test; `store_suite!` runs them all.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+mod commits;
+mod concurrency;
+mod content;
+mod debts;
+mod durability;
+mod lists;
+mod logs;
+mod pages;
+mod pushes;
+mod scopes;
+mod sizes;
+mod writer;
+
+use async_trait::async_trait;
+pub use commits::*;
+pub use concurrency::*;
+pub use content::*;
+pub use debts::*;
+pub use durability::*;
+pub use lists::*;
+pub use logs::*;
+pub use pages::*;
+pub use pushes::*;
+pub use scopes::*;
+pub use sizes::*;
+
+use crate::store::TaskStore;
+
+/// Where the suite gets stores from: a place that is new for each test.
+#[async_trait]
+pub trait StoreFixture: Send + Sync + Sized + 'static {
+    /// The store under test.
+    type Store: TaskStore;
+
+    /// Whether a store that is opened again still has its tasks.
+    const DURABLE: bool;
+
+    /// A place without tasks.
+    fn new() -> Self;
+
+    /// Opens the store. The one that was opened before was dropped without `close`, as in a crash.
+    async fn open(&self) -> Self::Store;
+}
+
+/// Makes a `#[test]` of each line of the [`TaskStore`](crate::TaskStore) contract, for stores from a
+/// [`StoreFixture`](crate::testing::StoreFixture).
+#[macro_export]
+macro_rules! store_suite {
+    ($fixture:ty) => {
+        $crate::store_suite! { @tests $fixture:
+            creates_a_task
+            creates_a_task_that_has_ended
+            a_task_is_created_once
+            appends_records
+            a_commit_elsewhere_than_at_the_end_conflicts
+            a_commit_under_another_epoch_conflicts
+            a_commit_may_only_let_go
+            a_task_without_a_snapshot_is_folded
+            what_callers_hold_is_theirs
+            answers_and_closes
+
+            one_of_many_writers_wins_each_record
+            one_of_many_creators_wins
+            many_tasks_are_written_at_once
+            readers_see_whole_commits
+
+            keeps_every_kind_of_content
+            random_logs_fold_to_their_task
+
+            a_foreign_task_is_a_missing_task
+            tenants_and_callers_do_not_mix
+
+            records_come_in_order_and_without_a_gap
+            records_after_the_end_are_none
+            the_log_of_a_task_that_is_done_is_whole_or_compacted
+            a_task_goes_on_after_it_was_parked
+
+            lists_newest_first_and_then_by_id
+            lists_by_context_and_state
+            lists_since_a_time_inclusive
+            a_change_of_status_moves_a_task
+            a_list_has_the_task_of_the_last_commit
+            random_lists_are_as_a_plain_sort_has_them
+
+            pages_join_to_the_list
+            pages_stay_right_when_tasks_change
+            a_token_that_was_not_made_here_is_refused
+
+            push_configs_come_back_by_id
+            a_push_config_of_the_same_id_is_replaced
+            deleting_a_push_config_twice_is_no_error
+            push_configs_of_no_task_are_none
+
+            configs_of_a_new_task_are_owed_every_record
+            a_later_config_is_owed_later_records
+            a_config_can_be_owed_earlier_records
+            what_is_settled_is_no_longer_owed
+            a_failed_attempt_waits_for_its_time
+            debts_are_due_in_order
+            a_removed_config_is_owed_nothing
+            records_are_kept_while_they_are_owed
+
+            a_big_task_loses_nothing_and_appends_stay_cheap
+            a_list_does_not_cost_what_its_artifacts_do
+
+            nothing_of_a_living_process_is_an_orphan
+            tasks_survive
+            lists_survive
+            what_a_crash_left_running_is_an_orphan
+            a_claim_shuts_the_earlier_owner_out
+            debts_survive
+        }
+    };
+    (@tests $fixture:ty: $($test:ident)*) => {$(
+        #[test]
+        fn $test() {
+            $crate::testing::block_on($crate::testing::store::$test::<$fixture>(
+                <$fixture as $crate::testing::StoreFixture>::new(),
+            ));
+        }
+    )*};
+}

@@ -1,0 +1,169 @@
+//! Writes the log of one task the way a runner does, and knows what the store should make of it.
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Artifact, ContextId, Message, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
+    TaskStatus, TaskStatusUpdateEvent, Timestamp,
+};
+
+use crate::{
+    lifecycle,
+    record::Record,
+    store::{Commit, Committed, PushConfig, StoreError, Stored, TaskStore},
+};
+
+/// The moment so many milliseconds after the one that all tests begin with.
+pub(super) fn at(millisecond: i64) -> Timestamp {
+    Timestamp::from_millisecond(1_769_860_800_000 + millisecond).unwrap()
+}
+
+/// A status update.
+pub(super) fn status(state: TaskState, updated: Timestamp) -> StreamResponse {
+    let status = TaskStatus { state, message: None, timestamp: Some(updated) };
+    StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })
+}
+
+/// A piece of the artifact `a`.
+pub(super) fn chunk(text: &str) -> StreamResponse {
+    let artifact = Artifact::new("a", vec![Part::text(text)]);
+    StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append: true, ..Default::default() })
+}
+
+/// The log of one task, and the task that it folds to.
+#[derive(Debug, Clone)]
+pub(super) struct Writer {
+    pub(super) scope: Scope,
+    pub(super) task: Task,
+    pub(super) log: Vec<Record>,
+    pub(super) epoch: u64,
+    pub(super) push_configs: Vec<PushConfig>,
+    staged: Vec<Record>,
+}
+
+impl Writer {
+    /// A task that is not in the store yet: submitted at [`at`]`(0)`, in a context of its own.
+    pub(super) fn new(id: &str) -> Self {
+        let mut task = Task::new(id.into(), format!("context of {id}").into());
+        task.status.timestamp = Some(at(0));
+        task.history.push(Message { message_id: "m".into(), ..Message::user("hello") });
+        Self { scope: Scope::open(), task, log: Vec::new(), epoch: 0, push_configs: Vec::new(), staged: Vec::new() }
+    }
+
+    pub(super) fn in_scope(mut self, scope: &Scope) -> Self {
+        self.scope = scope.clone();
+        self
+    }
+
+    pub(super) fn in_context(mut self, context: &str) -> Self {
+        self.task.context_id = Some(context.into());
+        self
+    }
+
+    pub(super) fn in_state(mut self, state: TaskState, updated: Timestamp) -> Self {
+        self.task.status = TaskStatus { state, message: None, timestamp: Some(updated) };
+        self
+    }
+
+    pub(super) fn id(&self) -> &TaskId {
+        &self.task.id
+    }
+
+    pub(super) fn sequence(&self) -> u64 {
+        self.log.len() as u64
+    }
+
+    /// Stages a change for the next commit.
+    pub(super) fn stage(&mut self, response: StreamResponse) -> &mut Self {
+        self.push(Record::update(self.next(), response))
+    }
+
+    /// Stages a message of the client.
+    pub(super) fn stage_received(&mut self, message: Message) -> &mut Self {
+        self.push(Record::received(self.next(), message))
+    }
+
+    fn next(&self) -> u64 {
+        self.sequence() + self.staged.len() as u64 + 1
+    }
+
+    fn push(&mut self, record: Record) -> &mut Self {
+        if self.sequence() > 0 {
+            lifecycle::apply(&mut self.task, &record).unwrap();
+        }
+        self.staged.push(record);
+        self
+    }
+
+    /// What is staged as a commit; the first one creates the task.
+    pub(super) fn to_commit(&self, released: bool, snapshot: bool) -> Commit {
+        let mut records = self.staged.clone();
+        if self.sequence() == 0 && records.is_empty() {
+            records.push(Record::update(1, StreamResponse::Task(self.task.clone())));
+        }
+        Commit {
+            scope: self.scope.clone(),
+            id: self.task.id.clone(),
+            context: self.task.context_id.clone().unwrap_or_else(ContextId::default),
+            expected: self.sequence(),
+            epoch: self.epoch,
+            records,
+            state: self.task.state(),
+            updated: self.task.status.timestamp.unwrap_or_default(),
+            released,
+            snapshot: snapshot.then(|| Arc::new(self.task.clone())),
+            push_configs: self.push_configs.clone(),
+        }
+    }
+
+    /// Commits, as the owner that goes on.
+    pub(super) async fn commit(
+        &mut self,
+        store: &impl TaskStore,
+        released: bool,
+        snapshot: bool,
+    ) -> Result<Committed, StoreError> {
+        let commit = self.to_commit(released, snapshot);
+        let records = commit.records.clone();
+        let committed = store.commit(commit).await?;
+        self.epoch = committed.epoch;
+        self.log.extend(records);
+        self.staged.clear();
+        self.push_configs.clear();
+        Ok(committed)
+    }
+
+    /// Creates the task, or writes what is staged, and goes on running.
+    pub(super) async fn run(&mut self, store: &impl TaskStore) -> Committed {
+        let creates = self.sequence() == 0;
+        self.commit(store, false, creates).await.unwrap()
+    }
+
+    /// Writes what is staged, and lets go of the task.
+    pub(super) async fn release(&mut self, store: &impl TaskStore) -> Committed {
+        self.commit(store, true, true).await.unwrap()
+    }
+
+    /// A change of status, committed; parked and ended tasks are let go of.
+    pub(super) async fn set(&mut self, store: &impl TaskStore, state: TaskState, updated: Timestamp) -> Committed {
+        self.stage(status(state, updated));
+        if state.is_terminal() || state.is_interrupted() { self.release(store).await } else { self.run(store).await }
+    }
+
+    /// Creates the task as one that has ended.
+    pub(super) async fn create_ended(&mut self, store: &impl TaskStore) -> Committed {
+        self.release(store).await
+    }
+
+    /// What the store has of the task.
+    pub(super) async fn load(&self, store: &impl TaskStore) -> Stored {
+        store.load(&self.scope, self.id()).await.unwrap().unwrap()
+    }
+
+    /// Holds what the store has against what it should have.
+    pub(super) async fn assert_stored(&self, store: &impl TaskStore) {
+        let stored = self.load(store).await;
+        assert_eq!(*stored.task, self.task);
+        assert_eq!((stored.sequence, stored.epoch), (self.sequence(), self.epoch));
+    }
+}
