@@ -37,6 +37,33 @@ pub trait Agent: Send + Sync + 'static {
     }
 }
 
+/// An agent that is a function of its turn.
+///
+/// ```
+/// use nuncio_engine::{Engine, agent_fn};
+///
+/// let engine = Engine::builder(agent_fn(|turn| async move { turn.complete("hello").await })).build();
+/// ```
+pub fn agent_fn<F, R>(run: F) -> impl Agent
+where
+    F: Fn(Turn) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), AgentError>> + Send,
+{
+    AgentFn(run)
+}
+
+struct AgentFn<F>(F);
+
+impl<F, R> Agent for AgentFn<F>
+where
+    F: Fn(Turn) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), AgentError>> + Send,
+{
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        (self.0)(turn).await
+    }
+}
+
 pub(crate) type AgentFuture = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send>>;
 
 /// The twin of [`Agent`] that can be a trait object.

@@ -26,7 +26,7 @@ mod runner;
 mod turn;
 mod writer;
 
-pub use agent::{Agent, AgentError};
+pub use agent::{Agent, AgentError, agent_fn};
 pub use engine::{Engine, EngineBuilder};
 pub use limits::Limits;
 pub use push::PushGuard;

@@ -75,39 +75,39 @@ impl Writer {
 
     /// Stages a change for the next commit.
     pub(super) fn stage(&mut self, response: StreamResponse) -> &mut Self {
-        self.push(Record::update(self.next(), response))
+        self.push(|sequence| Record::update(sequence, response))
     }
 
     /// Stages a message of the client.
     pub(super) fn stage_received(&mut self, message: Message) -> &mut Self {
-        self.push(Record::received(self.next(), message))
+        self.push(|sequence| Record::received(sequence, message))
     }
 
-    fn next(&self) -> u64 {
-        self.sequence() + self.staged.len() as u64 + 1
-    }
-
-    fn push(&mut self, record: Record) -> &mut Self {
-        if self.sequence() > 0 {
-            lifecycle::apply(&mut self.task, &record).unwrap();
-        }
+    fn push(&mut self, record: impl FnOnce(u64) -> Record) -> &mut Self {
+        self.stage_task();
+        let record = record(self.sequence() + self.staged.len() as u64 + 1);
+        lifecycle::apply(&mut self.task, &record).unwrap();
         self.staged.push(record);
         self
     }
 
-    /// What is staged as a commit; the first one creates the task.
-    pub(super) fn to_commit(&self, released: bool, snapshot: bool) -> Commit {
-        let mut records = self.staged.clone();
-        if self.sequence() == 0 && records.is_empty() {
-            records.push(Record::update(1, StreamResponse::Task(self.task.clone())));
+    /// Stages the first record, if nothing is there yet.
+    fn stage_task(&mut self) {
+        if self.log.is_empty() && self.staged.is_empty() {
+            self.staged.push(Record::update(1, StreamResponse::Task(self.task.clone())));
         }
+    }
+
+    /// What is staged as a commit; the first one creates the task.
+    pub(super) fn to_commit(&mut self, released: bool, snapshot: bool) -> Commit {
+        self.stage_task();
         Commit {
             scope: self.scope.clone(),
             id: self.task.id.clone(),
             context: self.task.context_id.clone().unwrap_or_else(ContextId::default),
             expected: self.sequence(),
             epoch: self.epoch,
-            records,
+            records: self.staged.clone(),
             state: self.task.state(),
             updated: self.task.status.timestamp.unwrap_or_default(),
             released,
@@ -124,11 +124,9 @@ impl Writer {
         snapshot: bool,
     ) -> Result<Committed, StoreError> {
         let commit = self.to_commit(released, snapshot);
-        let records = commit.records.clone();
         let committed = store.commit(commit).await?;
         self.epoch = committed.epoch;
-        self.log.extend(records);
-        self.staged.clear();
+        self.log.append(&mut self.staged);
         self.push_configs.clear();
         Ok(committed)
     }

@@ -1,0 +1,79 @@
+//! Reading the log.
+
+use nuncio_model::{Message, Scope, TaskState};
+
+use super::{
+    StoreFixture,
+    writer::{Writer, at, chunk},
+};
+use crate::store::{StoreError, TaskStore};
+
+/// Every stretch of a running task's log is there, in order, whole.
+pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    for batch in [1, 3, 2, 7, 1] {
+        for number in 0..batch {
+            task.stage(chunk(&format!("{batch}.{number}")));
+        }
+        task.commit(&store, false, batch == 2).await.unwrap();
+    }
+    for after in 0..=task.log.len() {
+        for limit in [1, 2, 3, 5, 1000] {
+            let records = store.events_after(&task.scope, task.id(), after as u64, limit).await.unwrap();
+            assert_eq!(records, task.log[after..(after + limit).min(task.log.len())], "{limit} after {after}");
+        }
+    }
+}
+
+/// After the end, and of a task that is not there, there are no records.
+pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    let mut ended = Writer::new("ended").in_state(TaskState::Failed, at(0));
+    ended.create_ended(&store).await;
+    for (id, after) in [("t", 1), ("t", 2), ("t", u64::MAX), ("ended", 1), ("ended", u64::MAX), ("missing", 0)] {
+        let records = store.events_after(&Scope::open(), &id.into(), after, 10).await.unwrap();
+        assert_eq!(records, [], "{id} after {after}");
+    }
+}
+
+/// When a task is done with, its log may go; what is given is still whole.
+pub async fn the_log_of_a_task_that_is_done_is_whole_or_compacted<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    for number in 0..10 {
+        task.stage(chunk(&format!("{number}")));
+        task.run(&store).await;
+    }
+    task.set(&store, TaskState::Completed, at(1)).await;
+    for after in 0..task.log.len() {
+        match store.events_after(&task.scope, task.id(), after as u64, 1000).await {
+            Ok(records) => assert_eq!(records, task.log[after..]),
+            Err(error) => assert!(matches!(error, StoreError::Compacted), "{error:?}"),
+        }
+    }
+}
+
+/// A parked task takes the next message, and its log from there on is there while it runs.
+pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    for turn in 1..4 {
+        task.set(&store, TaskState::InputRequired, at(turn * 10)).await;
+        let parked = task.sequence();
+        task.epoch = store.claim(&task.scope, task.id()).await.unwrap().unwrap().epoch;
+        task.stage_received(Message::user("go on"));
+        task.run(&store).await;
+        task.set(&store, TaskState::Working, at(turn * 10 + 1)).await;
+        task.assert_stored(&store).await;
+        let records = store.events_after(&task.scope, task.id(), parked, 10).await.unwrap();
+        assert_eq!(records, task.log[usize::try_from(parked).unwrap()..]);
+    }
+    task.set(&store, TaskState::Completed, at(100)).await;
+    task.assert_stored(&store).await;
+}

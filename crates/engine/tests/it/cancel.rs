@@ -1,0 +1,146 @@
+//! Canceling.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use nuncio_engine::Limits;
+use nuncio_model::{
+    ErrorKind, Message, TaskState,
+    op::{CancelTaskRequest, SendMessageRequest},
+};
+use tokio::{sync::Semaphore, time::sleep};
+
+use crate::support::*;
+
+#[tokio::test]
+async fn an_agent_that_listens_stops_at_once() {
+    let engine = engine(|turn| async move {
+        turn.begin().await?;
+        turn.cancelled().cancelled().await;
+        Ok(())
+    });
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let events = subscribe(&engine, &task).await.unwrap();
+    let begun = Instant::now();
+    let canceled = cancel(&engine, &task).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_state(&canceled, TaskState::Canceled);
+    let seen = words(&rest(events).await);
+    assert_eq!(seen.last().unwrap(), "canceled");
+    assert_eq!(seen.iter().filter(|word| *word == "canceled").count(), 1);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_listen_is_cut_off_after_the_grace_period() {
+    struct Dropped(Arc<Semaphore>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.add_permits(1);
+        }
+    }
+    let dropped = Arc::new(Semaphore::new(0));
+    let seen = Arc::clone(&dropped);
+    let limits = {
+        let mut limits = Limits::default();
+        limits.cancel_grace = Duration::from_millis(50);
+        limits
+    };
+    let engine = builder(move |turn| {
+        let guard = Dropped(Arc::clone(&dropped));
+        async move {
+            let _guard = guard;
+            turn.begin().await?;
+            std::future::pending().await
+        }
+    })
+    .limits(limits)
+    .build();
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+    assert_eq!(seen.available_permits(), 1);
+}
+
+#[tokio::test]
+async fn a_parked_task_and_one_that_never_spoke_are_canceled() {
+    let engine = engine(|turn| async move {
+        if turn.message().text() == "park" {
+            turn.ask("?").await
+        } else {
+            turn.cancelled().cancelled().await;
+            Ok(())
+        }
+    });
+    let parked = send(&engine, SendMessageRequest::new(Message::user("park"))).await.unwrap();
+    let events = subscribe(&engine, &parked).await.unwrap();
+    assert_state(&cancel(&engine, &parked).await.unwrap(), TaskState::Canceled);
+    assert_eq!(words(&rest(events).await), ["task:input-required", "canceled"]);
+    let silent = send(&engine, at_once(Message::user("silent"))).await.unwrap();
+    assert_state(&cancel(&engine, &silent).await.unwrap(), TaskState::Canceled);
+}
+
+#[tokio::test]
+async fn what_has_ended_cannot_be_canceled() {
+    let engine = engine(|turn| async move { turn.complete("done").await });
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    assert_eq!(cancel(&engine, &task).await.unwrap_err().kind(), ErrorKind::TaskNotCancelable);
+    let error = call(&engine, CancelTaskRequest::new("nope")).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+}
+
+#[tokio::test]
+async fn canceling_twice_is_an_error_unless_it_is_made_idempotent() {
+    for (idempotent, expected) in [(false, Err(ErrorKind::TaskNotCancelable)), (true, Ok(TaskState::Canceled))] {
+        let engine = builder(|turn| async move { turn.ask("?").await }).cancel_is_idempotent(idempotent).build();
+        let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+        cancel(&engine, &task).await.unwrap();
+        let again = cancel(&engine, &task).await;
+        assert_eq!(again.map(|task| task.state()).map_err(|error| error.kind()), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_cancels_racing_completion_leave_one_end() {
+    for round in 0..20 {
+        let engine = engine(move |turn| async move {
+            turn.begin().await?;
+            sleep(Duration::from_micros(50 * round)).await;
+            turn.complete("done").await
+        });
+        let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+        let events = subscribe(&engine, &task).await;
+        let cancels = join_all((0..100).map(|_| {
+            let (engine, task) = (engine.clone(), task.clone());
+            tokio::spawn(async move { cancel(&engine, &task).await })
+        }))
+        .await;
+        let end = get(&engine, &task).await.state();
+        assert!(end.is_terminal());
+        for outcome in cancels {
+            match outcome.unwrap() {
+                Ok(task) => assert_eq!((task.state(), end), (TaskState::Canceled, TaskState::Canceled)),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::TaskNotCancelable),
+            }
+        }
+        if let Ok(events) = events {
+            let seen = words(&rest(events).await);
+            let ends = seen.iter().filter(|word| ["completed", "canceled"].contains(&word.as_str())).count();
+            assert_eq!(ends, 1, "{seen:?}");
+            assert_eq!(seen.last().unwrap(), end.short());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
+    let engine = engine(|turn| async move {
+        turn.cancelled().cancelled().await;
+        turn.complete("finished in time").await
+    });
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let error = cancel(&engine, &task).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskNotCancelable);
+    assert_state(&get(&engine, &task).await, TaskState::Completed);
+}

@@ -1,0 +1,184 @@
+//! Agents and stores that break.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use nuncio_engine::{AgentError, Engine, Limits};
+use nuncio_model::{
+    Artifact, Error, ErrorKind, Message, Part, Reply, Role, StreamResponse, TaskArtifactUpdateEvent, TaskState,
+    op::SendMessageRequest,
+};
+
+use crate::support::*;
+
+async fn outcome(engine: &Engine) -> (TaskState, String) {
+    let task = send(engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    (task.state(), task.status.message.map(|message| message.text()).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn an_error_fails_the_task_with_a_word_for_the_peer() {
+    let engine = engine(|_turn| async { Err(AgentError::new("no model").with_source("secret detail")) });
+    assert_eq!(outcome(&engine).await, (TaskState::Failed, "no model".to_owned()));
+}
+
+#[tokio::test]
+async fn the_text_of_a_foreign_error_stays_in_the_log() {
+    let engine = engine(|_turn| async {
+        "x".parse::<u8>()?;
+        Ok(())
+    });
+    assert_eq!(outcome(&engine).await, (TaskState::Failed, "the agent failed".to_owned()));
+}
+
+#[tokio::test]
+async fn a_panic_fails_the_task_and_the_engine_goes_on() {
+    let engine = engine(|turn| async move {
+        turn.begin().await?;
+        assert_ne!(turn.message().text(), "x", "boom");
+        turn.complete("fine").await
+    });
+    assert_eq!(outcome(&engine).await, (TaskState::Failed, "the agent panicked".to_owned()));
+    let task = send(&engine, SendMessageRequest::new(Message::user("y"))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
+    assert_eq!(engine.running(), 0);
+}
+
+#[tokio::test]
+async fn what_comes_after_the_end_is_not_forwarded() {
+    let engine = engine(|turn| async move {
+        turn.complete("done").await?;
+        turn.working("still here").await?;
+        turn.fail("no").await
+    });
+    let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
+    assert_eq!(words(&events), ["task:submitted", "completed"]);
+    assert_eq!(outcome(&engine).await, (TaskState::Completed, "done".to_owned()));
+}
+
+#[tokio::test]
+async fn a_second_bare_message_is_not_forwarded() {
+    let engine = engine(|turn| async move {
+        turn.reply("one").await?;
+        turn.reply("two").await
+    });
+    let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
+    assert_eq!(words(&events), ["message:one"]);
+    let Reply::Message(message) = call(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(message.text(), "one");
+}
+
+#[tokio::test]
+async fn a_bare_message_after_a_status_fails_the_task() {
+    let engine = engine(|turn| async move {
+        turn.begin().await?;
+        turn.reply("too late").await
+    });
+    let (state, reason) = outcome(&engine).await;
+    assert_eq!(state, TaskState::Failed);
+    assert!(reason.contains("bare message"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_broken_event_fails_the_task_and_names_its_origin() {
+    let engine = engine(|turn| async move {
+        let update = TaskArtifactUpdateEvent { artifact: Artifact::new("a", Vec::new()), ..Default::default() };
+        turn.emit_from("line 3", StreamResponse::ArtifactUpdate(update)).await?;
+        turn.complete("done").await
+    });
+    let (state, reason) = outcome(&engine).await;
+    assert_eq!(state, TaskState::Failed);
+    assert!(reason.contains("line 3") && reason.contains("no parts"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_status_message_is_completed_with_what_the_agent_left_out() {
+    let engine = engine(|turn| async move {
+        let bare = Message { parts: vec![Part::text("hi")], ..Message::default() };
+        turn.complete(bare).await
+    });
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    let message = task.status.message.unwrap();
+    assert_eq!(message.role, Role::Agent);
+    assert!(!message.message_id.is_empty());
+    assert!(task.status.timestamp.is_some());
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_write_fails_the_request_and_the_engine_goes_on() {
+    let store = Arc::new(crate::push::Faulty::default());
+    let engine = builder(|turn| async move { turn.complete("done").await }).store(store.clone()).build();
+    store.full.store(true, Ordering::Release);
+    let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(stream_error(&engine).await, ErrorKind::Unavailable);
+    store.full.store(false, Ordering::Release);
+    assert_eq!(outcome(&engine).await.0, TaskState::Completed);
+    assert_eq!(engine.running(), 0);
+}
+
+async fn stream_error(engine: &Engine) -> ErrorKind {
+    use futures_util::StreamExt as _;
+    let mut events = stream(engine, Message::user("x")).await.unwrap();
+    let first: Result<_, Error> = within(events.next()).await.expect("an error");
+    first.unwrap_err().kind()
+}
+
+#[tokio::test]
+async fn a_task_whose_store_failed_does_not_stay_at_work() {
+    let store = Arc::new(crate::push::Faulty::default());
+    let broken = Arc::new(AtomicBool::new(false));
+    let limits = {
+        let mut limits = Limits::default();
+        limits.commit_retry = Duration::from_millis(20);
+        limits
+    };
+    let agent_store = Arc::clone(&store);
+    let engine = builder(move |turn| {
+        let (store, broken) = (Arc::clone(&agent_store), Arc::clone(&broken));
+        async move {
+            turn.begin().await?;
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            if !broken.swap(true, Ordering::AcqRel) {
+                store.full.store(true, Ordering::Release);
+            }
+            turn.complete("done").await
+        }
+    })
+    .limits(limits)
+    .store(store.clone())
+    .build();
+    let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    store.full.store(false, Ordering::Release);
+    let Reply::Tasks(page) = call(&engine, nuncio_model::op::ListTasksRequest::default()).await.unwrap() else {
+        panic!()
+    };
+    let task = page.tasks[0].clone();
+    if let Ok(events) = subscribe(&engine, &task).await {
+        rest(events).await;
+    }
+    let task = get(&engine, &task).await;
+    assert_state(&task, TaskState::Failed);
+}
+
+#[tokio::test]
+async fn shutting_down_ends_what_runs_with_a_reason() {
+    let engine = engine(|turn| async move {
+        turn.begin().await?;
+        std::future::pending().await
+    });
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    within(engine.shutdown(Duration::from_millis(20))).await;
+    let task = get(&engine, &task).await;
+    assert_state(&task, TaskState::Failed);
+    let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+}
