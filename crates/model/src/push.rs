@@ -1,6 +1,6 @@
 //! Push notification configurations (section 4.3).
 
-use serde::de::MapAccess;
+use serde::{Deserialize, Deserializer, de::MapAccess};
 
 use crate::{
     id::{PushConfigId, TaskId, Tenant},
@@ -37,9 +37,15 @@ json_object! {
 
 /// Earlier texts of 1.0 have `schemes`, a list (contradiction C-5); its first entry counts.
 fn first_scheme<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
-    match map.next_value::<Value>()? {
-        Value::Null => Ok(String::new()),
-        Value::Array(schemes) => schemes.into_iter().next().map_or_else(|| Ok(String::new()), from_value),
-        scheme => from_value(scheme),
+    struct Scheme(String);
+    impl<'de> Deserialize<'de> for Scheme {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            match Value::deserialize(from)? {
+                Value::Array(schemes) => schemes.into_iter().next().map_or_else(|| Ok(String::new()), from_value),
+                scheme => from_value(scheme),
+            }
+            .map(Self)
+        }
     }
+    Ok(map.next_value::<Option<Scheme>>()?.map_or_else(String::new, |scheme| scheme.0))
 }

@@ -1,8 +1,11 @@
 //! Reading and writing the model's JSON: fast first, and a second look at what went wrong only when something did.
 
+use std::fmt::Write as _;
+
 use nuncio_model::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_path_to_error::Segment;
 
 /// Reads what a caller sent. `InvalidParams` names the field; the text is known to be JSON.
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
@@ -44,11 +47,21 @@ fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
     let mut from = serde_json::Deserializer::from_str(json);
     match serde_path_to_error::deserialize::<_, T>(&mut from) {
         Ok(_) => (String::new(), from.end().map_or_else(|error| reason(&error), |()| "cannot be read".to_owned())),
-        Err(error) => {
-            let path = error.path().to_string();
-            (if path == "." { String::new() } else { path }, reason(error.inner()))
-        }
+        Err(error) => (field(error.path()), reason(error.inner())),
     }
+}
+
+/// A path as far as the model reaches; within free data it may be as long as the sender likes.
+fn field(path: &serde_path_to_error::Path) -> String {
+    const DEEPEST: usize = 12;
+    let mut field = String::new();
+    for segment in path.iter().take(DEEPEST) {
+        if !field.is_empty() && !matches!(segment, Segment::Seq { .. }) {
+            field.push('.');
+        }
+        let _ = write!(field, "{segment}");
+    }
+    field
 }
 
 /// The error without its place in the text, which helps nobody to whom the field is named.

@@ -1,6 +1,9 @@
 //! `ListTasks` (section 3.1.4): the caller's tasks, most recently updated first, in pages.
 
-use serde::de::{self, MapAccess};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess},
+};
 
 use super::operation;
 use crate::{
@@ -58,15 +61,18 @@ json_object! {
 /// A filter takes proto names and numbers alone (contradiction C-15): a short form that were read here but not by the
 /// next agent would list other tasks there.
 fn exact_state<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskState, A::Error> {
-    match map.next_value::<Value>()? {
-        Value::Null => Ok(TaskState::default()),
-        Value::String(name) => TaskState::ALL
-            .iter()
-            .copied()
-            .find(|state| state.as_str() == name)
-            .ok_or_else(|| de::Error::custom(format_args!("unknown TaskState `{name}`"))),
-        number => from_value(number),
+    struct Exact(TaskState);
+    impl<'de> Deserialize<'de> for Exact {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            let value = Value::deserialize(from)?;
+            let name = value.as_str().map(str::to_owned);
+            match from_value::<TaskState, D::Error>(value)? {
+                state if name.as_ref().is_none_or(|name| name == state.as_str()) => Ok(Self(state)),
+                _ => Err(de::Error::custom(format_args!("unknown TaskState `{}`", name.unwrap_or_default()))),
+            }
+        }
     }
+    Ok(map.next_value::<Option<Exact>>()?.map_or_else(TaskState::default, |exact| exact.0))
 }
 
 operation!(ListTasksRequest, ListTasks -> ListTasksResponse);

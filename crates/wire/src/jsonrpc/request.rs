@@ -61,14 +61,15 @@ fn invalid(reason: &str) -> Error {
 
 /// Writes a request.
 pub fn write_request(id: &Id, method: &str, params: Option<&RawValue>) -> Vec<u8> {
-    let params = params.map_or("{}", RawValue::get);
-    let mut to = Vec::with_capacity(64 + method.len() + params.len());
+    let mut to = Vec::with_capacity(64 + method.len() + params.map_or(0, |params| params.get().len()));
     to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(&mut to);
     to.extend_from_slice(br#","method":"#);
     json::write(method, &mut to);
-    to.extend_from_slice(br#","params":"#);
-    to.extend_from_slice(params.as_bytes());
+    if let Some(params) = params {
+        to.extend_from_slice(br#","params":"#);
+        to.extend_from_slice(params.get().as_bytes());
+    }
     to.push(b'}');
     to
 }

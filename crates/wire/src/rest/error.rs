@@ -9,17 +9,20 @@ use crate::{dialect::RestDialect, json, status};
 
 #[derive(Serialize)]
 struct Body<'a> {
-    error: Status<'a>,
+    error: Fault<'a>,
 }
 
 #[derive(Serialize)]
-struct Status<'a> {
+struct Fault<'a> {
     code: u16,
     status: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<status::DetailJson<'a>>,
 }
+
+/// The gRPC code of an operation that is not there.
+const UNIMPLEMENTED: i32 = 12;
 
 /// Writes the body of an error in the words of a version. Before the version is known, take that of
 /// [`Version::LATEST`](crate::Version::LATEST).
@@ -43,8 +46,9 @@ pub fn encode_status(error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>
     let code = status.or_else(|| StatusCode::from_u16(row.http).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let details = status::details(error);
     let details = details.iter().map(status::DetailJson).collect();
-    let name = status::grpc_name(row.grpc);
-    json::write(&Body { error: Status { code: code.as_u16(), status: name, message: error.message(), details } }, to);
+    // A wrong verb has a status of its own in HTTP, and so a name of its own.
+    let name = status::grpc_name(if code == StatusCode::METHOD_NOT_ALLOWED { UNIMPLEMENTED } else { row.grpc });
+    json::write(&Body { error: Fault { code: code.as_u16(), status: name, message: error.message(), details } }, to);
     code
 }
 

@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use memchr::{memchr, memchr2};
+
 /// An event as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
@@ -83,10 +85,10 @@ impl Decoder {
     /// The next whole event; `None` until more comes.
     pub fn pop(&mut self) -> Result<Option<Event>, TooLarge> {
         while let Some((start, end)) = self.next_line() {
+            self.check(end - start)?;
             if let Some(event) = self.take_line(start, end) {
                 return Ok(Some(event));
             }
-            self.check(0)?;
         }
         self.check(self.buffer.len() - self.line)?;
         Ok(None)
@@ -102,8 +104,9 @@ impl Decoder {
         self.pending.id.as_deref()
     }
 
-    fn check(&self, unread: usize) -> Result<(), TooLarge> {
-        if self.pending.data.len() + unread > self.limit { Err(TooLarge { limit: self.limit }) } else { Ok(()) }
+    /// Whether the data so far and the line that is being read are within the limit.
+    fn check(&self, line: usize) -> Result<(), TooLarge> {
+        if self.pending.data.len() + line > self.limit { Err(TooLarge { limit: self.limit }) } else { Ok(()) }
     }
 
     /// Where the next whole line stands in the buffer, without its end.
@@ -115,7 +118,7 @@ impl Decoder {
             }
         }
         self.scanned = self.scanned.max(self.line);
-        let found = self.buffer[self.scanned..].iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let found = memchr2(b'\n', b'\r', &self.buffer[self.scanned..]);
         let Some(found) = found else {
             self.scanned = self.buffer.len();
             return None;
@@ -136,7 +139,7 @@ impl Decoder {
         if line.is_empty() {
             return self.dispatch();
         }
-        let (name, value) = match line.iter().position(|byte| *byte == b':') {
+        let (name, value) = match memchr(b':', line) {
             Some(colon) => (&line[..colon], line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])),
             None => (line, &line[line.len()..]),
         };

@@ -1,5 +1,7 @@
 //! Writing server-sent events. One JSON document is one `data` line: JSON holds no line breaks of its own.
 
+use memchr::memchr2;
+
 /// Writes an event with this data behind what is there.
 ///
 /// `id` is the event's place in the task's log, for readers that come back. Data with line breaks in it, which our own
@@ -42,7 +44,7 @@ pub fn write_comment(comment: &str, to: &mut Vec<u8>) {
 
 fn write_data(data: &[u8], to: &mut Vec<u8>) {
     let mut rest = data;
-    while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+    while let Some(end) = memchr2(b'\n', b'\r', rest) {
         to.extend_from_slice(&rest[..end]);
         to.extend_from_slice(b"\ndata: ");
         let width = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };

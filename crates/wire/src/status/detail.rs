@@ -90,7 +90,12 @@ struct Violations<'a>(&'a [FieldViolation]);
 
 impl Serialize for Violations<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.0.iter().map(|it| BTreeMap::from([("field", &it.field), ("description", &it.description)])))
+        #[derive(Serialize)]
+        struct Violation<'a> {
+            field: &'a str,
+            description: &'a str,
+        }
+        to.collect_seq(self.0.iter().map(|it| Violation { field: &it.field, description: &it.description }))
     }
 }
 

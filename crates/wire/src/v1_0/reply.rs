@@ -23,12 +23,14 @@ pub(super) fn write(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(
         (M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&**task, to),
         (M::ListTasks, Reply::Tasks(tasks)) => json::write(tasks, to),
         (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
-            json::write(&**config, to)
+            json::write(&**config, to);
         }
         (M::ListTaskPushNotificationConfigs, Reply::PushConfigs(configs)) => json::write(configs, to),
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"null"),
         (M::GetExtendedAgentCard, Reply::Card(card)) => json::write(&**card, to),
-        (method, reply) => return Err(Error::internal(format!("{} cannot give {reply:?}", method.name()))),
+        (method, _) => {
+            return Err(Error::internal(format!("{} was given the reply of another operation", method.name())));
+        }
     }
     Ok(())
 }

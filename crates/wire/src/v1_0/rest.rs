@@ -45,11 +45,13 @@ impl RestDialect for V1_0 {
     }
 
     fn encode_response(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        match reply {
-            Reply::Deleted => to.extend_from_slice(b"{}"),
-            reply => reply::write(method, reply, to)?,
+        match (method, reply) {
+            (Method::DeleteTaskPushNotificationConfig, Reply::Deleted) => {
+                to.extend_from_slice(b"{}");
+                Ok(())
+            }
+            (method, reply) => reply::write(method, reply, to),
         }
-        Ok(())
     }
 
     fn encode_status(&self, error: &Error, status: Option<http::StatusCode>, to: &mut Vec<u8>) -> http::StatusCode {
@@ -88,9 +90,8 @@ fn resolve(verb: &Verb, path: &[path::Segment<'_>]) -> Result<Routed, RouteError
         ["message:stream"] if post => found(Method::SendStreamingMessage),
         ["message:send" | "message:stream"] => allow("POST"),
         ["tasks"] if get => found(Method::ListTasks),
-        ["tasks"] => allow("GET"),
         ["extendedAgentCard"] if get => found(Method::GetExtendedAgentCard),
-        ["extendedAgentCard"] => allow("GET"),
+        ["tasks" | "extendedAgentCard"] => allow("GET"),
         ["tasks", id] => match path[1].split_verb(post) {
             Some((id, "cancel")) if post => found(Method::CancelTask).map(|it| it.with_task(id)),
             Some((_, "cancel")) => allow("POST"),

@@ -1,0 +1,135 @@
+//! What no peer should send: an error comes of it, never a panic and never a stack that overflows.
+
+use nuncio_model::{ErrorKind, Method};
+use nuncio_wire::{Version, dialect, jsonrpc, rest, rest_dialect, sse};
+use proptest::prelude::*;
+
+const LEVELS: usize = 20_000;
+
+fn nested(open: &str, close: &str) -> String {
+    format!("{}1{}", open.repeat(LEVELS), close.repeat(LEVELS))
+}
+
+#[test]
+fn deep_nesting_is_an_error_everywhere() {
+    let (rpc, web) = (dialect(Version::V1_0), rest_dialect(Version::V1_0).unwrap());
+    for deep in [nested("[", "]"), nested(r#"{"a":"#, "}")] {
+        let message =
+            |data: &str| format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
+        // The envelope does not look inside, the params do.
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}}"#, message(&deep));
+        let incoming = jsonrpc::parse_request(body.as_bytes()).unwrap();
+        let error = rpc.decode_call(Method::SendMessage, incoming.params).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidParams);
+        let told = error.message();
+        assert!(told.starts_with("message.parts[0].data") && told.ends_with(": recursion limit exceeded"), "{told}");
+        assert!(told.len() < 100, "{told}");
+
+        let routed = web.route(&http::Method::POST, "/message:send").unwrap();
+        let error = rest::decode_call(web, &routed, None, None, message(&deep).as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidParams);
+
+        // As the whole body, the envelope, an id.
+        assert!(jsonrpc::parse_request(deep.as_bytes()).is_err());
+        assert!(jsonrpc::parse_request(format!(r#"{{"jsonrpc":"2.0","method":"x","id":{deep}}}"#).as_bytes()).is_err());
+        assert!(rest::decode_call(web, &routed, None, None, deep.as_bytes()).is_err());
+
+        // As an answer.
+        assert!(jsonrpc::parse_response(deep.as_bytes()).is_err());
+        assert!(jsonrpc::parse_response(format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()).is_err());
+        assert!(rpc.decode_reply(Method::GetTask, format!(r#"{{"metadata":{{"a":{deep}}}}}"#).as_bytes()).is_err());
+        assert!(rpc.decode_event(deep.as_bytes()).is_err());
+        assert!(
+            rpc.decode_card(format!(r#"{{"capabilities":{{"extensions":[{{"params":{{"a":{deep}}}}}]}}}}"#).as_bytes())
+                .is_err()
+        );
+        assert_eq!(rest::parse_error(http::StatusCode::BAD_GATEWAY, deep.as_bytes()).kind(), ErrorKind::Unavailable);
+    }
+}
+
+#[test]
+fn a_hundred_levels_are_no_attack() {
+    let data = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let body = format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
+    let web = rest_dialect(Version::V1_0).unwrap();
+    let routed = web.route(&http::Method::POST, "/message:send").unwrap();
+    assert!(rest::decode_call(web, &routed, None, None, body.as_bytes()).is_ok());
+}
+
+/// Text that looks enough like what is expected to get somewhere.
+fn almost() -> impl Strategy<Value = Vec<u8>> {
+    let words = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "null",
+        "1",
+        "-1.5e9",
+        "true",
+        "\"jsonrpc\":\"2.0\"",
+        "\"id\":",
+        "\"method\":",
+        "\"GetTask\"",
+        "\"params\":",
+        "\"message\":",
+        "\"parts\":",
+        "\"text\":\"a\"",
+        "\"status\":",
+        "\"task\":",
+        "\"error\":",
+        "\"result\":",
+        "\\u",
+        "\u{0}",
+        "é",
+        "/",
+        "tasks",
+        ":cancel",
+        "%",
+        "%C3",
+        "?",
+        "&",
+        "=",
+        "\n",
+        "data: ",
+        "id: ",
+    ]);
+    prop_oneof![
+        prop::collection::vec(words, 0..24).prop_map(|words| words.concat().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..64),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in almost()) {
+        let (rpc, web) = (dialect(Version::V1_0), rest_dialect(Version::V1_0).unwrap());
+        if let Ok(incoming) = jsonrpc::parse_request(&bytes) {
+            let _ = rpc.decode_call(Method::GetTask, incoming.params);
+        }
+        let _ = jsonrpc::parse_response(&bytes);
+        let _ = rest::parse_error(http::StatusCode::BAD_REQUEST, &bytes);
+        for method in Method::ALL {
+            let _ = rpc.decode_reply(method, &bytes);
+        }
+        let _ = rpc.decode_event(&bytes);
+        let _ = rpc.decode_card(&bytes);
+        let mut decoder = sse::Decoder::new(16);
+        decoder.push(&bytes);
+        while let Ok(Some(_)) = decoder.pop() {}
+        if let Ok(text) = std::str::from_utf8(&bytes) {
+            for (verb, path) in [("GET", format!("/{text}")), ("POST", format!("/tasks/{text}")), ("GET", format!("/tasks/{text}"))] {
+                if let Ok(routed) = web.route(&verb.parse().unwrap(), &path) {
+                    let _ = rest::decode_call(web, &routed, Some(text), None, &bytes);
+                }
+            }
+            let _ = nuncio_wire::negotiate::declared(Some(text), Some(text));
+            let _ = text.parse::<Version>();
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Calls as JSON-RPC params and as HTTP+JSON requests: what is checked, and what wins.
+
+use http::Method as Verb;
+use nuncio_model::{
+    Call, Error, ErrorKind, Message, Method, Reply, Task, TaskState, Tenant,
+    op::{
+        CancelTaskRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest,
+        SendMessageRequest, SubscribeToTaskRequest,
+    },
+};
+use nuncio_wire::{Dialect, RestDialect, Version, dialect, rest, rest_dialect};
+use serde_json::{json, value::RawValue};
+
+fn rpc() -> &'static dyn Dialect {
+    dialect(Version::V1_0)
+}
+
+fn web() -> &'static dyn RestDialect {
+    rest_dialect(Version::V1_0).unwrap()
+}
+
+fn params(method: Method, params: &str) -> Result<Call, Error> {
+    rpc().decode_call(method, Some(&RawValue::from_string(params.to_owned()).unwrap()))
+}
+
+fn request(verb: &str, target: &str, body: &str) -> Result<Call, Error> {
+    let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+    let routed = web().route(&verb.parse().unwrap(), path).unwrap();
+    rest::decode_call(web(), &routed, query, Some(rest::CONTENT_TYPE), body.as_bytes())
+}
+
+/// The fields that an error complains of.
+fn fields(outcome: Result<Call, Error>) -> Vec<String> {
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidParams, "{error}");
+    error.field_violations().iter().map(|it| it.field.clone()).collect()
+}
+
+#[test]
+fn wrong_params_name_their_field() {
+    let send = |json: &str| fields(params(Method::SendMessage, json));
+    assert_eq!(send("{}"), ["message"]);
+    assert_eq!(send(r#"{"message":{"parts":[]}}"#), ["message"]);
+    assert_eq!(send(r#"{"message":{"messageId":"m"}}"#), ["message.role", "message.parts"]);
+    let with = |message: &str| send(&format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER",{message}}}}}"#));
+    assert_eq!(with(r#""parts":[{"text":"a"},{}]"#), ["message.parts[1]"]);
+    assert_eq!(with(r#""parts":[{"text":7}]"#), ["message.parts[0].text"]);
+    assert_eq!(with(r#""parts":"x""#), ["message.parts"]);
+    assert_eq!(with(r#""parts":[{"text":"a"}],"metadata":[]"#), ["message.metadata"]);
+    assert_eq!(send(r#"{"message":{"messageId":"m","role":"ROLE_KING","parts":[{"text":"a"}]}}"#), ["message.role"]);
+    assert_eq!(send(r#"{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"a"}]}}"#), ["message.role"]);
+    let config =
+        r#"{"message":{"messageId":"m","role":1,"parts":[{"text":"a"}]},"configuration":{"historyLength":-1}}"#;
+    assert_eq!(send(config), ["configuration.historyLength"]);
+    assert_eq!(fields(params(Method::ListTasks, r#"{"pageSize":0}"#)), ["pageSize"]);
+    assert_eq!(fields(params(Method::ListTasks, r#"{"status":"working"}"#)), ["status"]);
+    assert_eq!(fields(params(Method::ListTasks, r#"{"statusTimestampAfter":"yesterday"}"#)), ["statusTimestampAfter"]);
+    for (method, wrong) in [(Method::GetTask, "[]"), (Method::GetTask, "7"), (Method::ListTasks, "\"x\"")] {
+        assert_eq!(fields(params(method, wrong)), [""], "{wrong}");
+    }
+    let error = params(Method::SendMessage, r#"{"message":{"parts":[{"text":7}]}}"#).unwrap_err();
+    assert_eq!(error.message(), "message.parts[0].text: invalid type: integer `7`, expected a string");
+}
+
+#[test]
+fn absent_params_are_an_empty_object() {
+    assert!(rpc().decode_call(Method::GetExtendedAgentCard, None).is_ok());
+    assert!(rpc().decode_call(Method::ListTasks, None).is_ok());
+    assert_eq!(fields(rpc().decode_call(Method::GetTask, None)), ["id"]);
+}
+
+#[test]
+fn the_path_wins_over_the_body() {
+    let call = request("POST", "/tasks/t-1/pushNotificationConfigs", r#"{"taskId":"t-2","url":"https://x"}"#).unwrap();
+    let Call::CreateTaskPushNotificationConfig(config) = call else { panic!() };
+    assert_eq!(config.task_id.unwrap(), "t-1");
+    let call = request("POST", "/tasks/t-1:cancel", r#"{"id":"t-2","metadata":{"a":1}}"#).unwrap();
+    let Call::CancelTask(cancel) = call else { panic!() };
+    assert_eq!((cancel.id.as_str(), cancel.metadata.is_some()), ("t-1", true));
+}
+
+#[test]
+fn a_tenant_stands_in_the_path_or_in_the_body_and_is_the_same() {
+    let tenant = |target: &str, body: &str| {
+        request("POST", target, body).map(|call| call.tenant().map_or(String::new(), Tenant::to_string))
+    };
+    let message = r#""message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a"}]}"#;
+    let body = |tenant: &str| format!(r#"{{"tenant":"{tenant}",{message}}}"#);
+    assert_eq!(tenant("/north/message:send", &body("")).unwrap(), "north");
+    assert_eq!(tenant("/north/message:send", &body("north")).unwrap(), "north");
+    assert_eq!(tenant("/message:send", &body("north")).unwrap(), "north");
+    assert_eq!(tenant("/north/message:send", &body("south")).unwrap_err().field_violations()[0].field, "tenant");
+    assert_eq!(fields(request("GET", "/north/tasks?tenant=south", "")), ["tenant"]);
+    let call = request("GET", "/tasks?tenant=south", "").unwrap();
+    assert_eq!(call.tenant().unwrap(), "south");
+}
+
+#[test]
+fn bodies_that_may_be_absent_may() {
+    for body in ["", " \n", "{}", r#"{"tenant":""}"#] {
+        for target in ["/tasks/t:cancel", "/tasks/t:subscribe"] {
+            assert!(request("POST", target, body).is_ok(), "{target} {body:?}");
+        }
+    }
+    let routed = web().route(&Verb::POST, "/tasks/t:cancel").unwrap();
+    for content_type in [None, Some("application/json"), Some("text/plain")] {
+        assert!(rest::decode_call(web(), &routed, None, content_type, b"").is_ok());
+    }
+}
+
+#[test]
+fn a_body_that_is_no_json_is_a_parse_error_and_another_type_is_refused() {
+    for body in ["", "{", "nope", "{\"message\":}", "{} {}"] {
+        let error = request("POST", "/message:send", body).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Parse, "{body}: {error}");
+        let (status, body) = rest::write_error(web(), &error);
+        assert_eq!(
+            (status.as_u16(), body.starts_with(br#"{"error":{"code":400,"status":"INVALID_ARGUMENT""#)),
+            (400, true)
+        );
+    }
+    assert_eq!(fields(request("POST", "/message:send", "[]")), [""]);
+    assert_eq!(fields(request("POST", "/message:send", r#"{"message":{"parts":7}}"#)), ["message.parts"]);
+    let routed = web().route(&Verb::POST, "/message:send").unwrap();
+    let kind = |content_type| rest::decode_call(web(), &routed, None, content_type, b"{}").unwrap_err().kind();
+    assert_eq!(kind(Some("text/plain")), ErrorKind::ContentTypeNotSupported);
+    for json in
+        [None, Some("application/json; charset=utf-8"), Some("Application/A2A+JSON"), Some("application/ld+json")]
+    {
+        assert_eq!(kind(json), ErrorKind::InvalidParams, "{json:?}");
+    }
+}
+
+#[test]
+fn a_query_is_read_in_the_forms_of_the_specification() {
+    let target = "/tasks?contextId=c%2F1+2&status=TASK_STATE_WORKING&pageSize=20&pageToken=a%3D%3D&historyLength=0\
+        &statusTimestampAfter=2026-03-01T00:00:00%2B01:00&includeArtifacts=true&A2A-Version=1.0&key=secret&&x";
+    let Call::ListTasks(list) = request("GET", target, "").unwrap() else { panic!() };
+    let expected = ListTasksRequest {
+        context_id: Some("c/1+2".into()),
+        status: TaskState::Working,
+        page_size: Some(20),
+        page_token: Some("a==".into()),
+        history_length: Some(0),
+        status_timestamp_after: Some("2026-02-28T23:00:00Z".parse().unwrap()),
+        include_artifacts: Some(true),
+        ..ListTasksRequest::default()
+    };
+    assert_eq!(list, expected);
+    let Call::GetTask(get) = request("GET", "/tasks/t?history_length=3", "").unwrap() else { panic!() };
+    assert_eq!(get, GetTaskRequest { history_length: Some(3), ..GetTaskRequest::new("t") });
+}
+
+#[test]
+fn a_wrong_query_names_the_parameter() {
+    for (query, field) in [
+        ("pageSize=many", "pageSize"),
+        ("pageSize=101", "pageSize"),
+        ("pageSize=", "pageSize"),
+        ("status=running", "status"),
+        ("historyLength=-1", "historyLength"),
+        ("historyLength=1.5", "historyLength"),
+        ("includeArtifacts=yes", "includeArtifacts"),
+        ("statusTimestampAfter=yesterday", "statusTimestampAfter"),
+        ("contextId=%FF", "contextId"),
+    ] {
+        assert_eq!(fields(request("GET", &format!("/tasks?{query}"), "")), [field], "{query}");
+    }
+}
+
+#[test]
+fn every_call_that_a_client_writes_is_read_by_a_server() {
+    let tenant = Some(Tenant::from("a/b ü"));
+    let push = nuncio_model::TaskPushNotificationConfig {
+        task_id: Some("t/1:x".into()),
+        url: "https://hooks.example".into(),
+        ..Default::default()
+    };
+    let calls: Vec<Call> = vec![
+        SendMessageRequest::new(Message::user("hi")).into(),
+        nuncio_model::op::SendStreamingMessageRequest(SendMessageRequest::new(Message::user("hi"))).into(),
+        GetTaskRequest { history_length: Some(0), ..GetTaskRequest::new("t:cancel") }.into(),
+        ListTasksRequest {
+            context_id: Some("c&d=e+f".into()),
+            status: TaskState::InputRequired,
+            include_artifacts: Some(false),
+            status_timestamp_after: Some("2026-03-01T00:00:00.000001Z".parse().unwrap()),
+            page_token: Some("%/?".into()),
+            ..Default::default()
+        }
+        .into(),
+        CancelTaskRequest { metadata: Some(Box::default()), ..CancelTaskRequest::new("..") }.into(),
+        SubscribeToTaskRequest::new("t:subscribe").into(),
+        push.into(),
+        nuncio_model::op::GetTaskPushNotificationConfigRequest {
+            task_id: "t".into(),
+            id: "c/d".into(),
+            ..Default::default()
+        }
+        .into(),
+        ListTaskPushNotificationConfigsRequest { task_id: "t".into(), page_size: 5, ..Default::default() }.into(),
+        nuncio_model::op::DeleteTaskPushNotificationConfigRequest {
+            task_id: "t".into(),
+            id: "c".into(),
+            ..Default::default()
+        }
+        .into(),
+        nuncio_model::op::GetExtendedAgentCardRequest::default().into(),
+    ];
+    assert_eq!(calls.len(), Method::ALL.len());
+    for mut call in calls {
+        for tenant in [None, tenant.clone()] {
+            call.set_tenant(tenant);
+            let outgoing = rest::encode_call(web(), &call).unwrap();
+            let body = String::from_utf8(outgoing.body.unwrap_or_default()).unwrap();
+            assert_eq!(request(outgoing.method.as_str(), &outgoing.path, &body).unwrap(), call, "{}", outgoing.path);
+            let encoded = rpc().encode_call(&call).unwrap();
+            assert_eq!(rpc().decode_call(call.method(), Some(&encoded)).unwrap(), call);
+        }
+    }
+}
+
+#[test]
+fn a_reply_of_another_operation_is_an_internal_error_and_leaves_nothing_behind() {
+    let task = Reply::Task(std::sync::Arc::new(Task::default()));
+    let mut to = b"x".to_vec();
+    for method in [Method::ListTasks, Method::DeleteTaskPushNotificationConfig, Method::SubscribeToTask] {
+        assert_eq!(rpc().encode_reply(method, &task, &mut to).unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(web().encode_response(method, &task, &mut to).unwrap_err().kind(), ErrorKind::Internal);
+    }
+    assert_eq!(
+        web().encode_response(Method::GetTask, &Reply::Deleted, &mut to).unwrap_err().kind(),
+        ErrorKind::Internal
+    );
+    assert_eq!(to, b"x");
+    assert_eq!(rpc().decode_reply(Method::SubscribeToTask, b"{}").unwrap_err().kind(), ErrorKind::Internal);
+}
+
+#[test]
+fn answers_that_cannot_be_read_are_the_agents_fault() {
+    let error =
+        rpc().decode_reply(Method::GetTask, json!({"status": {"state": "DONE"}}).to_string().as_bytes()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+    assert_eq!(error.message(), "the agent's answer cannot be read: status.state: unknown TaskState `DONE`");
+    assert_eq!(rpc().decode_event(b"{}").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
+    assert_eq!(rpc().decode_card(b"<html>").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
+}

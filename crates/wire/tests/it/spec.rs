@@ -1,0 +1,65 @@
+//! The specification's facts and examples, from the files beside the workspace.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A JSON file of the facts. The tests cannot do without it.
+pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec")).join(name);
+    let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
+    serde_json::from_slice(&json).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The examples of version 1.0 with this binding, by the name of their file.
+pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
+    #[derive(Deserialize)]
+    struct Index {
+        files: Vec<Entry>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        file: String,
+        version: String,
+        binding: String,
+    }
+    let index: Index = file("examples/index.json");
+    let chosen = index.files.into_iter().filter(|entry| entry.version == "1.0" && entry.binding == binding);
+    let examples: Vec<_> = chosen
+        .filter(|entry| entry.file.starts_with("v10-"))
+        .map(|entry| {
+            let example = file(&format!("examples/{}", entry.file));
+            (entry.file, example)
+        })
+        .collect();
+    assert!(!examples.is_empty(), "there are no examples for {binding}");
+    examples
+}
+
+/// A document without what a writer may spell out or not: zeros in the fraction of a time (GEN-8), an extension that is
+/// not required, params without members.
+fn plain(document: &Value) -> Value {
+    match document {
+        Value::String(text) => text.replace(".000Z", "Z").into(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.clone(), plain(value)))
+            .filter(|(name, value)| !(name == "required" && *value == false))
+            .filter(|(name, value)| !(name == "params" && value.as_object().is_some_and(serde_json::Map::is_empty)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// What was written, as a document.
+pub(crate) fn json(written: &[u8]) -> Value {
+    serde_json::from_slice(written).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(written)))
+}
+
+/// Asserts that what was written says what this document says.
+#[track_caller]
+pub(crate) fn assert_same(written: &[u8], expected: &Value, what: &str) {
+    assert_eq!(plain(&json(written)), plain(expected), "{what}");
+}
