@@ -1,1 +1,41 @@
-//! Finds an agent by its card and calls it over any binding
+//! Finds an agent by its card and calls it over any binding.
+//!
+//! [`Client::connect`] reads a reference ([`AgentRef`]), finds the card ([`Resolver`]), chooses an interface and makes
+//! the [`Transport`] for its binding; from there on a call goes in and a reply comes out, whatever the binding. A
+//! [`Watch`] is a stream that survives its connections.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), nuncio_client::ClientError> {
+//! let client = nuncio_client::Client::connect("127.0.0.1:8080").await?;
+//! println!("{:?}", client.send("hello").await?);
+//! # Ok(()) }
+//! ```
+
+pub mod redact;
+
+mod binding;
+mod builder;
+mod choose;
+mod client;
+mod error;
+mod failure;
+mod http;
+mod poll;
+mod reference;
+mod resolve;
+mod settings;
+mod transport;
+mod watch;
+
+pub use binding::{Binding, UnknownBinding};
+pub use builder::ClientBuilder;
+pub use client::{Client, IntoSendMessage};
+pub use error::{CardNotFound, ClientError};
+pub use failure::{Cause, Failure, PeerCode};
+pub use nuncio_auth::Credential;
+pub use poll::Poll;
+pub use reference::{AgentRef, InvalidReference};
+pub use resolve::{Resolved, Resolver};
+pub use settings::{HttpSettings, Reconnect, Timeouts};
+pub use transport::Transport;
+pub use watch::{End, Watch};

@@ -1,0 +1,61 @@
+//! The bindings that a client speaks (section 5).
+
+use std::{fmt, str::FromStr};
+
+use nuncio_model::card::binding;
+
+/// A binding of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Binding {
+    /// JSON-RPC 2.0 over HTTP (section 9).
+    JsonRpc,
+    /// HTTP with JSON bodies (section 11).
+    HttpJson,
+    /// gRPC (section 10).
+    Grpc,
+}
+
+impl Binding {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
+
+    /// The name that a card has for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::JsonRpc => binding::JSONRPC,
+            Self::HttpJson => binding::HTTP_JSON,
+            Self::Grpc => binding::GRPC,
+        }
+    }
+
+    /// The binding of a card's name for it, in any case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|binding| binding.name().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Not the name of a binding.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a transport; there are jsonrpc, rest and grpc")]
+pub struct UnknownBinding(String);
+
+impl FromStr for Binding {
+    type Err = UnknownBinding;
+
+    /// Reads a card's name, or one of the short names `jsonrpc`, `rest` and `grpc`, in any case.
+    fn from_str(text: &str) -> Result<Self, UnknownBinding> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "rest" | "http" | "http-json" => Some(Self::HttpJson),
+            "json-rpc" => Some(Self::JsonRpc),
+            name => Self::from_name(name),
+        }
+        .ok_or_else(|| UnknownBinding(text.to_owned()))
+    }
+}

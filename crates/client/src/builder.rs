@@ -1,0 +1,242 @@
+//! Setting a client up.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue};
+use nuncio_auth::{Credential, credentials::Origin};
+use nuncio_model::{AgentCard, Tenant, card::AgentInterface};
+use nuncio_wire::{Version, dialect, rest_dialect};
+use url::Url;
+
+use crate::{
+    binding::Binding,
+    choose::{Choice, address, choose},
+    client::Client,
+    error::ClientError,
+    http::{Http, Secrets},
+    reference::{AgentRef, InvalidReference},
+    resolve::{Resolved, Resolver},
+    settings::{HttpSettings, Reconnect, Timeouts},
+    transport::{
+        Link, Transport,
+        fallback::{Candidate, Fallback},
+        grpc::Grpc,
+        jsonrpc::JsonRpc,
+        rest::Rest,
+    },
+};
+
+/// Settings of a [`Client`] to be.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), nuncio_client::ClientError> {
+/// use nuncio_client::{Binding, Client, Credential};
+///
+/// let client = Client::builder()
+///     .credential(Credential::bearer("my-token"))
+///     .prefer([Binding::Grpc])
+///     .connect("agents.example/weather")
+///     .await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ClientBuilder {
+    http: HttpSettings,
+    credentials: Vec<Credential>,
+    headers: HeaderMap,
+    origins: Vec<Origin>,
+    preferred: Vec<Binding>,
+    extensions: Vec<Box<str>>,
+    tenant: Option<Tenant>,
+    version: Option<String>,
+    pub(crate) reconnect: Reconnect,
+    resolver: Option<Resolver>,
+    shows_credentials_for_card: bool,
+    wrong: Option<ClientError>,
+}
+
+impl ClientBuilder {
+    /// Shows this credential, placed as the agent's card says.
+    ///
+    /// Only the origin that the user named sees it: that of the card, or of the endpoint. A card that names an
+    /// interface elsewhere does not get it sent there; see [`Self::trust_origin`].
+    pub fn credential(mut self, credential: Credential) -> Self {
+        self.credentials.push(credential);
+        self
+    }
+
+    /// Lets another origin see the credentials, `https://api.example` for instance.
+    pub fn trust_origin(mut self, origin: &str) -> Self {
+        match Origin::parse(origin) {
+            Ok(origin) => self.origins.push(origin),
+            Err(error) => self.wrong = Some(ClientError::Setup(error.to_string())),
+        }
+        self
+    }
+
+    /// Shows the credentials when the card is fetched too. Without this a card is fetched as anybody would.
+    pub fn show_credentials_for_card(mut self, show: bool) -> Self {
+        self.shows_credentials_for_card = show;
+        self
+    }
+
+    /// Sends a header, or gRPC metadata, of one's own with each call. It is treated as a secret, as credentials are.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match crate::http::header(name, value) {
+            Ok((name, value)) => drop(self.headers.insert(name, value)),
+            Err(error) => self.wrong = Some(error),
+        }
+        self
+    }
+
+    /// Prefers these bindings, the first most, before the order of the card.
+    pub fn prefer(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.preferred.extend(bindings);
+        self
+    }
+
+    /// Declares an extension with each call (section 4.6).
+    pub fn extension(mut self, uri: impl Into<Box<str>>) -> Self {
+        self.extensions.push(uri.into());
+        self
+    }
+
+    /// Sends this tenant instead of the one that the interface names.
+    pub fn tenant(mut self, tenant: impl Into<Tenant>) -> Self {
+        self.tenant = Some(tenant.into());
+        self
+    }
+
+    /// Sends this version as `A2A-Version`, and prefers interfaces that speak it.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Waits no longer than this.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.http.timeouts = timeouts;
+        self
+    }
+
+    /// Speaks HTTP like this.
+    pub fn http(mut self, settings: HttpSettings) -> Self {
+        self.http = settings;
+        self
+    }
+
+    /// Takes broken streams up again like this.
+    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = reconnect;
+        self
+    }
+
+    /// Uses the cards that this resolver keeps, and keeps more in it.
+    pub fn resolver(mut self, resolver: Resolver) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// Finds the card of an agent and chooses an interface.
+    pub async fn connect<R>(self, reference: R) -> Result<Client, ClientError>
+    where
+        R: TryInto<AgentRef>,
+        R::Error: Into<InvalidReference>,
+    {
+        let reference = reference.try_into().map_err(Into::into)?;
+        let builder = self.checked()?;
+        let resolved = builder.resolve(&reference).await?;
+        builder.with_card(resolved)
+    }
+
+    /// Finds the card of an agent, and does no more.
+    pub async fn resolve(&self, reference: &AgentRef) -> Result<Resolved, ClientError> {
+        if let Some(error) = &self.wrong {
+            return Err(error.clone());
+        }
+        let resolver = self.resolver.clone().unwrap_or_else(|| Resolver::new(self.http.clone()));
+        let named = reference.as_url().filter(|_| self.shows_credentials_for_card).and_then(origin);
+        let secrets = self.secrets(named.into_iter().collect());
+        resolver.resolve_with(reference, &secrets).await
+    }
+
+    /// Uses a card that is at hand.
+    pub fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
+        let builder = self.checked()?;
+        let card = resolved.card.clone();
+        let url = resolved.url.as_ref();
+        let choices = choose(&card, &builder.preferred, builder.pinned(), url)?;
+        // A card from a file is the user's own word.
+        let origins = match url {
+            Some(url) => origin(url).into_iter().collect(),
+            None => choices.iter().filter_map(|choice| origin(&choice.url)).collect(),
+        };
+        let secrets = builder.secrets(origins).with_card(Some(card));
+        let http = Http::new(builder.http.clone());
+        let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
+        let candidates = choices.into_iter().map(|choice| builder.candidate(&http, &secrets, choice));
+        let fallback = Fallback::new(candidates.collect::<Result<_, _>>()?);
+        Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
+    }
+
+    /// Speaks this binding to an address, without a card.
+    pub fn endpoint(self, url: &str, binding: Binding) -> Result<Client, ClientError> {
+        let builder = self.checked()?;
+        let address = address(url, binding, None)?;
+        let version = builder.pinned().unwrap_or(Version::LATEST);
+        let interface = AgentInterface::new(url, binding.name());
+        let secrets = builder.secrets(origin(&address).into_iter().collect());
+        let choice = Choice { interface, binding, version, url: address };
+        let candidate = builder.candidate(&Http::new(builder.http.clone()), &secrets, choice)?;
+        Ok(Client::new(Arc::new(Fallback::new(vec![candidate])), None, false, &builder))
+    }
+
+    fn checked(mut self) -> Result<Self, ClientError> {
+        match self.wrong.take() {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    fn pinned(&self) -> Option<Version> {
+        self.version.as_deref()?.parse().ok()
+    }
+
+    fn secrets(&self, mut origins: Vec<Origin>) -> Secrets {
+        if !origins.is_empty() {
+            origins.extend(self.origins.iter().cloned());
+        }
+        Secrets::new(&self.credentials, &self.headers, &origins)
+    }
+
+    fn candidate(&self, http: &Http, secrets: &Secrets, choice: Choice) -> Result<Candidate, ClientError> {
+        let Choice { interface, binding, version, url } = choice;
+        let header = self.version.clone().unwrap_or_else(|| version.to_string());
+        let header = HeaderValue::try_from(&header)
+            .map_err(|_| ClientError::Setup(format!("`{header}` cannot be sent as a version")))?;
+        let link = Link {
+            http: http.clone(),
+            base: url,
+            secrets: secrets.clone(),
+            tenant: self.tenant.clone().or_else(|| interface.tenant.clone()),
+            version: header,
+            extensions: self.extensions.clone(),
+        };
+        let transport: Box<dyn Transport> = match (binding, rest_dialect(version)) {
+            (Binding::JsonRpc, _) => Box::new(JsonRpc::new(link, dialect(version))),
+            (Binding::Grpc, _) => Box::new(Grpc::new(link)),
+            (Binding::HttpJson, Some(dialect)) => Box::new(Rest::new(link, dialect)),
+            (Binding::HttpJson, None) => return Err(ClientError::no_interface(&lonely(interface))),
+        };
+        Ok(Candidate { interface, transport })
+    }
+}
+
+/// A card that has this interface alone, for an error message.
+fn lonely(interface: AgentInterface) -> AgentCard {
+    AgentCard { supported_interfaces: vec![interface], ..AgentCard::default() }
+}
+
+fn origin(url: &Url) -> Option<Origin> {
+    Origin::parse(url.as_str()).ok()
+}

@@ -1,0 +1,237 @@
+//! The client: an agent's operations as methods.
+
+mod send;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use nuncio_model::{
+    AgentCard, Call, EventStream, Operation, PushConfigId, Reply, Request, Scope, Task, TaskId,
+    TaskPushNotificationConfig,
+    card::AgentInterface,
+    op::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
+        ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageResponse,
+        SendStreamingMessageRequest, SubscribeToTaskRequest,
+    },
+};
+use url::Url;
+
+pub use send::IntoSendMessage;
+
+use crate::{
+    builder::ClientBuilder,
+    error::ClientError,
+    poll::Poll,
+    reference::{AgentRef, InvalidReference},
+    resolve::Resolved,
+    settings::Reconnect,
+    transport::{Transport, fallback::Fallback},
+    watch::{Machine, Progress, Watch},
+};
+
+/// Calls one agent.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), nuncio_client::ClientError> {
+/// use nuncio_client::Client;
+///
+/// let client = Client::connect("127.0.0.1:8080").await?;
+/// let answer = client.send("hello").await?;
+/// # Ok(()) }
+/// ```
+///
+/// Clones share connections. Dropping the last one closes them; tasks go on.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    transport: Arc<dyn Transport>,
+    interfaces: Option<Arc<Fallback>>,
+    card: RwLock<Option<Arc<AgentCard>>>,
+    card_url: Option<Url>,
+    reconnect: Reconnect,
+    withholds: bool,
+}
+
+impl Client {
+    /// Finds the card of an agent and chooses an interface: `127.0.0.1:8080`, `agents.example/weather`, a URL, a file.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientBuilder::connect`].
+    pub async fn connect<R>(reference: R) -> Result<Self, ClientError>
+    where
+        R: TryInto<AgentRef>,
+        R::Error: Into<InvalidReference>,
+    {
+        Self::builder().connect(reference).await
+    }
+
+    /// Sets a client up.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Calls whatever is behind a transport, a local engine for example.
+    pub fn over(transport: impl Transport) -> Self {
+        Self(Arc::new(Inner {
+            transport: Arc::new(transport),
+            interfaces: None,
+            card: RwLock::default(),
+            card_url: None,
+            reconnect: Reconnect::default(),
+            withholds: false,
+        }))
+    }
+
+    pub(crate) fn new(
+        interfaces: Arc<Fallback>,
+        resolved: Option<Resolved>,
+        withholds: bool,
+        builder: &ClientBuilder,
+    ) -> Self {
+        let (card, card_url) = resolved.map_or((None, None), |resolved| (Some(resolved.card), resolved.url));
+        Self(Arc::new(Inner {
+            transport: interfaces.clone(),
+            interfaces: Some(interfaces),
+            card: RwLock::new(card),
+            card_url,
+            reconnect: builder.reconnect.clone(),
+            withholds,
+        }))
+    }
+
+    /// The agent's card: the public one, or the extended one once it was read (EXTCARD-3). `None` without a card.
+    pub fn card(&self) -> Option<Arc<AgentCard>> {
+        self.0.card.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where the card was found; `None` for a file, or without a card.
+    pub fn card_url(&self) -> Option<&Url> {
+        self.0.card_url.as_ref()
+    }
+
+    /// The interface in use.
+    pub fn interface(&self) -> Option<&AgentInterface> {
+        self.0.interfaces.as_ref()?.interface()
+    }
+
+    /// Whether credentials are at hand that the interface does not get, because the card that names it came from
+    /// another origin. See [`ClientBuilder::trust_origin`].
+    pub fn withholds_credentials(&self) -> bool {
+        self.0.withholds
+    }
+
+    /// Calls any operation.
+    ///
+    /// A streaming operation gives the events of one connection; [`Self::send_stream`] and [`Self::watch`] give a
+    /// stream that survives it.
+    pub async fn call<O: Operation>(&self, operation: O) -> Result<O::Output, ClientError> {
+        let reply = self.request(request(operation.into())).await?;
+        Ok(O::Output::try_from(reply)?)
+    }
+
+    /// Makes a call that has its own extensions, or resumes a stream.
+    pub async fn request(&self, request: Request) -> Result<Reply, ClientError> {
+        Ok(self.0.transport.call(request).await?)
+    }
+
+    /// Sends a message and waits until the task has ended or is interrupted (section 3.1.1).
+    pub async fn send(&self, message: impl IntoSendMessage) -> Result<SendMessageResponse, ClientError> {
+        self.call(message.into_send_message()).await
+    }
+
+    /// Sends a message and streams what comes of it (section 3.1.2).
+    pub async fn send_stream(&self, message: impl IntoSendMessage) -> Result<Watch, ClientError> {
+        let events = self.call(SendStreamingMessageRequest(message.into_send_message())).await?;
+        Ok(self.watching(events, Progress::default()))
+    }
+
+    /// Streams a task that exists, beginning with a snapshot of it (section 3.1.6).
+    pub async fn watch(&self, task: impl Into<TaskId>) -> Result<Watch, ClientError> {
+        let task = task.into();
+        let events = self.call(SubscribeToTaskRequest::new(task.clone())).await?;
+        Ok(self.watching(events, Progress::of_task(task)))
+    }
+
+    /// Reads a task (section 3.1.3).
+    pub async fn task(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
+        self.call(GetTaskRequest::new(task)).await
+    }
+
+    /// Reads a task again and again until it has ended or is interrupted: what works with every agent.
+    pub fn poll(&self, request: GetTaskRequest) -> Poll {
+        Poll::new(self.clone(), request)
+    }
+
+    /// Lists tasks, newest first, in pages (section 3.1.4).
+    pub async fn tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse, ClientError> {
+        self.call(request).await
+    }
+
+    /// Cancels a task (section 3.1.5).
+    pub async fn cancel(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
+        self.call(CancelTaskRequest::new(task)).await
+    }
+
+    /// Registers a webhook (section 3.1.7).
+    pub async fn create_push_config(
+        &self,
+        config: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, ClientError> {
+        self.call(config).await
+    }
+
+    /// Reads a webhook's configuration (section 3.1.8).
+    pub async fn push_config(
+        &self,
+        task: impl Into<TaskId>,
+        id: impl Into<PushConfigId>,
+    ) -> Result<TaskPushNotificationConfig, ClientError> {
+        let (task_id, id) = (task.into(), id.into());
+        self.call(GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await
+    }
+
+    /// Lists the webhooks of a task (section 3.1.9).
+    pub async fn push_configs(
+        &self,
+        task: impl Into<TaskId>,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, ClientError> {
+        let task_id = task.into();
+        self.call(ListTaskPushNotificationConfigsRequest { task_id, ..Default::default() }).await
+    }
+
+    /// Removes a webhook (section 3.1.10).
+    pub async fn delete_push_config(
+        &self,
+        task: impl Into<TaskId>,
+        id: impl Into<PushConfigId>,
+    ) -> Result<(), ClientError> {
+        let (task_id, id) = (task.into(), id.into());
+        self.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await
+    }
+
+    /// Reads the card for authenticated callers, which then takes the place of the public one (section 3.1.11).
+    pub async fn extended_card(&self) -> Result<Arc<AgentCard>, ClientError> {
+        let card = Arc::new(self.call(GetExtendedAgentCardRequest::default()).await?);
+        *self.0.card.write().unwrap_or_else(PoisonError::into_inner) = Some(card.clone());
+        Ok(card)
+    }
+
+    fn watching(&self, events: EventStream, progress: Progress) -> Watch {
+        let (transport, reconnect) = (self.0.transport.clone(), self.0.reconnect.clone());
+        Watch::new(Machine::new(transport, reconnect, request, events, progress))
+    }
+}
+
+/// A remote agent knows by itself who calls, so the scope says nothing.
+fn request(call: Call) -> Request {
+    Request::new(Scope::open(), call)
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("interface", &self.interface()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,122 @@
+//! What a caller of the client is told.
+
+use std::fmt;
+
+use nuncio_model::{AgentCard, Error};
+
+use crate::{failure::Failure, reference::InvalidReference};
+
+/// Why a call of a [`Client`](crate::Client) did not give what it should.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The reference names no agent.
+    #[error(transparent)]
+    Reference(#[from] InvalidReference),
+    /// An address is not one that the binding can be spoken to.
+    #[error("`{url}` is not an address for {binding}: {reason}")]
+    Address {
+        /// The address.
+        url: String,
+        /// The binding.
+        binding: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The reference leads to no card.
+    #[error(transparent)]
+    CardNotFound(#[from] CardNotFound),
+    /// What is there is no card, or a card that cannot be used.
+    #[error("the card at {at} cannot be used: {reason}")]
+    CardInvalid {
+        /// Where it is.
+        at: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The card names no interface that is spoken here.
+    #[error("`{agent}` offers no interface that is spoken here, only {}", list(offered))]
+    NoInterface {
+        /// The agent's name.
+        agent: String,
+        /// What it offers, for people.
+        offered: Vec<String>,
+    },
+    /// No answer came, or none that can be read.
+    #[error(transparent)]
+    Transport(Failure),
+    /// The client cannot be set up: a certificate that cannot be read, a header that cannot be sent.
+    #[error("{0}")]
+    Setup(String),
+    /// What the agent answered: an error of the protocol, with the details that came with it.
+    #[error(transparent)]
+    Agent(Error),
+}
+
+impl ClientError {
+    /// The error of the protocol, where the agent answered with one.
+    pub fn as_agent_error(&self) -> Option<&Error> {
+        match self {
+            Self::Agent(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn no_interface(card: &AgentCard) -> Self {
+        let offered = card.supported_interfaces.iter();
+        let offered = offered.map(|it| format!("{} {} at {}", it.protocol_binding, it.protocol_version, it.url));
+        Self::NoInterface { agent: card.name.clone(), offered: offered.collect() }
+    }
+}
+
+impl From<Error> for ClientError {
+    fn from(error: Error) -> Self {
+        match Failure::of(&error) {
+            Some(failure) => Self::Transport(failure.clone()),
+            None => Self::Agent(error),
+        }
+    }
+}
+
+impl From<Failure> for ClientError {
+    fn from(failure: Failure) -> Self {
+        Self::Transport(failure)
+    }
+}
+
+/// The error of the protocol that stands for it, for one who answers a peer of its own with it.
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Agent(error) => error,
+            ClientError::Transport(failure) => failure.into(),
+            other => Self::new(nuncio_model::ErrorKind::Unavailable, other.to_string()).with_source(other),
+        }
+    }
+}
+
+/// No card was found; says where it was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardNotFound {
+    /// What was asked for.
+    pub reference: String,
+    /// Each place, and what was there instead.
+    pub tried: Vec<(String, String)>,
+}
+
+impl fmt::Display for CardNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no agent card for {}", self.reference)?;
+        for (index, (place, found)) in self.tried.iter().enumerate() {
+            f.write_str(if index == 0 { "; tried " } else { ", " })?;
+            write!(f, "{place} ({found})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for CardNotFound {}
+
+fn list(offered: &[String]) -> String {
+    if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") }
+}

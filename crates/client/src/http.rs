@@ -1,0 +1,152 @@
+//! HTTP, as cards and all three bindings need it: one request, its redirects, one answer.
+//!
+//! Credentials are placed anew for each hop, so they reach only the origins that may see them.
+
+mod answer;
+mod classify;
+mod log;
+mod secrets;
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, header};
+use url::Url;
+
+pub(crate) use answer::{Answer, Piece};
+pub(crate) use secrets::{Secrets, header};
+
+use crate::{error::ClientError, failure::Failure, settings::HttpSettings};
+
+/// Speaks HTTP under one set of settings. Clones share connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Http(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: HttpSettings,
+    clients: [OnceLock<reqwest::Client>; 4],
+}
+
+/// A request to be sent.
+pub(crate) struct Outbound<'a> {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) secrets: &'a Secrets,
+    /// HTTP/2 from the first byte, and no redirects: gRPC.
+    pub(crate) grpc: bool,
+}
+
+impl Http {
+    pub(crate) fn new(settings: HttpSettings) -> Self {
+        Self(Arc::new(Inner { settings, clients: Default::default() }))
+    }
+
+    pub(crate) fn settings(&self) -> &HttpSettings {
+        &self.0.settings
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn send(&self, request: Outbound<'_>) -> Result<Answer, ClientError> {
+        let Outbound { mut method, mut url, headers, mut body, secrets, grpc } = request;
+        let mut hops = if grpc { 0 } else { self.settings().redirects };
+        loop {
+            let answer = self.send_once(&method, &url, &headers, &body, secrets, grpc).await?;
+            let Some(next) = redirect(&answer, &url) else { return Ok(answer) };
+            let refuse = |reason| {
+                let (origin, to) = (origin_of(&url), next.to_string());
+                Err(Failure::Redirected { origin, to: secrets.redactor().text(&to), reason }.into())
+            };
+            if hops == 0 {
+                return refuse(if grpc { "gRPC knows no redirects" } else { "there were too many" });
+            }
+            if url.scheme() == "https" && next.scheme() != "https" {
+                return refuse("it leaves TLS");
+            }
+            hops -= 1;
+            if answer.status == StatusCode::SEE_OTHER && method != Method::HEAD {
+                method = Method::GET;
+                body = Bytes::new();
+            }
+            url = next;
+        }
+    }
+
+    async fn send_once(
+        &self,
+        method: &Method,
+        url: &Url,
+        headers: &HeaderMap,
+        body: &Bytes,
+        secrets: &Secrets,
+        grpc: bool,
+    ) -> Result<Answer, ClientError> {
+        let origin = origin_of(url);
+        let mut headers = headers.clone();
+        let mut url = url.clone();
+        secrets.place(&mut url, &mut headers)?;
+        log::request(method, &url, &headers, body, secrets.redactor(), grpc);
+        let request = self.client(url.scheme() == "https", grpc)?.request(method.clone(), url).headers(headers);
+        let request = if body.is_empty() { request } else { request.body(body.clone()) };
+        let connect = self.settings().timeouts.connect;
+        let response = request.send().await.map_err(|error| classify::sending(&origin, connect, error))?;
+        let answer = Answer::new(origin, response, self.settings().timeouts.idle, secrets.redactor().clone());
+        log::answer(&answer);
+        Ok(answer)
+    }
+
+    /// The connection pool for such requests. Reading the system's certificates takes a while, so it is done only for
+    /// those who need them.
+    fn client(&self, tls: bool, grpc: bool) -> Result<&reqwest::Client, ClientError> {
+        let slot = &self.0.clients[usize::from(tls) * 2 + usize::from(grpc)];
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let client = self.build(tls, grpc)?;
+        Ok(slot.get_or_init(|| client))
+    }
+
+    fn build(&self, tls: bool, grpc: bool) -> Result<reqwest::Client, ClientError> {
+        let settings = self.settings();
+        let setup = |what: &str, error: &dyn std::error::Error| {
+            ClientError::Setup(format!("{what}: {}", classify::innermost(error)))
+        };
+        let mut authorities = Vec::new();
+        for pem in &settings.authorities {
+            let read = reqwest::Certificate::from_pem_bundle(pem);
+            authorities.extend(read.map_err(|error| setup("the certificate cannot be read", &error))?);
+        }
+        let base = || {
+            let builder = reqwest::Client::builder()
+                .user_agent(settings.user_agent.clone())
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(settings.timeouts.connect)
+                .tcp_nodelay(true)
+                .tcp_keepalive(std::time::Duration::from_secs(30))
+                .http2_adaptive_window(true)
+                .http2_keep_alive_interval(std::time::Duration::from_secs(30))
+                .tls_danger_accept_invalid_certs(tls && settings.insecure);
+            if grpc { builder.http2_prior_knowledge() } else { builder }
+        };
+        if tls && let Ok(client) = base().tls_certs_merge(authorities.clone()).build() {
+            return Ok(client);
+        }
+        // No TLS is wanted, or the system has no certificates and only those given count.
+        let only = base().tls_certs_only(authorities).build();
+        only.map_err(|error| setup("HTTP cannot be set up", &error))
+    }
+}
+
+/// Where an answer sends its reader.
+fn redirect(answer: &Answer, from: &Url) -> Option<Url> {
+    let is_redirect = matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = answer.headers.get(header::LOCATION).filter(|_| is_redirect)?;
+    from.join(location.to_str().ok()?).ok().filter(|next| matches!(next.scheme(), "http" | "https"))
+}
+
+/// The origin of a URL, for people.
+pub(crate) fn origin_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}

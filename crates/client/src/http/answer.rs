@@ -1,0 +1,83 @@
+//! An answer whose body comes in pieces.
+
+use std::{pin::Pin, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt as _;
+
+use super::{classify, log};
+use crate::{failure::Failure, redact::Redactor};
+
+/// The head of an answer, and its body to be read.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) origin: String,
+    body: Pin<Box<reqwest::Body>>,
+    idle: Option<Duration>,
+    pub(super) redactor: Redactor,
+}
+
+/// What a body is made of.
+pub(crate) enum Piece {
+    Data(Bytes),
+    Trailers(HeaderMap),
+}
+
+impl Answer {
+    pub(super) fn new(origin: String, response: reqwest::Response, idle: Option<Duration>, redactor: Redactor) -> Self {
+        let (head, body) = http::Response::from(response).into_parts();
+        Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), idle, redactor }
+    }
+
+    /// The value of a header, where it is text.
+    pub(crate) fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether the body is of this media type.
+    pub(crate) fn is(&self, media_type: &str) -> bool {
+        let essence = self.header(header::CONTENT_TYPE).and_then(|it| it.split(';').next()).unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case(media_type)
+    }
+
+    /// When to try again, by `Retry-After` in seconds.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.header(header::RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
+    }
+
+    /// The next piece of the body; `None` at its end. Fails where nothing comes within the idle timeout.
+    pub(crate) async fn next(&mut self) -> Result<Option<Piece>, Failure> {
+        let frame = self.body.frame();
+        let frame = match self.idle {
+            None => frame.await,
+            Some(idle) => tokio::time::timeout(idle, frame)
+                .await
+                .map_err(|_| Failure::TimedOut { origin: self.origin.clone(), after: idle })?,
+        };
+        let Some(frame) = frame else { return Ok(None) };
+        let frame = frame.map_err(|error| classify::reading(&self.origin, error))?;
+        match frame.into_data() {
+            Ok(data) => {
+                log::piece(&data, &self.headers, &self.redactor);
+                Ok(Some(Piece::Data(data)))
+            }
+            Err(frame) => Ok(frame.into_trailers().ok().map(Piece::Trailers)),
+        }
+    }
+
+    /// The whole body, up to a limit.
+    pub(crate) async fn bytes(mut self, limit: usize) -> Result<Bytes, Failure> {
+        self.idle = None;
+        let mut whole = BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            let Piece::Data(data) = piece else { continue };
+            if whole.len() + data.len() > limit {
+                return Err(Failure::TooLarge { origin: self.origin, limit });
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
+    }
+}

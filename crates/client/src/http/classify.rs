@@ -1,0 +1,61 @@
+//! From what the HTTP library says to what it means.
+
+use std::{error::Error as StdError, time::Duration};
+
+use crate::failure::{Cause, Failure};
+
+/// An error before the head of the answer came.
+pub(super) fn sending(origin: &str, connect: Duration, error: reqwest::Error) -> Failure {
+    let origin = origin.to_owned();
+    let error = error.without_url();
+    if let Some(reason) = tls(&error) {
+        return Failure::Tls { origin, reason, source: Cause::new(error) };
+    }
+    if error.is_connect() {
+        let reason = if error.is_timeout() { format!("no connection within {connect:?}") } else { innermost(&error) };
+        return Failure::Unreachable { origin, reason, source: Cause::new(error) };
+    }
+    Failure::Broken { origin, reason: innermost(&error), source: Cause::new(error) }
+}
+
+/// An error while the body came.
+pub(super) fn reading(origin: &str, error: reqwest::Error) -> Failure {
+    let error = error.without_url();
+    Failure::Broken { origin: origin.to_owned(), reason: innermost(&error), source: Cause::new(error) }
+}
+
+fn tls(error: &(dyn StdError + 'static)) -> Option<String> {
+    chain(error).find_map(|error| {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = error.downcast_ref::<rustls::Error>().or_else(|| inner?.downcast_ref())?;
+        Some(match tls {
+            rustls::Error::InvalidMessage(_) => "the other end does not speak TLS".to_owned(),
+            tls => tls.to_string(),
+        })
+    })
+}
+
+fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+/// What the deepest cause says, which is what a person can act on.
+pub(super) fn innermost(error: &dyn StdError) -> String {
+    let mut deepest: &dyn StdError = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    let text = deepest.to_string();
+    // "Connection refused (os error 111)"
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    match (letters.next(), letters.as_str()) {
+        (Some(first), rest) if !rest.starts_with(char::is_uppercase) => first.to_lowercase().collect::<String>() + rest,
+        _ => text.to_owned(),
+    }
+}

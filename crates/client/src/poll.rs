@@ -1,0 +1,91 @@
+//! Asking for a task until it has ended: no stream needed.
+
+use std::time::Duration;
+
+use nuncio_model::{ErrorKind, Task, op::GetTaskRequest};
+
+use crate::{client::Client, error::ClientError};
+
+/// How many answers in a row may fail.
+const PATIENCE: u32 = 3;
+
+/// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
+///
+/// [`Self::next`] may be dropped while it waits.
+#[derive(Debug)]
+pub struct Poll {
+    client: Client,
+    request: GetTaskRequest,
+    interval: Duration,
+    max_interval: Duration,
+    wait: Duration,
+    failures: u32,
+    is_over: bool,
+}
+
+impl Poll {
+    pub(crate) fn new(client: Client, request: GetTaskRequest) -> Self {
+        let interval = Duration::from_secs(2);
+        Self { client, request, interval, max_interval: interval, wait: Duration::ZERO, failures: 0, is_over: false }
+    }
+
+    /// Asks this often. By default every 2 s.
+    pub fn every(mut self, interval: Duration) -> Self {
+        // Never without a pause.
+        self.interval = interval.max(Duration::from_millis(10));
+        self.max_interval = self.interval;
+        self
+    }
+
+    /// Asks less and less often while nothing changes, down to this interval.
+    pub fn up_to(mut self, interval: Duration) -> Self {
+        self.max_interval = interval.max(self.interval);
+        self
+    }
+
+    /// Waits an interval before the first question too.
+    pub fn after_a_pause(mut self) -> Self {
+        self.wait = self.interval;
+        self
+    }
+
+    /// The task at the next interval; `None` once it was given as ended or interrupted, or an error was given.
+    ///
+    /// An agent that cannot be reached is asked again, three times in a row.
+    pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
+        if self.is_over {
+            return None;
+        }
+        loop {
+            tokio::time::sleep(self.wait).await;
+            match self.client.call(self.request.clone()).await {
+                Ok(task) => {
+                    self.failures = 0;
+                    self.wait = if self.wait.is_zero() { self.interval } else { self.wait.mul_f64(1.5) };
+                    self.wait = self.wait.min(self.max_interval);
+                    self.is_over = task.state().is_terminal() || task.state().is_interrupted();
+                    return Some(Ok(task));
+                }
+                Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
+                    tracing::debug!(%error, "the task could not be read");
+                    self.failures += 1;
+                    self.wait = self.interval;
+                }
+                Err(error) => {
+                    self.is_over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+fn is_transient(error: &ClientError) -> bool {
+    match error {
+        ClientError::Transport(failure) => failure.is_transient(),
+        ClientError::Agent(error) => {
+            matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted | ErrorKind::Internal)
+        }
+        _ => false,
+    }
+}

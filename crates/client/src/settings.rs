@@ -1,0 +1,123 @@
+//! What bounds a client's waits and sizes, and how it checks certificates.
+
+use std::time::Duration;
+
+/// How long a client waits. There is no limit on a whole stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// For a connection, TLS included. 10 s.
+    pub connect: Duration,
+    /// For the whole answer of an operation that has its answer ready; every one but sending a message. 60 s.
+    pub answer: Option<Duration>,
+    /// For the whole answer to a message, which comes when the agent is done. None, by default.
+    pub send: Option<Duration>,
+    /// For the next byte of a stream, keep-alives included, before it counts as broken. None, by default: a dead
+    /// connection is found by TCP keep-alive.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), answer: Some(Duration::from_mins(1)), send: None, idle: None }
+    }
+}
+
+impl Timeouts {
+    /// Sets [`connect`](Self::connect).
+    pub fn with_connect(mut self, connect: Duration) -> Self {
+        self.connect = connect;
+        self
+    }
+
+    /// Sets [`answer`](Self::answer).
+    pub fn with_answer(mut self, answer: impl Into<Option<Duration>>) -> Self {
+        self.answer = answer.into();
+        self
+    }
+
+    /// Sets [`send`](Self::send).
+    pub fn with_send(mut self, send: impl Into<Option<Duration>>) -> Self {
+        self.send = send.into();
+        self
+    }
+
+    /// Sets [`idle`](Self::idle).
+    pub fn with_idle(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.idle = idle.into();
+        self
+    }
+}
+
+/// How a client speaks HTTP.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HttpSettings {
+    /// How long it waits.
+    pub timeouts: Timeouts,
+    /// How many bytes one answer, one event of a stream or one gRPC message may have. 64 MiB.
+    pub max_message: usize,
+    /// How many bytes a card may have. 4 MiB.
+    pub max_card: usize,
+    /// How many redirects it follows. 5. Credentials do not go along to another origin.
+    pub redirects: usize,
+    /// Takes any certificate. For tests on a machine of one's own.
+    pub insecure: bool,
+    /// Certificates of authorities to trust beside the system's, in PEM.
+    pub authorities: Vec<Vec<u8>>,
+    /// What it calls itself in `User-Agent`.
+    pub user_agent: String,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            timeouts: Timeouts::default(),
+            max_message: 64 * 1024 * 1024,
+            max_card: 4 * 1024 * 1024,
+            redirects: 5,
+            insecure: false,
+            authorities: Vec::new(),
+            user_agent: concat!("nuncio/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// How a stream that breaks is taken up again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reconnect {
+    /// How often in a row it is tried without an event in between. 8; 0 turns it off.
+    pub attempts: u32,
+    /// How long before the first attempt; doubles with each. 200 ms.
+    pub first_delay: Duration,
+    /// How long at most before an attempt. 10 s.
+    pub max_delay: Duration,
+}
+
+impl Default for Reconnect {
+    fn default() -> Self {
+        Self { attempts: 8, first_delay: Duration::from_millis(200), max_delay: Duration::from_secs(10) }
+    }
+}
+
+impl Reconnect {
+    /// Never: a broken stream is an error.
+    pub fn never() -> Self {
+        Self { attempts: 0, ..Self::default() }
+    }
+
+    /// How long to wait before this attempt, counted from 0. A quarter of it is by chance, so that many clients do not
+    /// come back at once.
+    pub(crate) fn delay(&self, attempt: u32) -> Duration {
+        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt.min(20))).min(self.max_delay);
+        delay.mul_f64(0.75 + 0.25 * chance())
+    }
+}
+
+/// A number from 0 to 1, unlike that of other processes.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let random = RandomState::new().build_hasher().finish();
+    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}

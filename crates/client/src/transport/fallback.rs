@@ -1,0 +1,59 @@
+//! Several interfaces of one agent: the first that can be reached is used (CARD-7).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use nuncio_model::{Error, Reply, Request, card::AgentInterface};
+
+use super::Transport;
+use crate::failure::Failure;
+
+/// Transports in order of preference. One that cannot be reached is passed over, for this call and later ones.
+pub(crate) struct Fallback {
+    candidates: Vec<Candidate>,
+    current: AtomicUsize,
+}
+
+/// An interface and the transport to it.
+pub(crate) struct Candidate {
+    pub(crate) interface: AgentInterface,
+    pub(crate) transport: Box<dyn Transport>,
+}
+
+impl Fallback {
+    /// At least one.
+    pub(crate) fn new(candidates: Vec<Candidate>) -> Self {
+        Self { candidates, current: AtomicUsize::new(0) }
+    }
+
+    /// The interface in use.
+    pub(crate) fn interface(&self) -> Option<&AgentInterface> {
+        self.candidates.get(self.current.load(Ordering::Relaxed)).map(|candidate| &candidate.interface)
+    }
+}
+
+#[async_trait]
+impl Transport for Fallback {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let start = self.current.load(Ordering::Relaxed);
+        let mut first_error = None;
+        for step in 0..self.candidates.len() {
+            let index = (start + step) % self.candidates.len();
+            let Candidate { interface, transport } = &self.candidates[index];
+            match transport.call(request.clone()).await {
+                Err(error) if Failure::of(&error).is_some_and(Failure::is_before_sending) => {
+                    let (url, binding) = (&interface.url, &interface.protocol_binding);
+                    if self.candidates.len() > 1 {
+                        tracing::info!(url, binding, %error, "the interface cannot be reached; trying the next");
+                    }
+                    first_error.get_or_insert(error);
+                }
+                outcome => {
+                    self.current.store(index, Ordering::Relaxed);
+                    return outcome;
+                }
+            }
+        }
+        Err(first_error.unwrap_or_else(|| Error::internal("an agent without interfaces")))
+    }
+}

@@ -1,0 +1,173 @@
+//! gRPC (section 10), from the client's side: protobuf messages in frames over HTTP/2, the outcome in trailers.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Method as Verb, header};
+use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent};
+use nuncio_wire::{
+    proto::{
+        self,
+        frame::{self, FrameError, Frames},
+        metadata,
+    },
+    status,
+};
+
+use super::{Link, Transport, whole::Whole};
+use crate::{
+    failure::{Failure, PeerCode},
+    http::{Answer, Outbound, Piece},
+};
+
+/// One HTTP/2 connection for all methods.
+pub(crate) struct Grpc {
+    link: Link,
+}
+
+impl Grpc {
+    pub(crate) fn new(link: Link) -> Self {
+        Self { link }
+    }
+
+    async fn send(&self, request: Request) -> Result<Answer, Error> {
+        let mut headers = self.link.headers(&request)?;
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metadata::CONTENT_TYPE));
+        headers.insert(header::TE, HeaderValue::from_static("trailers"));
+        let call = self.link.call(request.call);
+        let mut url = self.link.base.clone();
+        url.set_path(proto::path(call.method()));
+        let mut body = Vec::with_capacity(256);
+        frame::write(&mut body, self.link.max_message(), |to| {
+            proto::encode_call(&call, to);
+            Ok(())
+        })?;
+        let outbound = Outbound {
+            method: Verb::POST,
+            url,
+            headers,
+            body: Bytes::from(body),
+            secrets: &self.link.secrets,
+            grpc: true,
+        };
+        let answer = self.link.http.send(outbound).await?;
+        match outcome(&answer.headers) {
+            Some(Err(error)) => Err(error),
+            _ if !answer.status.is_success() => Err(self.not_grpc(answer).await),
+            None if !metadata::is_grpc(answer.header(header::CONTENT_TYPE).unwrap_or_default()) => {
+                Err(self.not_grpc(answer).await)
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// The error of an answer that no gRPC server gave: a proxy, or another server at this address.
+    async fn not_grpc(&self, answer: Answer) -> Error {
+        if answer.status.is_success() {
+            return Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer is not gRPC");
+        }
+        Whole::of(answer, self.link.max_message()).await.map_or_else(|error| error, |whole| whole.refusal())
+    }
+}
+
+#[async_trait]
+impl Transport for Grpc {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
+        if method.is_streaming() {
+            let answer = self.send(request).await?;
+            return Ok(Reply::Events(events(Messages::new(answer, self.link.max_message()))));
+        }
+        let work = async {
+            let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
+            let Some(message) = messages.next().await? else {
+                return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
+            };
+            while messages.next().await?.is_some() {}
+            proto::decode_reply(method, &message)
+        };
+        self.link.within(method, work).await
+    }
+}
+
+fn events(messages: Messages) -> EventStream {
+    Box::pin(stream::unfold(Some(messages), |messages| async move {
+        let mut messages = messages?;
+        let message = messages.next().await.transpose()?;
+        let event = message.and_then(|message| proto::decode_event(&message));
+        match event {
+            Ok(event) => Some((Ok(Arc::new(StreamEvent::new(None, event))), Some(messages))),
+            Err(error) => Some((Err(error), None)),
+        }
+    }))
+}
+
+/// The messages of an answer, up to the outcome in its trailers.
+struct Messages {
+    answer: Answer,
+    frames: Frames,
+    ready: VecDeque<Bytes>,
+    is_over: bool,
+}
+
+impl Messages {
+    fn new(answer: Answer, limit: usize) -> Self {
+        Self { answer, frames: Frames::new(limit), ready: VecDeque::new(), is_over: false }
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Ok(Some(message));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            match self.answer.next().await? {
+                Some(Piece::Data(data)) => {
+                    self.frames.push(data);
+                    while let Some(message) = self.frames.next().map_err(|error| self.unreadable(error))? {
+                        self.ready.push_back(message);
+                    }
+                }
+                Some(Piece::Trailers(trailers)) => {
+                    self.is_over = true;
+                    outcome(&trailers).unwrap_or(Ok(()))?;
+                }
+                // Without trailers, the call was cut off, unless its outcome stood in the head.
+                None => {
+                    self.is_over = true;
+                    self.frames.finish().map_err(|error| self.unreadable(error))?;
+                    outcome(&self.answer.headers).unwrap_or_else(|| Err(self.cut_off()))?;
+                }
+            }
+        }
+    }
+
+    fn unreadable(&self, error: FrameError) -> Error {
+        let origin = self.answer.origin.clone();
+        match error {
+            FrameError::TooLarge { limit, .. } => Failure::TooLarge { origin, limit }.into(),
+            FrameError::CutOff => self.cut_off(),
+            other => Error::new(ErrorKind::InvalidAgentResponse, other.to_string()).with_source(other),
+        }
+    }
+
+    fn cut_off(&self) -> Error {
+        let reason = "the answer ended without its outcome".to_owned();
+        let source = crate::failure::Cause::new(FrameError::CutOff);
+        Failure::Broken { origin: self.answer.origin.clone(), reason, source }.into()
+    }
+}
+
+/// The outcome in headers or trailers, with the number that the peer gave it.
+fn outcome(from: &HeaderMap) -> Option<Result<(), Error>> {
+    let outcome = metadata::read_outcome(from)?;
+    Some(outcome.map_err(|error| {
+        let code = from.get(metadata::STATUS).and_then(|code| code.to_str().ok()?.parse().ok());
+        let code = code.unwrap_or_else(|| status::row(error.kind()).grpc);
+        error.with_source(PeerCode::Grpc(code))
+    }))
+}

@@ -1,0 +1,82 @@
+//! JSON-RPC over HTTP (section 9), from the client's side.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use http::{HeaderValue, Method as Verb, header};
+use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
+use nuncio_wire::{
+    Dialect,
+    jsonrpc::{self, Id},
+    status,
+};
+
+use super::{Link, Transport, sse, whole::Whole};
+use crate::{failure::PeerCode, http::Answer};
+
+/// One endpoint that takes every method.
+pub(crate) struct JsonRpc {
+    link: Link,
+    dialect: &'static dyn Dialect,
+    next_id: AtomicI64,
+}
+
+impl JsonRpc {
+    pub(crate) fn new(link: Link, dialect: &'static dyn Dialect) -> Self {
+        Self { link, dialect, next_id: AtomicI64::new(1) }
+    }
+
+    async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
+        let mut headers = self.link.headers(&request)?;
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accept = if method.is_streaming() { "text/event-stream, application/json" } else { "application/json" };
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        let id = Id::from(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let params = self.dialect.encode_call(&self.link.call(request.call))?;
+        let body = jsonrpc::write_request(&id, self.dialect.method_name(method), Some(&params));
+        self.link.send(Verb::POST, "", headers, body).await
+    }
+
+    async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
+        let whole = Whole::of(answer, self.link.max_message()).await?;
+        match jsonrpc::parse_response(&whole.body) {
+            Ok((_, result)) => self.dialect.decode_reply(method, result.map_err(numbered)?.get().as_bytes()),
+            Err(_) if !whole.is_success() => Err(whole.refusal()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for JsonRpc {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
+        if !method.is_streaming() {
+            let work = async { self.read(method, self.send(method, request).await?).await };
+            return self.link.within(method, work).await;
+        }
+        let answer = self.send(method, request).await?;
+        let dialect = self.dialect;
+        let read = move |data: &str| event(dialect, data);
+        if answer.status.is_success() && answer.is("text/event-stream") {
+            return Ok(Reply::Events(sse::events(answer, self.link.max_message(), read)));
+        }
+        let whole = Whole::of(answer, self.link.max_message()).await?;
+        if !whole.is_success() && jsonrpc::parse_response(&whole.body).is_err() {
+            return Err(whole.refusal());
+        }
+        // An agent that does not stream after all: its one answer is the stream.
+        Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+    }
+}
+
+/// Each `data` of a stream is a whole response (RPC-6).
+fn event(dialect: &dyn Dialect, data: &str) -> Result<StreamResponse, Error> {
+    let (_, result) = jsonrpc::parse_response(data.as_bytes())?;
+    dialect.decode_event(result.map_err(numbered)?.get().as_bytes())
+}
+
+fn numbered(error: Error) -> Error {
+    let code = status::row(error.kind()).jsonrpc;
+    error.with_source(PeerCode::JsonRpc(code.into()))
+}

@@ -1,0 +1,111 @@
+//! What the bindings share: the address, the headers of section 3.2.6, the tenant, the waits.
+
+use std::{future::Future, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue};
+use nuncio_model::{Call, Error, ErrorKind, Method, Request, Tenant};
+use nuncio_wire::negotiate::VERSION_HEADER;
+use url::Url;
+
+use crate::{
+    failure::Failure,
+    http::{Answer, Http, Outbound, Secrets, origin_of},
+};
+
+/// Where one interface of an agent is, and all that goes with each request to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    pub(crate) http: Http,
+    pub(crate) base: Url,
+    pub(crate) secrets: Secrets,
+    pub(crate) tenant: Option<Tenant>,
+    /// The value of `A2A-Version`.
+    pub(crate) version: HeaderValue,
+    /// Extensions that every request declares.
+    pub(crate) extensions: Vec<Box<str>>,
+}
+
+impl Link {
+    /// The call as it is sent: with the interface's tenant, exactly (TENANT-1).
+    pub(crate) fn call(&self, mut call: Call) -> Call {
+        call.set_tenant(self.tenant.clone());
+        call
+    }
+
+    /// The service parameters of a request (SVC-1 to SVC-4).
+    pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Error> {
+        let mut headers = HeaderMap::new();
+        let version = http::HeaderName::from_bytes(VERSION_HEADER.as_bytes()).map_err(Error::internal)?;
+        headers.insert(version, self.version.clone());
+        let mut extensions: Vec<&str> = self.extensions.iter().map(|uri| &**uri).collect();
+        extensions.extend(request.extensions.iter().map(|uri| &**uri).filter(|uri| !has(&self.extensions, uri)));
+        if !extensions.is_empty() {
+            let value = HeaderValue::try_from(extensions.join(", "))
+                .map_err(|_| Error::new(ErrorKind::InvalidRequest, "an extension's URI cannot be sent"))?;
+            headers.insert("a2a-extensions", value);
+        }
+        if let Some(sequence) = request.last_event {
+            headers.insert("last-event-id", HeaderValue::from(sequence));
+        }
+        Ok(headers)
+    }
+
+    /// Sends a request to an address below the base.
+    pub(crate) async fn send(
+        &self,
+        method: http::Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Answer, Error> {
+        let url = self.join(path).ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the address is too long"))?;
+        let outbound = Outbound { method, url, headers, body: Bytes::from(body), secrets: &self.secrets, grpc: false };
+        Ok(self.http.send(outbound).await?)
+    }
+
+    /// An address below the base, whose own path and query survive.
+    fn join(&self, path: &str) -> Option<Url> {
+        if path.is_empty() {
+            return Some(self.base.clone());
+        }
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        let mut text = self.base.clone();
+        text.set_query(None);
+        text.set_fragment(None);
+        let mut url = Url::parse(&format!("{}{path}", text.as_str().trim_end_matches('/'))).ok()?;
+        let queries: Vec<_> = self.base.query().into_iter().chain(query).collect();
+        url.set_query(Some(queries.join("&")).filter(|query| !query.is_empty()).as_deref());
+        Some(url)
+    }
+
+    /// How long an operation may take in all; a stream has no limit.
+    fn limit(&self, method: Method) -> Option<Duration> {
+        let timeouts = &self.http.settings().timeouts;
+        match method {
+            Method::SendMessage => timeouts.send,
+            Method::SendStreamingMessage | Method::SubscribeToTask => None,
+            _ => timeouts.answer,
+        }
+    }
+
+    /// Waits for an operation no longer than it may take.
+    pub(crate) async fn within<T>(
+        &self,
+        method: Method,
+        work: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let Some(after) = self.limit(method) else { return work.await };
+        let timed_out = || Failure::TimedOut { origin: origin_of(&self.base), after };
+        tokio::time::timeout(after, work).await.unwrap_or_else(|_| Err(timed_out().into()))
+    }
+
+    /// How many bytes one answer, one event or one message may have.
+    pub(crate) fn max_message(&self) -> usize {
+        self.http.settings().max_message
+    }
+}
+
+fn has(uris: &[Box<str>], uri: &str) -> bool {
+    uris.iter().any(|known| &**known == uri)
+}

@@ -1,0 +1,75 @@
+//! HTTP+JSON (section 11), from the client's side.
+
+use async_trait::async_trait;
+use http::{HeaderValue, Method as Verb, StatusCode, header};
+use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
+use nuncio_wire::{
+    RestDialect,
+    rest::{self, CONTENT_TYPE, Outgoing},
+};
+
+use super::{Link, Transport, sse, whole::Whole};
+use crate::http::Answer;
+
+/// A verb and a path for each operation.
+pub(crate) struct Rest {
+    link: Link,
+    dialect: &'static dyn RestDialect,
+}
+
+impl Rest {
+    pub(crate) fn new(link: Link, dialect: &'static dyn RestDialect) -> Self {
+        Self { link, dialect }
+    }
+
+    async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
+        let mut headers = self.link.headers(&request)?;
+        let accept = "application/a2a+json, application/json";
+        let accept = if method.is_streaming() { format!("text/event-stream, {accept}") } else { accept.to_owned() };
+        headers.insert(header::ACCEPT, HeaderValue::try_from(accept).map_err(Error::internal)?);
+        let Outgoing { method: verb, path, body } = rest::encode_call(self.dialect, &self.link.call(request.call))?;
+        if body.is_some() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+        }
+        let body = body.unwrap_or_default();
+        let answer = self.link.send(verb, &path, headers.clone(), body).await?;
+        if answer.status == StatusCode::METHOD_NOT_ALLOWED && method == Method::SubscribeToTask {
+            // The annotation of the proto says GET (C-1).
+            return self.link.send(Verb::GET, &path, headers, Vec::new()).await;
+        }
+        Ok(answer)
+    }
+
+    async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
+        let whole = Whole::of(answer, self.link.max_message()).await?;
+        if whole.is_success() { self.dialect.decode_reply(method, &whole.body) } else { Err(whole.refusal()) }
+    }
+}
+
+#[async_trait]
+impl Transport for Rest {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
+        if !method.is_streaming() {
+            let work = async { self.read(method, self.send(method, request).await?).await };
+            return self.link.within(method, work).await;
+        }
+        let answer = self.send(method, request).await?;
+        let dialect = self.dialect;
+        let read = move |data: &str| event(dialect, data);
+        if answer.status.is_success() && answer.is("text/event-stream") {
+            return Ok(Reply::Events(sse::events(answer, self.link.max_message(), read)));
+        }
+        let whole = Whole::of(answer, self.link.max_message()).await?;
+        if !whole.is_success() {
+            return Err(whole.refusal());
+        }
+        // An agent that does not stream after all: its one answer is the stream.
+        Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+    }
+}
+
+/// Each `data` of a stream is a bare event (REST-7).
+fn event(dialect: &dyn RestDialect, data: &str) -> Result<StreamResponse, Error> {
+    dialect.decode_event(data.as_bytes()).map_err(|error| sse::error_in(data).unwrap_or(error))
+}

@@ -1,0 +1,80 @@
+//! A body of server-sent events as a stream of the model's.
+
+use std::sync::Arc;
+
+use futures_util::stream;
+use nuncio_model::{Error, EventStream, Reply, StreamEvent, StreamResponse};
+use nuncio_wire::{
+    rest,
+    sse::{Decoder, Event},
+};
+
+use crate::{
+    failure::{Failure, PeerCode},
+    http::{Answer, Piece},
+};
+
+struct Reader<R> {
+    answer: Answer,
+    decoder: Decoder,
+    limit: usize,
+    read: R,
+    is_over: bool,
+}
+
+/// The events of a body; `read` reads the data of one. An error ends the stream.
+pub(super) fn events<R>(answer: Answer, limit: usize, read: R) -> EventStream
+where
+    R: Fn(&str) -> Result<StreamResponse, Error> + Send + 'static,
+{
+    let reader = Reader { answer, decoder: Decoder::new(limit), limit, read, is_over: false };
+    Box::pin(stream::unfold(reader, |mut reader| async move {
+        if reader.is_over {
+            return None;
+        }
+        let item = reader.next().await.transpose()?;
+        reader.is_over = item.is_err();
+        Some((item, reader))
+    }))
+}
+
+/// A stream of one event.
+pub(super) fn only(response: StreamResponse) -> Reply {
+    let event = Arc::new(StreamEvent::new(None, response));
+    Reply::Events(Box::pin(stream::iter([Ok(event)])))
+}
+
+impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
+    async fn next(&mut self) -> Result<Option<Arc<StreamEvent>>, Error> {
+        loop {
+            let too_large = |_| Failure::TooLarge { origin: self.answer.origin.clone(), limit: self.limit };
+            if let Some(event) = self.decoder.pop().map_err(too_large)? {
+                return self.event(&event).map(Some);
+            }
+            match self.answer.next().await? {
+                Some(Piece::Data(data)) => self.decoder.push(&data),
+                Some(Piece::Trailers(_)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn event(&self, event: &Event) -> Result<Arc<StreamEvent>, Error> {
+        if event.event.as_deref() == Some("error") {
+            // HTTP+JSON of some SDKs (STREAM-15); the status is in the body.
+            let error = rest::parse_error(http::StatusCode::INTERNAL_SERVER_ERROR, event.data.as_bytes());
+            return Err((self.read)(&event.data).err().filter(|it| it.peer_details().is_some()).unwrap_or(error));
+        }
+        let response = (self.read)(&event.data)?;
+        Ok(Arc::new(StreamEvent::new(event.sequence(), response)))
+    }
+}
+
+/// The error that stands in a stream of HTTP+JSON in the place of an event.
+pub(super) fn error_in(data: &str) -> Option<Error> {
+    let value: nuncio_model::Value = serde_json::from_str(data).ok()?;
+    let code = value.get("error")?.get("code")?.as_u64().and_then(|code| u16::try_from(code).ok());
+    let status = code.and_then(|code| http::StatusCode::from_u16(code).ok());
+    let status = status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    Some(rest::parse_error(status, data.as_bytes()).with_source(PeerCode::Http(status.as_u16())))
+}

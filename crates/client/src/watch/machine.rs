@@ -1,0 +1,185 @@
+//! Reading a connection, and taking it up again.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_model::{
+    Error, ErrorKind, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId,
+    op::{GetTaskRequest, SubscribeToTaskRequest},
+};
+
+use super::{End, Progress};
+use crate::{error::ClientError, failure::Failure, settings::Reconnect, transport::Transport};
+
+/// How long a stream may stay open after the task's last event.
+const AFTERMATH: Duration = Duration::from_millis(500);
+
+/// The state of a [`Watch`](super::Watch). [`Self::next`] may be dropped half-way and called again.
+pub(crate) struct Machine {
+    transport: Arc<dyn Transport>,
+    reconnect: Reconnect,
+    /// A request of this client without its call.
+    blank: fn(nuncio_model::Call) -> Request,
+    connection: Option<EventStream>,
+    /// Events to pass on before the connection's.
+    ready: VecDeque<Arc<StreamEvent>>,
+    progress: Progress,
+    attempts: u32,
+    is_first: bool,
+    /// Why the last connection ended.
+    broken: Option<Error>,
+}
+
+impl Machine {
+    pub(crate) fn new(
+        transport: Arc<dyn Transport>,
+        reconnect: Reconnect,
+        blank: fn(nuncio_model::Call) -> Request,
+        connection: EventStream,
+        progress: Progress,
+    ) -> Self {
+        Self {
+            transport,
+            reconnect,
+            blank,
+            connection: Some(connection),
+            ready: VecDeque::new(),
+            progress,
+            attempts: 0,
+            is_first: false,
+            broken: None,
+        }
+    }
+
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Result<Arc<StreamEvent>, ClientError>> {
+        while self.progress.read(|seen| seen.end.is_none()) {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            match self.step().await {
+                Ok(Some(event)) => return Some(Ok(event)),
+                Ok(None) => {}
+                Err(error) => {
+                    self.connection = None;
+                    self.progress.end(End::Failed);
+                    return Some(Err(error.into()));
+                }
+            }
+        }
+        self.connection = None;
+        None
+    }
+
+    /// Reads one event, or makes one move towards the next.
+    async fn step(&mut self) -> Result<Option<Arc<StreamEvent>>, Error> {
+        let verdict = self.progress.verdict();
+        let Some(connection) = &mut self.connection else {
+            match verdict {
+                Some(end) => self.progress.end(end),
+                None => self.reopen().await?,
+            }
+            return Ok(None);
+        };
+        let item = match verdict {
+            Some(end @ (End::Terminal(_) | End::Message)) => {
+                match tokio::time::timeout(AFTERMATH, connection.next()).await {
+                    // What comes after the end is no concern of the reader's, but for a last snapshot (STREAM-4).
+                    Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Task(_)) => Some(Ok(event)),
+                    _ => {
+                        self.progress.end(end);
+                        return Ok(None);
+                    }
+                }
+            }
+            _ => connection.next().await,
+        };
+        match item {
+            Some(Ok(event)) => {
+                let is_first = std::mem::take(&mut self.is_first);
+                let is_new = self.progress.accept(&event, is_first);
+                if is_new {
+                    self.attempts = 0;
+                }
+                Ok(Some(event).filter(|_| is_new))
+            }
+            Some(Err(error)) if is_transient(&error) => {
+                tracing::debug!(%error, "the stream broke");
+                self.connection = None;
+                self.broken = Some(error);
+                Ok(None)
+            }
+            Some(Err(error)) => Err(error),
+            None => {
+                self.connection = None;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes the stream up again.
+    async fn reopen(&mut self) -> Result<(), Error> {
+        let Some(task) = self.progress.read(|seen| seen.task.clone()) else {
+            return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
+        };
+        if self.attempts >= self.reconnect.attempts {
+            let ended = || silent("the stream ended before the task did, and cannot be taken up again");
+            return Err(self.broken.take().unwrap_or_else(ended));
+        }
+        let wait = self.broken.as_ref().and_then(Error::retry_after);
+        let delay = self.reconnect.delay(self.attempts);
+        self.attempts += 1;
+        tokio::time::sleep(wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay))).await;
+        let mut request = (self.blank)(SubscribeToTaskRequest::new(task.clone()).into());
+        request.last_event = self.progress.read(|seen| seen.sequence);
+        match self.transport.call(request).await {
+            Ok(Reply::Events(connection)) => {
+                self.connection = Some(connection);
+                self.is_first = true;
+                Ok(())
+            }
+            Ok(_) => Err(silent("the agent does not answer a subscription with a stream")),
+            Err(error) if is_transient(&error) => {
+                self.broken = Some(error);
+                Ok(())
+            }
+            // Ended in the meantime, by the text (SUB-3) or by older SDKs (C-9); or not to be subscribed to at all.
+            Err(error) if matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::InvalidParams) => {
+                self.read_end(task, error).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read_end(&mut self, task: TaskId, refusal: Error) -> Result<(), Error> {
+        let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
+        let task = match reply.and_then(Task::try_from) {
+            Ok(task) if task.state().is_terminal() || task.state().is_interrupted() => task,
+            Ok(_) => return Err(refusal),
+            Err(error) if is_transient(&error) => {
+                self.broken = Some(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
+        self.progress.accept(&event, true);
+        self.ready.push_back(event);
+        Ok(())
+    }
+}
+
+fn silent(message: &str) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, message)
+}
+
+/// Whether the stream may well be taken up again later.
+fn is_transient(error: &Error) -> bool {
+    match Failure::of(error) {
+        Some(failure) => failure.is_transient(),
+        None => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted),
+    }
+}

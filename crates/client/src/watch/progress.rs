@@ -1,0 +1,135 @@
+//! How far a stream has come: what filters duplicates and decides what its end means.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nuncio_model::{StreamEvent, StreamResponse, TaskId, TaskState};
+
+use super::End;
+
+/// What was seen of a task; shared between a stream and its reader.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Progress(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) task: Option<TaskId>,
+    pub(crate) state: Option<TaskState>,
+    pub(crate) sequence: Option<u64>,
+    pub(crate) end: Option<End>,
+    is_message: bool,
+    /// The agent's numbers begin anew with each connection, so they tell nothing.
+    is_unnumbered: bool,
+}
+
+impl Progress {
+    pub(crate) fn of_task(task: TaskId) -> Self {
+        Self(Arc::new(Mutex::new(Seen { task: Some(task), ..Seen::default() })))
+    }
+
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Seen) -> T) -> T {
+        read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn end(&self, end: End) {
+        self.change(|seen| seen.end = Some(end));
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the event is new; if so it is counted. `is_first` of a connection that took another up.
+    pub(super) fn accept(&self, event: &StreamEvent, is_first: bool) -> bool {
+        self.change(|seen| seen.accept(event, is_first))
+    }
+
+    /// What the end of a connection means; `None` where the task goes on.
+    pub(super) fn verdict(&self) -> Option<End> {
+        self.read(|seen| match seen.state {
+            _ if seen.is_message => Some(End::Message),
+            Some(state) if state.is_terminal() => Some(End::Terminal(state)),
+            Some(state) if state.is_interrupted() => Some(End::Interrupted(state)),
+            _ => None,
+        })
+    }
+}
+
+impl Seen {
+    fn accept(&mut self, event: &StreamEvent, is_first: bool) -> bool {
+        if let (Some(next), Some(last), false) = (event.sequence, self.sequence, self.is_unnumbered)
+            && next <= last
+        {
+            match &event.response {
+                // A snapshot is never older than what was seen, unless the numbers are the connection's own.
+                StreamResponse::Task(_) if is_first && next < last => self.is_unnumbered = true,
+                // One as old tells nothing new, or the numbers are the connection's own.
+                StreamResponse::Task(task) if is_first && self.state != Some(task.state()) => {}
+                _ => return false,
+            }
+        }
+        self.sequence = event.sequence.or(self.sequence);
+        match &event.response {
+            StreamResponse::Task(task) => {
+                self.task = Some(task.id.clone());
+                self.state = Some(task.state());
+            }
+            StreamResponse::StatusUpdate(update) => {
+                self.task.get_or_insert_with(|| update.task_id.clone());
+                self.state = Some(update.status.state);
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                self.task.get_or_insert_with(|| update.task_id.clone());
+            }
+            StreamResponse::Message(_) => self.is_message = true,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Task, TaskStatus, TaskStatusUpdateEvent};
+
+    use super::*;
+
+    fn status(sequence: impl Into<Option<u64>>, state: TaskState) -> StreamEvent {
+        let update =
+            TaskStatusUpdateEvent { task_id: "t".into(), status: TaskStatus::new(state), ..Default::default() };
+        StreamEvent::new(sequence.into(), StreamResponse::StatusUpdate(update))
+    }
+
+    fn snapshot(sequence: impl Into<Option<u64>>, state: TaskState) -> StreamEvent {
+        let task = Task { id: "t".into(), status: TaskStatus::new(state), ..Default::default() };
+        StreamEvent::new(sequence.into(), StreamResponse::Task(task))
+    }
+
+    #[test]
+    fn what_was_seen_is_not_passed_on_again() {
+        let progress = Progress::default();
+        assert!(progress.accept(&snapshot(1, TaskState::Submitted), false));
+        assert!(progress.accept(&status(2, TaskState::Working), false));
+        assert!(!progress.accept(&snapshot(2, TaskState::Working), true));
+        assert!(!progress.accept(&status(2, TaskState::Working), false));
+        assert!(progress.accept(&snapshot(5, TaskState::Completed), true));
+        assert_eq!(progress.verdict(), Some(End::Terminal(TaskState::Completed)));
+    }
+
+    #[test]
+    fn numbers_that_begin_anew_with_each_connection_hide_nothing() {
+        let progress = Progress::default();
+        progress.accept(&snapshot(1, TaskState::Submitted), false);
+        progress.accept(&status(2, TaskState::Working), false);
+        assert!(progress.accept(&snapshot(1, TaskState::Working), true));
+        assert!(progress.accept(&status(2, TaskState::Completed), false));
+    }
+
+    #[test]
+    fn events_without_numbers_are_all_passed_on() {
+        let progress = Progress::default();
+        assert!(progress.accept(&snapshot(None, TaskState::Working), false));
+        assert_eq!(progress.verdict(), None);
+        assert!(progress.accept(&snapshot(None, TaskState::Working), true));
+        assert!(progress.accept(&status(None, TaskState::InputRequired), false));
+        assert_eq!(progress.verdict(), Some(End::Interrupted(TaskState::InputRequired)));
+    }
+}
