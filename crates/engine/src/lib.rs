@@ -6,6 +6,7 @@
 
 pub mod lifecycle;
 pub mod store;
+pub mod testing;
 
 mod agent;
 mod capability;

@@ -5,5 +5,6 @@ mod conversation;
 mod failure;
 mod push;
 mod send;
+mod store;
 mod stream;
 mod support;

@@ -75,10 +75,10 @@ pub async fn a_commit_elsewhere_than_at_the_end_conflicts<F: StoreFixture>(fixtu
     let mut ahead = task.clone();
     ahead.stage(chunk("x"));
     for expected in [1, 3, 100] {
-        let commit = crate::store::Commit { expected, ..ahead.to_commit(false, true) };
+        let commit = crate::store::Commit { expected, ..ahead.next_commit(false, true) };
         assert!(matches!(store.commit(commit).await, Err(StoreError::Conflict)), "{expected}");
     }
-    let nobodys = crate::store::Commit { id: "nobody".into(), ..ahead.to_commit(false, true) };
+    let nobodys = crate::store::Commit { id: "nobody".into(), ..ahead.next_commit(false, true) };
     assert!(matches!(store.commit(nobodys).await, Err(StoreError::Conflict)));
     task.assert_stored(&store).await;
     assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);

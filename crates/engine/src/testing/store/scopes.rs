@@ -1,6 +1,6 @@
 //! Scopes: what belongs to another is as if it were not there.
 
-use nuncio_model::{Principal, Scope, TaskState, TaskPushNotificationConfig};
+use nuncio_model::{Principal, Scope, TaskPushNotificationConfig, TaskState};
 
 use super::{
     StoreFixture,
@@ -10,7 +10,8 @@ use super::{
 use crate::store::{ListQuery, PushConfig, PushSettlement, StoreError, TaskStore};
 
 fn scopes() -> Vec<Scope> {
-    let callers = [Principal::Open, Principal::Anonymous, Principal::named("a"), Principal::named("?"), Principal::named("")];
+    let callers =
+        [Principal::Open, Principal::Anonymous, Principal::named("a"), Principal::named("?"), Principal::named("")];
     let tenants = ["", "a", "t", "?", "=a"];
     callers.iter().flat_map(|caller| tenants.map(|tenant| Scope::new(tenant.into(), caller.clone()))).collect()
 }
@@ -53,10 +54,10 @@ pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
     }
     task.assert_stored(&store).await;
     let configs = store.push_configs(&owner, task.id()).await.unwrap().unwrap();
-    assert_eq!(configs.iter().map(|it| (&it.config, it.delivered)).collect::<Vec<(&TaskPushNotificationConfig, u64)>>(), [(
-        &config("t", "p"),
-        0
-    )]);
+    assert_eq!(
+        configs.iter().map(|it| (&it.config, it.delivered)).collect::<Vec<(&TaskPushNotificationConfig, u64)>>(),
+        [(&config("t", "p"), 0)]
+    );
 }
 
 /// Scopes whose names look alike are different ones.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use nuncio_model::{
-    Artifact, ContextId, Message, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
-    TaskStatus, TaskStatusUpdateEvent, Timestamp,
+    Artifact, Message, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
+    TaskStatusUpdateEvent, Timestamp,
 };
 
 use crate::{
@@ -38,7 +38,7 @@ pub(super) struct Writer {
     pub(super) log: Vec<Record>,
     pub(super) epoch: u64,
     pub(super) push_configs: Vec<PushConfig>,
-    staged: Vec<Record>,
+    pub(super) staged: Vec<Record>,
 }
 
 impl Writer {
@@ -99,12 +99,12 @@ impl Writer {
     }
 
     /// What is staged as a commit; the first one creates the task.
-    pub(super) fn to_commit(&mut self, released: bool, snapshot: bool) -> Commit {
+    pub(super) fn next_commit(&mut self, released: bool, snapshot: bool) -> Commit {
         self.stage_task();
         Commit {
             scope: self.scope.clone(),
             id: self.task.id.clone(),
-            context: self.task.context_id.clone().unwrap_or_else(ContextId::default),
+            context: self.task.context_id.clone().unwrap_or_default(),
             expected: self.sequence(),
             epoch: self.epoch,
             records: self.staged.clone(),
@@ -123,12 +123,17 @@ impl Writer {
         released: bool,
         snapshot: bool,
     ) -> Result<Committed, StoreError> {
-        let commit = self.to_commit(released, snapshot);
+        let commit = self.next_commit(released, snapshot);
         let committed = store.commit(commit).await?;
         self.epoch = committed.epoch;
+        self.committed();
+        Ok(committed)
+    }
+
+    /// What was staged is in the store.
+    pub(super) fn committed(&mut self) {
         self.log.append(&mut self.staged);
         self.push_configs.clear();
-        Ok(committed)
     }
 
     /// Creates the task, or writes what is staged, and goes on running.

@@ -1,0 +1,89 @@
+//! Costs that must not grow with what is there.
+
+use std::time::{Duration, Instant};
+
+use nuncio_model::{Scope, TaskState};
+
+use super::{
+    StoreFixture,
+    writer::{Writer, at, chunk},
+};
+use crate::store::{ListQuery, TaskStore};
+
+/// The sum without the slowest tenth: what others do on the machine is not the store's.
+fn trimmed(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.truncate(times.len() - times.len() / 10);
+    times.iter().sum()
+}
+
+/// Twenty thousand pieces of one artifact are all there, and the last thousand took about as long as the first.
+pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    task.set(&store, TaskState::Working, at(1)).await;
+    let (mut times, mut snapshot_at) = (Vec::new(), 0);
+    for number in 0..2_000 {
+        for piece in 0..10 {
+            task.stage(chunk(&format!("{number}.{piece}, ")));
+        }
+        // As seldom as the engine: snapshots cost what the task does.
+        let snapshot = task.sequence() > 1_000.max(2 * snapshot_at);
+        let commit = task.next_commit(false, snapshot);
+        let begun = Instant::now();
+        store.commit(commit).await.unwrap();
+        if snapshot {
+            snapshot_at = task.sequence();
+        } else {
+            times.push(begun.elapsed());
+        }
+        task.committed();
+    }
+    let last = trimmed(times.split_off(times.len() - 500));
+    let first = trimmed(times[..500].to_vec());
+    assert!(last < first * 4 + Duration::from_millis(50), "500 appends took {first:?} at first and {last:?} at last");
+    task.assert_stored(&store).await;
+    let mut after = 0;
+    while after < task.sequence() {
+        let records = store.events_after(&task.scope, task.id(), after, 1_024).await.unwrap();
+        assert!(records.iter().zip(after + 1..).all(|(record, sequence)| record.sequence() == sequence));
+        after += records.len() as u64;
+    }
+    task.set(&store, TaskState::Completed, at(2)).await;
+    let stored = task.load(&store).await.task;
+    let parts = &stored.artifacts[0].parts;
+    assert_eq!(parts.len(), 20_000);
+    for (number, part) in parts.iter().enumerate() {
+        assert_eq!(part.as_text(), Some(&*format!("{}.{}, ", number / 10, number % 10)));
+    }
+}
+
+/// A page of tasks with big artifacts, which are not wanted, costs about as much as one of small tasks.
+pub async fn a_list_does_not_cost_what_its_artifacts_do<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let big = "x".repeat(64 * 1024);
+    for number in 0..100 {
+        for (context, text) in [("small", "x"), ("big", &*big)] {
+            let mut task = Writer::new(&format!("{context} {number}")).in_context(context);
+            for _ in 0..8 {
+                task.stage(chunk(text));
+            }
+            task.stage(super::writer::status(TaskState::Completed, at(number)));
+            task.create_ended(&store).await;
+        }
+    }
+    let fastest = async |context: &str| {
+        let query = ListQuery { context: Some(context.into()), page_size: 50, ..ListQuery::default() };
+        let mut fastest = Duration::MAX;
+        for _ in 0..5 {
+            let begun = Instant::now();
+            let page = store.list(&Scope::open(), &query).await.unwrap();
+            fastest = fastest.min(begun.elapsed());
+            assert_eq!((page.tasks.len(), page.total), (50, 100));
+        }
+        fastest
+    };
+    let (small, big) = (fastest("small").await, fastest("big").await);
+    assert!(big < small * 4 + Duration::from_millis(10), "a small page took {small:?}, a big one {big:?}");
+}
