@@ -1,0 +1,44 @@
+//! A message as the text on a program's stdin.
+
+use nuncio_model::{Message, PartContent};
+
+/// The parts of a message, joined by a space.
+pub(super) fn text(message: &Message) -> String {
+    let mut text = String::new();
+    for (index, part) in message.parts.iter().enumerate() {
+        if index > 0 {
+            text.push(' ');
+        }
+        match &part.content {
+            PartContent::Text(content) => text.push_str(content),
+            PartContent::Url(url) => text.extend(["[file: ", url, "]"]),
+            PartContent::Raw(bytes) => text.push_str(&format!("[binary {} bytes]", bytes.len())),
+            PartContent::Data(data) => text.push_str(&data.to_string()),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Part, Role};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_of_every_kind_become_text() {
+        let parts = vec![
+            Part::text("two\nlines"),
+            Part::url("https://example.com/x"),
+            Part::raw([0, 1, 2]),
+            Part::data(json!({"k": [1, null]})),
+        ];
+        assert_eq!(
+            text(&Message::new(Role::User, parts)),
+            r#"two
+lines [file: https://example.com/x] [binary 3 bytes] {"k":[1,null]}"#
+        );
+        assert_eq!(text(&Message::user("as is\n")), "as is\n");
+    }
+}

@@ -1,0 +1,171 @@
+//! What a program says in a turn: its lines, turned into words of the turn.
+
+use std::{fmt, time::Duration};
+
+use nuncio_engine::{AgentError, Turn};
+use nuncio_model::{ArtifactId, Part, StreamResponse, TaskArtifactUpdateEvent, TaskState};
+use tokio::io::AsyncRead;
+use tokio_util::sync::CancellationToken;
+
+use super::line::{self, Line};
+use crate::{
+    chunks::Chunks,
+    pieces::{End, Piece, Pieces},
+    program::{ProgramLimits, Pulse},
+    size::Size,
+};
+
+/// How long a text may wait for the next line, or for the end, before it is sent without knowing whether it is the last.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The program's side of a turn.
+#[derive(Debug)]
+pub(super) struct Conversation<'a> {
+    turn: &'a Turn,
+    limits: &'a ProgramLimits,
+    /// Cancelled with the program's last word.
+    over: &'a CancellationToken,
+    chunks: Chunks<'a>,
+    /// The artifact that was written last.
+    artifact: Option<ArtifactId>,
+    /// What the last word makes of the task.
+    fate: Fate,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(turn: &'a Turn, limits: &'a ProgramLimits, over: &'a CancellationToken) -> Self {
+        let chunks = Chunks::new(turn, Some(PATIENCE));
+        Self { turn, limits, over, chunks, artifact: None, fate: Fate::Open }
+    }
+
+    /// Reads to the end.
+    pub(super) async fn read(&mut self, stdout: impl AsyncRead + Unpin, pulse: &Pulse) -> Result<(), AgentError> {
+        let mut lines = Pieces::new(stdout, b"\n", self.limits.piece).with_output_limit(self.limits.output);
+        let mut number = 0_u64;
+        loop {
+            let next = tokio::select! {
+                biased;
+                next = pulse.listen(lines.next()) => next,
+                () = self.chunks.due() => {
+                    self.chunks.flush().await?;
+                    continue;
+                }
+            };
+            number += 1;
+            let heard = match next {
+                Ok(None) => return Ok(()),
+                Ok(Some(line)) => self.hear(&line, Origin(number)).await,
+                Err(error) => Err(AgentError::new(error.to_string())),
+            };
+            if let Err(error) = heard {
+                self.chunks.flush().await?;
+                return Err(error);
+            }
+        }
+    }
+
+    /// Whether the task has ended or waits for its client, so that the program's exit changes nothing.
+    pub(super) fn is_settled(&self) -> bool {
+        self.fate != Fate::Open
+    }
+
+    /// Sends what is kept back; the program did not end well.
+    pub(super) async fn flush(&mut self) -> Result<(), AgentError> {
+        self.chunks.flush().await
+    }
+
+    /// Sends what is kept back as the last chunk.
+    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
+        self.chunks.finish().await
+    }
+
+    async fn hear(&mut self, line: &Piece, origin: Origin) -> Result<(), AgentError> {
+        let content = line.bytes.trim_ascii();
+        if self.fate == Fate::Ended {
+            tracing::warn!(target: "agent", task = %self.turn.task_id(), "{origin} comes after the end, ignored");
+            return Ok(());
+        }
+        if line.end == End::Limit {
+            return Err(AgentError::new(format!("{origin} is longer than {}", Size(self.limits.piece as u64))));
+        }
+        if content.is_empty() {
+            return Ok(());
+        }
+        match line::read(content) {
+            Ok(Line::Text(text)) => {
+                self.artifact = Some(self.chunks.id().clone());
+                self.chunks.push(Part::text(text)).await
+            }
+            Ok(Line::Event(response)) => self.say(origin, response).await,
+            Err(complaint) => Err(AgentError::new(format!("{origin}: {complaint}"))),
+        }
+    }
+
+    async fn say(&mut self, origin: Origin, mut response: StreamResponse) -> Result<(), AgentError> {
+        let mut next = self.fate;
+        let mut ends_well = false;
+        match &mut response {
+            StreamResponse::ArtifactUpdate(update) => self.name(update),
+            StreamResponse::StatusUpdate(update) => {
+                let state = update.status.state;
+                ends_well = matches!(state, TaskState::Completed | TaskState::InputRequired);
+                next = Fate::of(state);
+            }
+            StreamResponse::Message(_) => next = Fate::Ended,
+            StreamResponse::Task(_) => {}
+        }
+        if ends_well {
+            self.chunks.finish().await?;
+        } else {
+            self.chunks.flush().await?;
+        }
+        self.turn.emit_from(origin, response).await?;
+        self.fate = next;
+        if matches!(next, Fate::Parked | Fate::Ended) {
+            self.over.cancel();
+        }
+        Ok(())
+    }
+
+    /// Gives an artifact the id that the program left out.
+    fn name(&mut self, update: &mut TaskArtifactUpdateEvent) {
+        let id = &mut update.artifact.artifact_id;
+        if id.is_empty() {
+            *id = self.artifact.take().filter(|_| update.append).unwrap_or_else(ArtifactId::generate);
+        }
+        self.chunks.adopt(id);
+        self.artifact = Some(id.clone());
+    }
+}
+
+/// How a word leaves a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Open,
+    /// Waits for credentials, and perhaps for nothing else.
+    Waits,
+    /// Waits for the client.
+    Parked,
+    Ended,
+}
+
+impl Fate {
+    fn of(state: TaskState) -> Self {
+        match state {
+            TaskState::AuthRequired => Self::Waits,
+            TaskState::InputRequired => Self::Parked,
+            state if state.is_terminal() => Self::Ended,
+            _ => Self::Open,
+        }
+    }
+}
+
+/// Where a word came from.
+#[derive(Debug, Clone, Copy)]
+struct Origin(u64);
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the program's output", self.0)
+    }
+}

@@ -1,0 +1,108 @@
+//! One line of a program's output.
+
+use std::borrow::Cow;
+
+use nuncio_model::{Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use serde::Deserialize;
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Line {
+    /// A chunk of the default artifact.
+    Text(Box<str>),
+    /// Any event.
+    Event(StreamResponse),
+}
+
+/// All members that a line may have; one is set.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    task: Option<Task>,
+    message: Option<Message>,
+    #[serde(rename = "statusUpdate", alias = "status_update")]
+    status_update: Option<TaskStatusUpdateEvent>,
+    #[serde(rename = "artifactUpdate", alias = "artifact_update")]
+    artifact_update: Option<TaskArtifactUpdateEvent>,
+}
+
+/// Reads a line, or says what is wrong with it.
+pub(super) fn read(line: &[u8]) -> Result<Line, String> {
+    let members: Members<'_> = serde_json::from_slice(line).map_err(|error| complaint(&error))?;
+    let mut found = [
+        members.text.map(|text| Line::Text(text.into())),
+        members.task.map(|task| Line::Event(StreamResponse::Task(task))),
+        members.message.map(|message| Line::Event(StreamResponse::Message(message))),
+        members.status_update.map(|update| Line::Event(StreamResponse::StatusUpdate(update))),
+        members.artifact_update.map(|update| Line::Event(StreamResponse::ArtifactUpdate(update))),
+    ]
+    .into_iter()
+    .flatten();
+    match (found.next(), found.next()) {
+        (Some(line), None) => Ok(line),
+        (None, _) => Err("it needs one of text, message, statusUpdate and artifactUpdate".to_owned()),
+        (Some(_), Some(_)) => {
+            Err("more than one of text, task, message, statusUpdate and artifactUpdate is set".to_owned())
+        }
+    }
+}
+
+/// An error's words, with the column alone: it is always line 1 to the parser.
+fn complaint(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    match error.classify() {
+        serde_json::error::Category::Data => format!("{text} at column {}", error.column()),
+        _ => format!("it is not JSON: {text} at column {}", error.column()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Part, TaskState};
+
+    use super::*;
+
+    #[test]
+    fn text_is_short_for_a_chunk() {
+        assert_eq!(read(r#"{"text":"a\n✓"}"#.as_bytes()).unwrap(), Line::Text("a\n✓".into()));
+        assert_eq!(read(br#"{"text":""}"#).unwrap(), Line::Text("".into()));
+    }
+
+    #[test]
+    fn an_event_may_leave_out_what_the_server_knows() {
+        let Line::Event(StreamResponse::StatusUpdate(update)) =
+            read(br#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#)
+                .unwrap()
+        else {
+            panic!("a status")
+        };
+        assert_eq!(update.status.state, TaskState::Working);
+        assert_eq!(update.status.message.unwrap().text(), "on it");
+        let Line::Event(StreamResponse::ArtifactUpdate(update)) =
+            read(br#"{"text":null,"artifactUpdate":{"artifact":{"parts":[{"raw":"AAE="}]}},"more":1}"#).unwrap()
+        else {
+            panic!("an artifact")
+        };
+        assert_eq!(update.artifact.parts, [Part::raw([0, 1])]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (line, complaint) in [
+            ("hello", "it is not JSON: expected value at column 1"),
+            (r#"{"text":"a"#, "it is not JSON: EOF while parsing a string at column 10"),
+            ("{}", "it needs one of text, message, statusUpdate and artifactUpdate"),
+            (r#"{"text":"a","message":{}}"#, "more than one of text, task, message, statusUpdate and artifactUpdate is set"),
+            (r#"{"text":3}"#, "invalid type: integer `3`, expected a string at column 9"),
+            (
+                r#"{"statusUpdate":{"status":{"state":"TASK_STATE_DONE"}}}"#,
+                "unknown TaskState `TASK_STATE_DONE` at column 52",
+            ),
+        ] {
+            assert_eq!(read(line.as_bytes()).unwrap_err(), complaint, "{line}");
+        }
+    }
+}

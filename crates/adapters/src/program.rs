@@ -1,0 +1,101 @@
+//! A program that answers turns: what to run, and within which limits.
+
+mod clock;
+mod exit;
+mod group;
+mod limits;
+mod path;
+mod process;
+mod stderr;
+mod supervise;
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+pub use limits::ProgramLimits;
+pub use path::ProgramError;
+pub(crate) use self::{
+    clock::Pulse,
+    exit::Exit,
+    process::{Ended, Pipes},
+    stderr::Tail,
+    supervise::{Asked, Stop},
+};
+
+/// A program that is run once for each turn.
+///
+/// It runs in the server's working directory and environment, with `NUNCIO_TASK_ID` and `NUNCIO_CONTEXT_ID` added. It
+/// is the leader of a process group of its own. At the end of the turn, whatever the reason, what is left of the group
+/// is killed; only a process that moves itself to another group (`setsid`) escapes that.
+#[derive(Debug, Clone)]
+pub struct Program {
+    command: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, Option<OsString>)>,
+    pub(crate) limits: ProgramLimits,
+    pub(crate) resumes: bool,
+}
+
+impl Program {
+    /// A program by its name, looked for in `PATH`, or by its path. No shell is involved.
+    pub fn new(command: impl Into<OsString>) -> Self {
+        Self {
+            command: command.into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            limits: ProgramLimits::default(),
+            resumes: false,
+        }
+    }
+
+    /// A command line for `sh -c`.
+    pub fn shell(line: impl Into<OsString>) -> Self {
+        Self::new("sh").with_args([OsString::from("-c"), line.into()])
+    }
+
+    /// Adds arguments.
+    pub fn with_args<T: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = T>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Keeps a variable of the server's environment from it: a secret that is none of its business.
+    pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), None));
+        self
+    }
+
+    /// Bounds it.
+    pub fn with_limits(mut self, limits: ProgramLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Says that a turn that a crash cut off may be run again, because running twice does no harm.
+    pub fn with_resume(mut self) -> Self {
+        self.resumes = true;
+        self
+    }
+
+    /// Finds the program's file, without running it: a check for the start of a server.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, or it cannot be executed.
+    pub fn check(&self) -> Result<PathBuf, ProgramError> {
+        path::find(&self.command, std::env::var_os("PATH").as_deref())
+    }
+
+    /// The name or path that it was made with.
+    pub fn command(&self) -> &OsStr {
+        &self.command
+    }
+}

@@ -1,0 +1,95 @@
+//! How long a turn's program has been at work, and how long it has been silent.
+
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::ProgramLimits;
+
+/// Notes when the program was last heard of. Time in which nobody listened, because the engine was behind, is no
+/// silence of the program's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pulse(Arc<Mutex<Option<Instant>>>);
+
+impl Pulse {
+    /// Listens with this future: the program is silent until it is done.
+    pub(crate) async fn listen<T>(&self, hear: impl Future<Output = T>) -> T {
+        *self.0.lock() = Some(Instant::now());
+        let heard = hear.await;
+        *self.0.lock() = None;
+        heard
+    }
+
+    /// Notes a sign of life.
+    pub(super) fn beat(&self) {
+        if let Some(since) = &mut *self.0.lock() {
+            *since = Instant::now();
+        }
+    }
+
+    /// How long it has been silent.
+    pub(super) fn silence(&self) -> Duration {
+        self.0.lock().map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}
+
+/// Which limit of time was passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expired {
+    /// The whole turn's.
+    Time(Duration),
+    /// That of silence.
+    Silence(Duration),
+}
+
+impl std::fmt::Display for Expired {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Time(limit) => write!(f, "the program took longer than {limit:?}"),
+            Self::Silence(limit) => write!(f, "the program was silent for {limit:?}"),
+        }
+    }
+}
+
+/// Waits until a limit of time is passed; for ever where there is none.
+pub(super) async fn expired(limits: &ProgramLimits, begun: Instant, pulse: &Pulse) -> Expired {
+    loop {
+        let now = Instant::now();
+        let time = limits.time.map(|limit| (limit.saturating_sub(now - begun), Expired::Time(limit)));
+        let silence = limits.silence.map(|limit| (limit.saturating_sub(pulse.silence()), Expired::Silence(limit)));
+        match time.into_iter().chain(silence).min_by_key(|(left, _)| *left) {
+            None => std::future::pending().await,
+            Some((Duration::ZERO, expired)) => return expired,
+            Some((left, _)) => tokio::time::sleep(left).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn silence_counts_only_while_somebody_listens() {
+        let (pulse, limits) = (Pulse::default(), ProgramLimits::default().with_silence(UNIT));
+        let begun = Instant::now();
+        let program = async {
+            tokio::time::sleep(3 * UNIT).await;
+            pulse.listen(std::future::pending::<()>()).await;
+        };
+        let expired = tokio::select! { expired = expired(&limits, begun, &pulse) => expired, () = program => return };
+        assert_eq!(expired, Expired::Silence(UNIT));
+        assert!(begun.elapsed() >= 4 * UNIT);
+    }
+
+    #[tokio::test]
+    async fn the_limit_that_is_passed_first_counts() {
+        let (pulse, begun) = (Pulse::default(), Instant::now());
+        let limits = ProgramLimits::default().with_time(UNIT).with_silence(1000 * UNIT);
+        assert_eq!(expired(&limits, begun, &pulse).await, Expired::Time(UNIT));
+        assert!(begun.elapsed() >= UNIT);
+    }
+}

@@ -1,0 +1,76 @@
+//! A program at work: started for one turn, and gone with it.
+
+use std::process::{ExitStatus, Stdio};
+
+use nuncio_engine::{AgentError, Turn};
+use tokio::{
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    time::Instant,
+};
+
+use super::{Program, ProgramLimits, clock::Pulse, group::Group};
+
+/// A running program. Dropping it kills its process group; the runtime reaps it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    // Dropped in this order: the group is signalled while its leader still holds its id.
+    pub(super) group: Group,
+    pub(super) child: Child,
+    pub(super) limits: ProgramLimits,
+    pub(super) begun: Instant,
+    /// When it was last heard of.
+    pub(crate) pulse: Pulse,
+}
+
+/// What connects a program.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+}
+
+impl Program {
+    /// Starts it for a turn.
+    pub(crate) fn start(&self, turn: &Turn) -> Result<(Process, Pipes), AgentError> {
+        let mut command = Command::new(&self.command);
+        command.args(&self.arguments);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+            .env("NUNCIO_TASK_ID", turn.task_id().as_str())
+            .env("NUNCIO_CONTEXT_ID", turn.context_id().as_str())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let program = self.command.to_string_lossy();
+        let mut child = command
+            .spawn()
+            .map_err(|error| AgentError::new(format!("cannot start `{program}`: {error}")).with_source(error))?;
+        let group = Group::of(&child);
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(AgentError::new(format!("cannot start `{program}`: its pipes are missing")));
+        };
+        let limits = self.limits.clone();
+        let process = Process { group, child, limits, begun: Instant::now(), pulse: Pulse::default() };
+        Ok((process, Pipes { stdin, stdout, stderr }))
+    }
+}
+
+/// How a program's turn went.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// How the program itself ended; `None` when even SIGKILL did not end it.
+    pub(crate) exit: Option<ExitStatus>,
+    /// Why it was stopped, when it was.
+    pub(crate) stop: Option<super::Stop>,
+    /// What came of its output; `None` when reading it was given up.
+    pub(crate) output: Option<Result<(), AgentError>>,
+}

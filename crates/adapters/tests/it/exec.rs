@@ -1,0 +1,162 @@
+//! Any filter as an agent.
+
+use nuncio_adapters::{Exec, Program};
+use nuncio_engine::Engine;
+use nuncio_model::{Message, Part, Role, TaskState};
+
+use crate::support::{Feed, answer, cancel, chunks, exec, output, said, send};
+
+fn cut_at(delimiter: &str, script: &str) -> Engine {
+    Engine::builder(Exec::new(Program::shell(script)).with_delimiter(delimiter)).build()
+}
+
+#[tokio::test]
+async fn a_filter_answers_with_its_output() {
+    let task = send(&exec("tr a-z A-Z"), "héllo there\n").await;
+    assert_eq!(task.state(), TaskState::Completed);
+    assert_eq!(output(&task), "HéLLO THERE\n");
+    assert_eq!((&*task.artifacts[0].name.clone().unwrap(), task.artifacts[0].artifact_id.as_str()), ("output", "output"));
+}
+
+#[tokio::test]
+async fn text_goes_in_and_out_byte_for_byte() {
+    let text = "héllo ✓\r\n\n\ttab\u{2028}\0 end without a line break";
+    assert_eq!(output(&send(&exec("cat"), text).await), text);
+}
+
+#[tokio::test]
+async fn a_line_is_a_chunk_and_the_last_is_marked() {
+    let (updates, state) = Feed::open(&exec(r"printf 'a\nb\nc\n'"), "go").await.rest().await;
+    let lines = [("a\n", false, false), ("b\n", true, false), ("c\n", true, true)];
+    assert_eq!(chunks(&updates), lines.map(|(text, append, last)| (text.to_owned(), append, last)));
+    assert_eq!(state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_line_is_sent_before_the_next_one_is_there() {
+    let engine = exec("echo one; exec sleep 1000");
+    let mut feed = Feed::open(&engine, "go").await;
+    let first = feed.artifact().await;
+    assert_eq!((first.artifact.text().as_str(), first.append, first.last_chunk), ("one\n", false, false));
+    cancel(&engine, &feed.task).await;
+}
+
+#[tokio::test]
+async fn a_line_that_turns_out_to_be_the_last_is_followed_by_an_empty_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("go");
+    let script = format!("mkfifo {0}; echo one; read line < {0}", fifo.display());
+    let mut feed = Feed::open(&exec(&script), "go").await;
+    assert_eq!(feed.artifact().await.artifact.text(), "one\n");
+    tokio::fs::write(&fifo, "on\n").await.unwrap();
+    let (updates, state) = feed.rest().await;
+    assert_eq!((chunks(&updates), state), (vec![(String::new(), true, true)], TaskState::Completed));
+}
+
+#[tokio::test]
+async fn a_delimiter_cuts_the_output_and_is_left_out() {
+    let (updates, _) = Feed::open(&cut_at("--", "printf 'a\n--b-c----d'"), "go").await.rest().await;
+    let pieces = [("a\n", false, false), ("b-c", true, false), ("", true, false), ("d", true, true)];
+    assert_eq!(chunks(&updates), pieces.map(|(text, append, last)| (text.to_owned(), append, last)));
+}
+
+#[tokio::test]
+async fn an_empty_delimiter_is_none() {
+    assert_eq!(output(&send(&cut_at("", "cat"), "a\nb").await), "a\nb");
+}
+
+#[tokio::test]
+async fn no_output_completes_the_task_without_an_artifact() {
+    let task = send(&exec("cat > /dev/null"), "x").await;
+    assert_eq!((task.state(), task.artifacts.len()), (TaskState::Completed, 0));
+}
+
+#[tokio::test]
+async fn a_program_need_not_read_its_input() {
+    assert_eq!(output(&send(&exec("echo hi"), "x".repeat(2_000_000)).await), "hi\n");
+}
+
+#[tokio::test]
+async fn a_big_input_and_a_big_output_do_not_lock_each_other() {
+    let text = "0123456789abcde\n".repeat(20_000);
+    assert_eq!(output(&send(&exec("cat"), text.clone()).await), text);
+}
+
+#[tokio::test]
+async fn an_exit_code_fails_the_task_and_stderr_is_the_reason() {
+    let task = send(&exec("echo part; echo 'no paper' >&2; echo 'no ink' >&2; exit 7"), "x").await;
+    assert_eq!(task.state(), TaskState::Failed);
+    assert_eq!(said(&task), "the program ended with exit code 7\nno paper\nno ink");
+    assert_eq!(output(&task), "part\n");
+}
+
+#[tokio::test]
+async fn only_the_last_lines_of_stderr_are_told() {
+    let task = send(&exec("for i in $(seq 1 30); do echo line $i >&2; done; exit 1"), "x").await;
+    let said = said(&task);
+    assert_eq!(said.lines().count(), 21);
+    assert_eq!((said.lines().nth(1), said.lines().last()), (Some("line 11"), Some("line 30")));
+}
+
+#[tokio::test]
+async fn a_signal_fails_the_task() {
+    let task = send(&exec("kill -9 $$"), "x").await;
+    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Failed, "the program was killed by signal 9 (SIGKILL)"));
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_fails_the_task() {
+    let agent = Exec::new(Program::new("no-such-program"));
+    assert_eq!(agent.program().check().unwrap_err().to_string(), "there is no program `no-such-program`");
+    let task = send(&Engine::builder(agent).build(), "x").await;
+    assert_eq!(task.state(), TaskState::Failed);
+    assert!(said(&task).starts_with("cannot start `no-such-program`: No such file"), "{}", said(&task));
+}
+
+#[tokio::test]
+async fn output_that_is_no_text_is_one_part_of_bytes() {
+    let task = send(&exec(r"printf 'text\n\377\n\376 ok\n'"), "x").await;
+    let bytes = Part::raw(*b"\xff\n\xfe ok\n").with_media_type("application/octet-stream");
+    assert_eq!(task.artifacts[0].parts, [Part::text("text\n"), bytes]);
+}
+
+#[tokio::test]
+async fn a_piece_that_is_no_text_is_a_part_of_bytes() {
+    let task = send(&cut_at(",", r"printf 'text,\377,more'"), "x").await;
+    let bytes = Part::raw([0xff]).with_media_type("application/octet-stream");
+    assert_eq!(task.artifacts[0].parts, [Part::text("text"), bytes, Part::text("more")]);
+}
+
+#[tokio::test]
+async fn every_part_of_the_message_reaches_the_program() {
+    let parts = vec![Part::text("see"), Part::url("https://example.com/x"), Part::raw([1, 2]), Part::data(true)];
+    let response = answer(&exec("cat"), Message::new(Role::User, parts)).await;
+    let nuncio_model::op::SendMessageResponse::Task(task) = response else { panic!("a task") };
+    assert_eq!(output(&task), "see [file: https://example.com/x] [binary 2 bytes] true");
+}
+
+#[tokio::test]
+async fn the_program_knows_the_ids_and_only_the_secrets_it_should() {
+    let program = Program::shell("echo $NUNCIO_TASK_ID $NUNCIO_CONTEXT_ID $MINE ${HOME+home}")
+        .with_env("MINE", "mine")
+        .without_env("HOME");
+    let task = send(&Engine::builder(Exec::new(program)).build(), "x").await;
+    let context = task.context_id.clone().unwrap();
+    assert_eq!(output(&task).trim_end(), format!("{} {context} mine", task.id));
+}
+
+#[tokio::test]
+async fn words_of_the_message_are_never_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let bait = folder.path().join("bait");
+    let text = format!("$(touch {0}); touch {0} `touch {0}`", bait.display());
+    assert_eq!(output(&send(&exec("cat"), text.clone()).await), text);
+    assert!(!bait.exists());
+}
+
+#[tokio::test]
+async fn what_a_program_leaves_in_the_background_ends_with_the_turn() {
+    let task = send(&exec("sleep 1000 & echo $!"), "x").await;
+    assert_eq!(task.state(), TaskState::Completed);
+    crate::support::gone(&output(&task)).await;
+}

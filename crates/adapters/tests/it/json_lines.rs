@@ -1,0 +1,224 @@
+//! Any script as a full agent.
+
+use std::time::Duration;
+
+use nuncio_adapters::ProgramLimits;
+use nuncio_model::{
+    Message, Part, Role, TaskState,
+    op::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
+};
+use serde_json::json;
+
+use crate::support::{Feed, answer, call, chunks, gone, go_on, json_lines, json_lines_within, output, said, send};
+
+/// A script that writes these lines.
+fn lines(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("echo '{line}'\n")).collect()
+}
+
+#[tokio::test]
+async fn texts_are_chunks_of_the_default_artifact_and_the_last_is_marked() {
+    let script = lines(&[r#"{"text":"a "}"#, "", r#"  {"text":"b ✓"}  "#, r#"{"text":""}"#]);
+    let (updates, state) = Feed::open(&json_lines(&script), "go").await.rest().await;
+    let texts = [("a ", false, false), ("b ✓", true, false), ("", true, true)];
+    assert_eq!(chunks(&updates), texts.map(|(text, append, last)| (text.to_owned(), append, last)));
+    assert!(updates.iter().all(|update| update.artifact.artifact_id == "output"));
+    assert_eq!(state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn events_may_leave_out_what_the_server_knows() {
+    let script = lines(&[
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#,
+        r#"{"artifactUpdate":{"artifact":{"name":"a.bin","parts":[{"raw":"AAEC","filename":"a.bin"}]}}}"#,
+        r#"{"artifactUpdate":{"artifact":{"parts":[{"data":{"k":[1,null]}}]},"append":true,"lastChunk":true}}"#,
+        r#"{"artifactUpdate":{"artifact":{"parts":[{"url":"https://example.com/x"}],"metadata":{"k":"v"}}}}"#,
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED","message":{"parts":[{"text":"done"}]}}}}"#,
+    ]);
+    let task = send(&json_lines(&script), "go").await;
+    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "done"));
+    let [first, second] = &task.artifacts[..] else { panic!("{:?}", task.artifacts) };
+    assert_eq!(first.parts, [Part::raw([0, 1, 2]).with_filename("a.bin"), Part::data(json!({"k": [1, null]}))]);
+    assert_eq!(first.name.as_deref(), Some("a.bin"));
+    assert_eq!(second.metadata.as_ref().unwrap()["k"], "v");
+    let status = task.status.message.as_ref().unwrap();
+    assert_eq!(status.role, Role::Agent);
+    assert!(!status.message_id.is_empty() && task.status.timestamp.is_some());
+    assert_eq!(task.history.last().unwrap().text(), "on it");
+}
+
+/// Answers with what it was asked.
+const MIRROR: &str = r#"
+    read -r line
+    printf '{"artifactUpdate":{"artifact":{"parts":[{"data":%s}]}}}\n' "$line"
+"#;
+
+#[tokio::test]
+async fn the_request_arrives_whole() {
+    let parts = vec![Part::text("héllo\n✓"), Part::data(json!({"k": [1, null]})), Part::raw([255])];
+    let mut request = SendMessageRequest::new(Message::new(Role::User, parts));
+    request.metadata = Some(Box::new(json!({"why": "test"}).as_object().unwrap().clone()));
+    let configuration =
+        SendMessageConfiguration { accepted_output_modes: vec!["text/plain".to_owned()], ..Default::default() };
+    let request = request.with_configuration(configuration);
+    let SendMessageResponse::Task(task) = call(&json_lines(MIRROR), request.clone()).await else { panic!("a task") };
+    let mut seen = task.artifacts[0].parts[0].as_data().unwrap().clone();
+    assert_eq!(seen.as_object_mut().unwrap().remove("context").unwrap(), json!([]));
+    assert_eq!(seen["message"]["taskId"], task.id.as_str());
+    let message = seen["message"].as_object_mut().unwrap();
+    message.remove("taskId");
+    message.remove("contextId");
+    assert_eq!(seen, serde_json::to_value(&request).unwrap());
+}
+
+#[tokio::test]
+async fn the_context_names_the_earlier_tasks() {
+    let engine = json_lines(MIRROR);
+    let first = send(&engine, "one").await;
+    let message = Message::user("two").with_context_id(first.context_id.clone().unwrap());
+    let SendMessageResponse::Task(second) = answer(&engine, message).await else { panic!("a task") };
+    assert_eq!(second.artifacts[0].parts[0].as_data().unwrap()["context"], json!([first.id.as_str()]));
+}
+
+/// Asks on the first turn, and shows the task on the next.
+const ASK: &str = r#"
+    read -r line
+    case "$line" in
+    *'"task":{'*)
+        printf '{"artifactUpdate":{"artifact":{"artifactId":"seen","parts":[{"data":%s}]}}}\n' "$line"
+        echo '{"text":"second"}' ;;
+    *)
+        echo '{"text":"first"}'
+        echo '{"statusUpdate":{"status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"parts":[{"text":"what else?"}]}}}}' ;;
+    esac
+"#;
+
+#[tokio::test]
+async fn a_task_waits_and_the_next_turn_knows_it() {
+    let engine = json_lines(ASK);
+    let asked = send(&engine, "go").await;
+    assert_eq!((asked.state(), said(&asked).as_str()), (TaskState::InputRequired, "what else?"));
+    let done = go_on(&engine, &asked, "this").await;
+    assert_eq!(done.state(), TaskState::Completed);
+    let texts: Vec<_> = done.artifacts.iter().map(|a| (a.artifact_id.as_str().to_owned(), a.text())).collect();
+    let expected = [("output", "first"), ("seen", ""), ("output-2", "second")];
+    assert_eq!(texts, expected.map(|(id, text)| (id.to_owned(), text.to_owned())));
+    let seen = &done.artifacts[1].parts[0].as_data().unwrap()["task"];
+    let history: Vec<_> = seen["history"].as_array().unwrap().iter().map(|m| &m["parts"][0]["text"]).collect();
+    assert_eq!(history, ["go", "what else?", "this"]);
+}
+
+#[tokio::test]
+async fn a_program_that_asked_and_stays_is_ended_and_the_task_waits_on() {
+    let limits = ProgramLimits::default().with_grace(Duration::from_millis(50));
+    let script = r#"
+        echo "{\"text\":\"$$\"}"
+        echo '{"statusUpdate":{"status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}'
+        exec sleep 1000
+    "#;
+    let engine = json_lines_within(script, limits);
+    let asked = send(&engine, "go").await;
+    assert_eq!(asked.state(), TaskState::InputRequired);
+    gone(&output(&asked)).await;
+    let again = go_on(&engine, &asked, "more").await;
+    assert_eq!(again.state(), TaskState::InputRequired);
+}
+
+#[tokio::test]
+async fn stdin_ends_with_the_last_word() {
+    let script = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED"}}}"#]) + "exec cat > /dev/null";
+    assert_eq!(send(&json_lines(&script), "go").await.state(), TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_program_may_go_on_once_it_has_its_credentials() {
+    let script = lines(&[
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}"#,
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING"}}}"#,
+        r#"{"text":"got in"}"#,
+    ]);
+    let (updates, state) = Feed::open(&json_lines(&script), "go").await.rest().await;
+    assert_eq!((chunks(&updates), state), (vec![("got in".to_owned(), false, true)], TaskState::Completed));
+}
+
+#[tokio::test]
+async fn a_program_that_leaves_while_it_waits_for_credentials_leaves_the_task_waiting() {
+    let script = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}"#]) + "exit 3";
+    let engine = json_lines(&script);
+    let task = send(&engine, "go").await;
+    assert_eq!(task.state(), TaskState::AuthRequired);
+    // The next message gets a turn: the earlier one is over.
+    assert_eq!(go_on(&engine, &task, "x").await.state(), TaskState::AuthRequired);
+}
+
+#[tokio::test]
+async fn a_bare_message_is_an_answer_too() {
+    let script = lines(&[r#"{"message":{"parts":[{"text":"hi there"}]}}"#]);
+    let SendMessageResponse::Message(message) = answer(&json_lines(&script), Message::user("go")).await else {
+        panic!("a message")
+    };
+    assert_eq!((message.text().as_str(), message.role), ("hi there", Role::Agent));
+}
+
+#[tokio::test]
+async fn silence_and_exit_code_zero_complete_the_task() {
+    let task = send(&json_lines("cat > /dev/null & exit 0"), "go").await;
+    assert_eq!((task.state(), task.artifacts.len()), (TaskState::Completed, 0));
+}
+
+#[tokio::test]
+async fn an_exit_code_fails_the_task_and_stderr_is_the_reason() {
+    let script = lines(&[r#"{"text":"part"}"#]) + "echo 'no paper' >&2; exit 3";
+    let (updates, state) = Feed::open(&json_lines(&script), "go").await.rest().await;
+    assert_eq!((chunks(&updates), state), (vec![("part".to_owned(), false, false)], TaskState::Failed));
+    assert_eq!(said(&send(&json_lines(&script), "go").await), "the program ended with exit code 3\nno paper");
+}
+
+#[tokio::test]
+async fn an_exit_code_after_the_last_word_changes_nothing() {
+    let done = lines(&[
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED","message":{"parts":[{"text":"done"}]}}}}"#,
+    ]);
+    let task = send(&json_lines(&(done + "exit 9")), "go").await;
+    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "done"));
+    let asked = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}"#]);
+    let engine = json_lines(&(asked + "exit 9"));
+    let task = send(&engine, "go").await;
+    assert_eq!(go_on(&engine, &task, "more").await.state(), TaskState::InputRequired);
+}
+
+#[tokio::test]
+async fn a_line_that_is_not_json_fails_the_task_and_is_named() {
+    let script = lines(&[r#"{"text":"fine so far"}"#, "", "this is not json"]) + "exec sleep 1000";
+    let task = send(&json_lines(&script), "go").await;
+    assert_eq!(task.state(), TaskState::Failed);
+    assert_eq!(said(&task), "line 3 of the program's output: it is not JSON: expected ident at column 2");
+    assert_eq!(output(&task), "fine so far");
+}
+
+#[tokio::test]
+async fn a_line_that_the_task_does_not_allow_fails_it_and_is_named() {
+    for (line, complaint) in [
+        (r#"{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[]}}}"#, "artifact `a` has no parts"),
+        (r#"{"statusUpdate":{"status":{}}}"#, "a status without a state"),
+        (r#"{"task":{"id":"x","status":{"state":"TASK_STATE_WORKING"}}}"#, "a whole task instead of a change to it"),
+    ] {
+        let script = lines(&[r#"{"text":"a"}"#, line]) + "exec sleep 1000";
+        let task = send(&json_lines(&script), "go").await;
+        assert_eq!(task.state(), TaskState::Failed, "{line}");
+        let expected = format!("the agent broke the protocol: {complaint} (line 2 of the program's output)");
+        assert_eq!(said(&task), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_after_the_end_is_ignored() {
+    let limits = ProgramLimits::default().with_grace(Duration::from_millis(50));
+    let script = lines(&[
+        r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED"}}}"#,
+        r#"{"text":"one more thing"}"#,
+        "and not even JSON",
+    ]) + "exec sleep 1000";
+    let (updates, state) = Feed::open(&json_lines_within(&script, limits), "go").await.rest().await;
+    assert_eq!((updates.len(), state), (0, TaskState::Completed));
+}
