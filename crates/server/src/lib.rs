@@ -1,1 +1,49 @@
-//! One builder, one port: JSON-RPC, HTTP+JSON, gRPC and agent cards
+//! An agent on a port: JSON-RPC, HTTP+JSON, gRPC and the agent card together (sections 8 to 11).
+//!
+//! A request comes in by `listen`, passes the layers of `stack`, and is answered by its `binding`, which turns it into a
+//! `Call` with the dialects of `nuncio-wire` and hands it to `service`, where all bindings meet the engine. Nothing here
+//! knows an operation or a version by name.
+//!
+//! ```no_run
+//! use nuncio_engine::{Agent, AgentError, Engine, Turn};
+//! use nuncio_server::Server;
+//!
+//! struct Echo;
+//!
+//! impl Agent for Echo {
+//!     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+//!         let text = turn.message().text().into_owned();
+//!         turn.complete(text).await
+//!     }
+//! }
+//!
+//! # async fn serve() -> Result<(), nuncio_server::BindError> {
+//! let server = Server::builder(Engine::builder(Echo).build()).bind("127.0.0.1:8080").await?;
+//! server.serve(std::future::pending()).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod binding;
+mod body;
+mod builder;
+mod card;
+mod cors;
+mod drain;
+mod error;
+mod head;
+mod health;
+mod limits;
+mod listen;
+mod load;
+mod read;
+mod server;
+mod service;
+mod sse;
+mod stack;
+
+pub use builder::Builder;
+pub use card::{PublicUrl, PublicUrlError};
+pub use error::BindError;
+pub use limits::Limits;
+pub use server::Server;

@@ -1,4 +1,4 @@
-use nuncio_model::card::{APIKeySecurityScheme, HTTPAuthSecurityScheme, OAuth2SecurityScheme};
+use nuncio_model::card::{APIKeySecurityScheme, HTTPAuthSecurityScheme, OAuth2SecurityScheme, StringList};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn card(schemes: &[(&str, SecurityScheme)], requirements: &[&[&str]]) -> AgentCa
     let mut card = AgentCard::new("agent", "of a test");
     card.security_schemes = schemes.iter().map(|(name, scheme)| ((*name).to_owned(), scheme.clone())).collect();
     for names in requirements {
-        let schemes = names.iter().map(|name| ((*name).to_owned(), Default::default())).collect();
+        let schemes = names.iter().map(|name| ((*name).to_owned(), StringList::default())).collect();
         card.security_requirements.push(SecurityRequirement { schemes });
     }
     card

@@ -1,0 +1,89 @@
+//! The bindings as a table: which of them a request belongs to, and how each says no (sections 9 to 11).
+
+mod grpc;
+mod jsonrpc;
+mod rest;
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http::{HeaderMap, Request, Response};
+use nuncio_model::{Error, Principal};
+use nuncio_wire::proto::metadata;
+pub(crate) use rest::refuse_path;
+
+use crate::{
+    body::{Body, RequestBody},
+    head,
+    service::Service,
+};
+
+/// A request that an authenticator let in.
+pub(crate) struct Authenticated {
+    pub(crate) principal: Principal,
+    pub(crate) request: Request<RequestBody>,
+}
+
+/// Answers requests, each by its binding.
+#[derive(Clone)]
+pub(crate) struct Bindings(pub(crate) Arc<Service>);
+
+/// A way to carry calls over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// POST to the root.
+    JsonRpc,
+    /// Every other path.
+    Rest,
+    /// Any path, by the type of the body.
+    Grpc,
+}
+
+impl Binding {
+    /// The binding of a request with these headers to this path.
+    pub(crate) fn of(path: &str, headers: &HeaderMap) -> Self {
+        if head::content_type(headers).is_some_and(metadata::is_grpc) {
+            Self::Grpc
+        } else if path == "/" {
+            Self::JsonRpc
+        } else {
+            Self::Rest
+        }
+    }
+
+    /// Says no to a request that was not read any further than its head.
+    pub(crate) fn refuse(self, error: &Error) -> Response<Body> {
+        match self {
+            Self::JsonRpc => jsonrpc::refuse(error),
+            Self::Rest => rest::refuse(error),
+            Self::Grpc => grpc::refuse(error),
+        }
+    }
+}
+
+impl tower::Service<Authenticated> for Bindings {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, Authenticated { principal, request }: Authenticated) -> Self::Future {
+        let service = Arc::clone(&self.0);
+        let (head, body) = request.into_parts();
+        Box::pin(async move {
+            Ok(match Binding::of(service.cards.site().path(&head.uri), &head.headers) {
+                Binding::JsonRpc => jsonrpc::answer(&service, principal, &head, body).await,
+                Binding::Rest => rest::answer(&service, principal, &head, body).await,
+                Binding::Grpc => grpc::answer(&service, principal, head, body).await,
+            })
+        })
+    }
+}

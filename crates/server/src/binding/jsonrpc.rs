@@ -1,0 +1,146 @@
+//! JSON-RPC 2.0 over HTTP POST (section 9).
+//!
+//! What a call gives is status 200, errors too; other statuses are for what stops a request before it is read as a
+//! call, and for 401 and 403, so that a client without credentials is told so by HTTP itself.
+
+use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use nuncio_model::{Error, ErrorKind, Principal};
+use nuncio_wire::{Dialect, Version, dialect, jsonrpc, rest::is_json, status};
+
+use crate::{
+    body::{Body, RequestBody},
+    head,
+    read::read_body,
+    service::{Answer, Outcome, Service},
+    sse::Envelope,
+};
+
+/// Answers a request to the root.
+pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
+    if let Some(refusal) = refuse_head(head) {
+        return refusal;
+    }
+    let body = match read_body(body, &head.headers, service.body_limits).await {
+        Ok(body) => body,
+        Err(error) => return refuse(&error),
+    };
+    let latest = dialect(Version::LATEST);
+    let incoming = match jsonrpc::parse_request(&body) {
+        Ok(incoming) => incoming,
+        Err((id, error)) => return respond_error(service, latest, &id, &error),
+    };
+    let dialect = service.versions.for_method(head::version(head).as_deref(), &incoming.method);
+    let Some(id) = incoming.id else {
+        // A notification is carried out and not answered.
+        if let Ok(dialect) = dialect {
+            // What comes of it is in the log.
+            let _ = call(service, principal, head, dialect, &incoming.method, incoming.params).await;
+        }
+        return empty(StatusCode::NO_CONTENT);
+    };
+    let dialect = match dialect {
+        Ok(dialect) => dialect,
+        Err(error) => return respond_error(service, latest, &id, &error),
+    };
+    match call(service, principal, head, dialect, &incoming.method, incoming.params).await {
+        Ok((method, answer)) => respond(service, dialect, id, method, answer),
+        Err(error) => respond_error(service, dialect, &id, &error),
+    }
+}
+
+async fn call(
+    service: &Service,
+    principal: Principal,
+    head: &Parts,
+    dialect: &dyn Dialect,
+    name: &str,
+    params: Option<&serde_json::value::RawValue>,
+) -> Result<(nuncio_model::Method, Answer), Error> {
+    let method = dialect.method(name);
+    let method = method.ok_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {name}")))?;
+    let call = dialect.decode_call(method, params)?;
+    Ok((method, service.call(principal, head, call).await?))
+}
+
+fn respond(
+    service: &Service,
+    dialect: &'static dyn Dialect,
+    id: jsonrpc::Id,
+    method: nuncio_model::Method,
+    answer: Answer,
+) -> Response<Body> {
+    let mut response = match answer.outcome {
+        Outcome::Events(events, permit) => service.stream(events, permit, Envelope::JsonRpc(dialect, id)),
+        Outcome::Reply(reply) => {
+            let mut body = Vec::with_capacity(1024);
+            match jsonrpc::write_result(&id, &mut body, |to| dialect.encode_reply(method, &reply, to)) {
+                Ok(()) => json(StatusCode::OK, body),
+                Err(error) => {
+                    crate::service::log(&error, method.name());
+                    respond_error(service, dialect, &id, &error)
+                }
+            }
+        }
+    };
+    head::echo_extensions(&answer.extensions, response.headers_mut());
+    response
+}
+
+/// What is wrong with a request is an answer like any other, but for missing rights.
+fn respond_error(service: &Service, dialect: &dyn Dialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
+    let status = match error.kind() {
+        ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
+        _ => StatusCode::OK,
+    };
+    let mut body = Vec::with_capacity(512);
+    jsonrpc::write_error(dialect, id, error, &mut body);
+    let mut response = json(status, body);
+    service.complete_refusal(error, response.headers_mut());
+    response
+}
+
+/// A request that cannot be a call, by its head.
+fn refuse_head(head: &Parts) -> Option<Response<Body>> {
+    if head.method == Method::OPTIONS {
+        return Some(with_allow(empty(StatusCode::NO_CONTENT)));
+    }
+    if head.method != Method::POST {
+        let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
+        return Some(with_allow(refuse_with(StatusCode::METHOD_NOT_ALLOWED, &error)));
+    }
+    let content_type = head::content_type(&head.headers).filter(|it| !is_json(it))?;
+    let message = format!("the body must be application/json, not {content_type}");
+    let error = Error::new(ErrorKind::ContentTypeNotSupported, message);
+    Some(refuse_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
+}
+
+/// Says no before there is a call.
+pub(super) fn refuse(error: &Error) -> Response<Body> {
+    let status = StatusCode::from_u16(status::row(error.kind()).http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    refuse_with(status, error)
+}
+
+fn refuse_with(status: StatusCode, error: &Error) -> Response<Body> {
+    let mut body = Vec::with_capacity(512);
+    jsonrpc::write_error(dialect(Version::LATEST), &jsonrpc::Id::NULL, error, &mut body);
+    json(status, body)
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::full(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = status;
+    response
+}
+
+fn with_allow(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    response
+}

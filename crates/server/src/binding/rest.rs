@@ -1,0 +1,121 @@
+//! HTTP with JSON bodies (section 11): every path that nothing else is at.
+
+use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use nuncio_model::{Error, Principal};
+use nuncio_wire::{
+    RestDialect, Version,
+    rest::{self, RouteError, Routed},
+    rest_dialect,
+};
+
+use crate::{
+    body::{Body, RequestBody},
+    head,
+    read::read_body,
+    service::{Answer, Outcome, Service},
+    sse::Envelope,
+};
+
+/// Answers a request to any path but the root.
+pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
+    let path = service.cards.site().path(&head.uri);
+    // HEAD is GET without the body; but not a stream.
+    let verb = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+    let version = head::version(head);
+    let (dialect, routed) = match service.versions.for_path(version.as_deref(), verb, path) {
+        Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
+            return refuse_route(head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
+        }
+        Ok(found) => found,
+        Err(refusal) => return refuse_route(head, &refusal),
+    };
+    let mut response = match call(service, principal, head, body, dialect, &routed).await {
+        Ok(answer) => respond(service, dialect, routed.method, answer),
+        Err(error) => respond_error(service, dialect, &error),
+    };
+    if head.method == Method::HEAD {
+        *response.body_mut() = Body::Empty;
+    }
+    response
+}
+
+async fn call(
+    service: &Service,
+    principal: Principal,
+    head: &Parts,
+    body: RequestBody,
+    dialect: &'static dyn RestDialect,
+    routed: &Routed,
+) -> Result<Answer, Error> {
+    let body = read_body(body, &head.headers, service.body_limits).await?;
+    let content_type = head::content_type(&head.headers);
+    let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body)?;
+    service.call(principal, head, call).await
+}
+
+fn respond(
+    service: &Service,
+    dialect: &'static dyn RestDialect,
+    method: nuncio_model::Method,
+    answer: Answer,
+) -> Response<Body> {
+    let mut response = match answer.outcome {
+        Outcome::Events(events, permit) => service.stream(events, permit, Envelope::Bare(dialect)),
+        Outcome::Reply(reply) => {
+            let mut body = Vec::with_capacity(1024);
+            match dialect.encode_response(method, &reply, &mut body) {
+                Ok(()) => json(StatusCode::OK, body),
+                Err(error) => {
+                    crate::service::log(&error, method.name());
+                    respond_error(service, dialect, &error)
+                }
+            }
+        }
+    };
+    head::echo_extensions(&answer.extensions, response.headers_mut());
+    response
+}
+
+fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) -> Response<Body> {
+    let (status, body) = rest::write_error(dialect, error);
+    let mut response = json(status, body);
+    service.complete_refusal(error, response.headers_mut());
+    response
+}
+
+/// A request that has no operation.
+fn refuse_route(head: &Parts, refusal: &RouteError) -> Response<Body> {
+    let mut response = match refusal {
+        RouteError::MethodNotAllowed { .. } if head.method == Method::OPTIONS => {
+            let mut response = Response::new(Body::Empty);
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
+        refusal => refuse_path(refusal),
+    };
+    if let Some(allow) = refusal.allow() {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    }
+    response
+}
+
+/// Says no to a path or a verb.
+pub(crate) fn refuse_path(refusal: &RouteError) -> Response<Body> {
+    let Some(dialect) = rest_dialect(Version::LATEST) else { return Response::new(Body::Empty) };
+    let (status, body) = rest::write_refusal(dialect, refusal);
+    json(status, body)
+}
+
+/// Says no before there is a call.
+pub(super) fn refuse(error: &Error) -> Response<Body> {
+    let Some(dialect) = rest_dialect(Version::LATEST) else { return Response::new(Body::Empty) };
+    let (status, body) = rest::write_error(dialect, error);
+    json(status, body)
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::full(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(rest::CONTENT_TYPE));
+    response
+}

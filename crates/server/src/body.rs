@@ -1,0 +1,115 @@
+//! Bodies: what comes in from hyper or axum, and what goes out, without a box around the common ones.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+
+use crate::sse::EventBody;
+
+/// Any error, as bodies have them.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+pin_project_lite::pin_project! {
+    /// The body of a request.
+    #[project = RequestBodyProjection]
+    pub(crate) enum RequestBody {
+        /// From a connection of our own.
+        Hyper { #[pin] body: hyper::body::Incoming },
+        /// From a router that we are part of.
+        Axum { #[pin] body: axum::body::Body },
+    }
+}
+
+impl http_body::Body for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = match self.project() {
+            RequestBodyProjection::Hyper { body } => ready!(body.poll_frame(cx)).map(|it| it.map_err(BoxError::from)),
+            RequestBodyProjection::Axum { body } => ready!(body.poll_frame(cx)).map(|it| it.map_err(BoxError::from)),
+        };
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Hyper { body } => body.is_end_stream(),
+            Self::Axum { body } => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Hyper { body } => body.size_hint(),
+            Self::Axum { body } => body.size_hint(),
+        }
+    }
+}
+
+/// The body of a response.
+#[derive(Default)]
+pub(crate) enum Body {
+    /// Nothing, or nothing more.
+    #[default]
+    Empty,
+    /// All of it at once.
+    Full(Bytes),
+    /// Server-sent events.
+    Events(Pin<Box<EventBody>>),
+    /// Anything else.
+    Boxed(UnsyncBoxBody<Bytes, BoxError>),
+    /// From a router that is merged into ours.
+    Axum(axum::body::Body),
+}
+
+impl Body {
+    /// All of it at once.
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
+        Self::Full(bytes.into())
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match &mut *self {
+            Self::Empty => Poll::Ready(None),
+            Self::Full(bytes) => {
+                let bytes = std::mem::take(bytes);
+                *self = Self::Empty;
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+            }
+            Self::Events(body) => body.as_mut().poll_frame(cx).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Boxed(body) => Pin::new(body).poll_frame(cx),
+            Self::Axum(body) => Poll::Ready(ready!(Pin::new(body).poll_frame(cx)).map(|it| it.map_err(BoxError::from))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Full(bytes) => bytes.is_empty(),
+            Self::Events(_) => false,
+            Self::Boxed(body) => body.is_end_stream(),
+            Self::Axum(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Events(_) => SizeHint::default(),
+            Self::Boxed(body) => body.size_hint(),
+            Self::Axum(body) => body.size_hint(),
+        }
+    }
+}

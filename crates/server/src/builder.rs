@@ -1,0 +1,159 @@
+//! What a server is made of, before it listens.
+
+use std::{io, sync::Arc, time::Duration};
+
+use http::HeaderValue;
+use nuncio_auth::{Authenticator, Open};
+use nuncio_engine::Engine;
+use nuncio_wire::Versions;
+use tokio::net::{ToSocketAddrs, lookup_host};
+
+use crate::{
+    card::{Cards, PublicUrl, Site},
+    drain::Drain,
+    error::BindError,
+    limits::Limits,
+    listen::listen,
+    load::Load,
+    read::BodyLimits,
+    server::Server,
+    service::Service,
+    stack::stack,
+};
+
+/// A server to be. Every option has a default that is safe.
+pub struct Builder {
+    engine: Engine,
+    authenticator: Arc<dyn Authenticator>,
+    allows_open: bool,
+    versions: Versions,
+    public_url: Option<PublicUrl>,
+    trusts_forwarded: bool,
+    card_max_age: Duration,
+    limits: Limits,
+    cors: Vec<HeaderValue>,
+    routes: Option<axum::Router>,
+}
+
+impl Builder {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            authenticator: Arc::new(Open),
+            allows_open: false,
+            versions: Versions::default(),
+            public_url: None,
+            trusts_forwarded: false,
+            card_max_age: Duration::from_secs(300),
+            limits: Limits::default(),
+            cors: Vec::new(),
+            routes: None,
+        }
+    }
+
+    /// Who may call. By default everybody, and then the server listens on loopback addresses only.
+    pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
+        self.authenticator = Arc::new(authenticator);
+        self
+    }
+
+    /// Whether the server may listen where strangers reach it although it asks nobody who they are. For servers behind
+    /// something that does.
+    pub fn allow_open(mut self, yes: bool) -> Self {
+        self.allows_open = yes;
+        self
+    }
+
+    /// Which versions of the protocol are spoken. All of them by default.
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// At which address the card says that the agent is. By default that which the client used.
+    pub fn public_url(mut self, url: PublicUrl) -> Self {
+        self.public_url = Some(url);
+        self
+    }
+
+    /// Whether a proxy before the server says, in `Forwarded` or `X-Forwarded-Proto`, `-Host`, `-Port` and `-Prefix`,
+    /// at which address the agent is. Only for servers that nobody reaches but through it. Off by default.
+    pub fn trust_forwarded(mut self, yes: bool) -> Self {
+        self.trusts_forwarded = yes;
+        self
+    }
+
+    /// How long clients may keep the card without asking again. 300 s by default.
+    pub fn card_max_age(mut self, age: Duration) -> Self {
+        self.card_max_age = age;
+        self
+    }
+
+    /// What bounds the server.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// From which origins pages in a browser may call: `https://app.example`, or `*` for any. None by default. Browsers
+    /// are never told to send credentials of their own.
+    pub fn cors(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
+        self.cors.extend(origins);
+        self
+    }
+
+    /// More to be served on the same port. These routes come first; they are asked neither for credentials nor counted.
+    pub fn routes(mut self, routes: axum::Router) -> Self {
+        self.routes = Some(routes);
+        self
+    }
+
+    /// Listens on an address: `127.0.0.1:8080`, or with port 0 on any port that is free. Nothing is accepted before
+    /// [`Server::serve`].
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::Open`] where an open server would listen beyond this machine, and where the address cannot be
+    /// listened on.
+    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
+        let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
+        if self.authenticator.is_open()
+            && !self.allows_open
+            && let Some(open) = addresses.iter().find(|address| !address.ip().to_canonical().is_loopback())
+        {
+            return Err(BindError::Open(*open));
+        }
+        let mut failure = BindError::Resolve(io::ErrorKind::NotFound.into());
+        for address in addresses {
+            let listened = listen(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
+            match listened {
+                Ok((local, listener)) => {
+                    let site = Site::new(self.public_url.clone(), self.trusts_forwarded, local);
+                    return Ok(self.build(site, local, listener));
+                }
+                Err(source) => failure = BindError::Listen { address, source },
+            }
+        }
+        Err(failure)
+    }
+
+    fn build(self, site: Site, local: std::net::SocketAddr, listener: tokio::net::TcpListener) -> Server {
+        let declaration = self.authenticator.declaration();
+        let is_open = self.authenticator.is_open();
+        let challenge = declaration.challenge.clone();
+        let card = Arc::clone(self.engine.card());
+        let cards = Cards::new(card, site, &self.versions, declaration, is_open, self.card_max_age);
+        let service = Arc::new(Service {
+            engine: self.engine,
+            versions: self.versions,
+            cards,
+            body_limits: BodyLimits { size: self.limits.body, time: self.limits.body_time },
+            keep_alive: self.limits.keep_alive,
+            load: Load::new(self.limits.requests, self.limits.streams),
+            drain: Drain::default(),
+            challenge,
+        });
+        let stack = stack(&service, self.authenticator, &self.cors);
+        Server { listener, local, service, stack, routes: self.routes, limits: self.limits, tells_peer: !is_open }
+    }
+}

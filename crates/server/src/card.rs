@@ -1,0 +1,139 @@
+//! The agent's card as the outside needs to see it: with the addresses of this server and the ways to authenticate
+//! (sections 8.2 to 8.6).
+
+mod address;
+mod document;
+mod forwarded;
+
+use std::{sync::Arc, time::Duration};
+
+pub(crate) use address::{Base, Site};
+pub use address::{PublicUrl, PublicUrlError};
+use http::{HeaderMap, Method, Response, StatusCode, request::Parts};
+use nuncio_auth::Declaration;
+use nuncio_model::{
+    AgentCard, Error, ErrorKind, Principal,
+    card::{AgentInterface, binding},
+};
+use nuncio_wire::{Version, Versions, dialect, rest_dialect};
+
+use crate::body::Body;
+use document::{Documents, Validators};
+
+/// Where the card is (section 8.2).
+pub(crate) const PATH: &str = "/.well-known/agent-card.json";
+
+/// The cards of an agent, and what completes them.
+#[derive(Debug)]
+pub(crate) struct Cards {
+    public: Arc<AgentCard>,
+    site: Site,
+    versions: Vec<Version>,
+    authentication: Declaration,
+    /// Whether callers are never asked who they are.
+    is_open: bool,
+    documents: Documents,
+}
+
+impl Cards {
+    pub(crate) fn new(
+        public: Arc<AgentCard>,
+        site: Site,
+        versions: &Versions,
+        authentication: Declaration,
+        is_open: bool,
+        max_age: Duration,
+    ) -> Self {
+        let versions = versions.spoken().iter().rev().copied().collect();
+        let documents = Documents::new(max_age, site.trusts_forwarded());
+        Self { public, site, versions, authentication, is_open, documents }
+    }
+
+    /// Where this server is, as the client sees it.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// Refuses the extended card to callers who are not authenticated, and to all where nobody can be (section 3.1.11).
+    /// Where the card does not declare it, it is for the engine to say so.
+    pub(crate) fn check_extended(&self, principal: &Principal) -> Result<(), Error> {
+        if !self.public.capabilities.extends_card() || principal.is_authenticated() {
+            Ok(())
+        } else if self.is_open {
+            Err(Error::new(ErrorKind::UnsupportedOperation, "this agent has no extended card"))
+        } else {
+            Err(Error::new(ErrorKind::Unauthenticated, "the extended card is for authenticated callers"))
+        }
+    }
+
+    /// The card with what only the server knows. What it says already stands, and a signed card stands as a whole.
+    pub(crate) fn complete(&self, card: &AgentCard, head: &Parts) -> AgentCard {
+        self.complete_at(card, &self.site.base(&head.uri, &head.headers))
+    }
+
+    fn complete_at(&self, card: &AgentCard, base: &Base) -> AgentCard {
+        let mut card = card.clone();
+        if !card.signatures.is_empty() {
+            return card;
+        }
+        if card.supported_interfaces.is_empty() {
+            card.supported_interfaces = self.interfaces(base);
+        }
+        for (name, scheme) in &self.authentication.schemes {
+            card.security_schemes.entry(name.clone()).or_insert_with(|| scheme.clone());
+        }
+        if card.security_requirements.is_empty() {
+            card.security_requirements.clone_from(&self.authentication.requirements);
+        }
+        if self.is_open && card.capabilities.extends_card() {
+            card.capabilities.extended_agent_card = Some(false);
+        }
+        card
+    }
+
+    /// Every address, newest version first; within a version the binding that costs least.
+    fn interfaces(&self, base: &Base) -> Vec<AgentInterface> {
+        let mut interfaces = Vec::new();
+        for version in &self.versions {
+            let mut add = |url, binding| {
+                let mut interface = AgentInterface::new(url, binding);
+                version.as_str().clone_into(&mut interface.protocol_version);
+                interfaces.push(interface);
+            };
+            add(base.url("/"), binding::JSONRPC);
+            if rest_dialect(*version).is_some() {
+                add(base.url(""), binding::HTTP_JSON);
+            }
+            if *version == Version::LATEST {
+                add(base.host_and_port(), binding::GRPC);
+            }
+        }
+        interfaces
+    }
+
+    /// Answers a request for the public card.
+    pub(crate) fn respond(&self, head: &Parts) -> Response<Body> {
+        let base = self.site.base(&head.uri, &head.headers);
+        let document =
+            self.documents.of(&base, || dialect(Version::LATEST).encode_card(&self.complete_at(&self.public, &base)));
+        let mut response = Response::new(Body::Empty);
+        document.describe(response.headers_mut());
+        self.documents.describe(response.headers_mut());
+        if is_unchanged(&head.headers, document.validators(self.documents.made())) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response.headers_mut().remove(http::header::CONTENT_TYPE);
+            response.headers_mut().remove(http::header::CONTENT_LENGTH);
+        } else if head.method != Method::HEAD {
+            *response.body_mut() = Body::full(document.body());
+        }
+        response
+    }
+}
+
+/// Whether the client has this card already; the tag decides before the time (RFC 9110, section 13.2.2).
+fn is_unchanged(headers: &HeaderMap, validators: Validators<'_>) -> bool {
+    if headers.contains_key(http::header::IF_NONE_MATCH) {
+        return headers.get_all(http::header::IF_NONE_MATCH).iter().any(|tags| validators.matches(tags));
+    }
+    headers.get(http::header::IF_MODIFIED_SINCE).is_some_and(|since| validators.is_unmodified_since(since))
+}

@@ -1,0 +1,144 @@
+//! Where this server is, as its clients see it (CARD-9): by configuration, by a trusted proxy, by the client's own word.
+
+use std::{fmt, net::SocketAddr, str::FromStr};
+
+use http::{
+    HeaderMap, Uri,
+    header::HOST,
+    uri::{Authority, Scheme},
+};
+
+use super::forwarded::{self, Forwarded};
+
+/// The address at which the outside reaches a server: `https://agent.example`, or with a path that a proxy serves it
+/// under, `https://example.com/agents/one`.
+///
+/// The proxy may pass the path on or cut it off; the server takes both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl(Base);
+
+/// The text is no address that a card can give.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}` cannot be the public URL: {reason}")]
+pub struct PublicUrlError {
+    url: String,
+    reason: &'static str,
+}
+
+impl FromStr for PublicUrl {
+    type Err = PublicUrlError;
+
+    fn from_str(url: &str) -> Result<Self, PublicUrlError> {
+        let error = |reason| PublicUrlError { url: url.to_owned(), reason };
+        let uri: Uri = url.parse().map_err(|_| error("it is not a URL"))?;
+        let is_secure = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            _ => return Err(error("it must begin with https:// or http://")),
+        };
+        if uri.query().is_some() || url.contains('#') {
+            return Err(error("it must end with its path"));
+        }
+        let authority =
+            uri.authority().filter(|it| is_reachable(it)).ok_or_else(|| error("nobody can reach that host"))?;
+        Ok(Self(Base { is_secure, authority: authority.clone(), prefix: uri.path().trim_end_matches('/').into() }))
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.url(""))
+    }
+}
+
+/// What all addresses of the server have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Base {
+    is_secure: bool,
+    authority: Authority,
+    /// A path that begins with `/` and does not end with it, or nothing.
+    prefix: Box<str>,
+}
+
+impl Base {
+    /// The URL of this path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://{}{}{path}", self.authority, self.prefix)
+    }
+
+    /// The host and, always, the port.
+    pub(crate) fn host_and_port(&self) -> String {
+        match self.authority.port() {
+            Some(_) => self.authority.to_string(),
+            None => format!("{}:{}", self.authority.host(), if self.is_secure { 443 } else { 80 }),
+        }
+    }
+}
+
+/// How the server finds out where it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    public: Option<PublicUrl>,
+    trusts_forwarded: bool,
+    local: Base,
+}
+
+impl Site {
+    /// `local` is where the server listens; any address becomes the loopback one.
+    pub(crate) fn new(public: Option<PublicUrl>, trusts_forwarded: bool, local: SocketAddr) -> Self {
+        let host = match local {
+            SocketAddr::V4(address) if address.ip().is_unspecified() => "127.0.0.1".to_owned(),
+            SocketAddr::V6(address) if address.ip().is_unspecified() => "[::1]".to_owned(),
+            SocketAddr::V4(address) => address.ip().to_string(),
+            SocketAddr::V6(address) => format!("[{}]", address.ip()),
+        };
+        let authority = format!("{host}:{}", local.port()).parse();
+        let authority = authority.unwrap_or_else(|_| Authority::from_static("localhost"));
+        Self { public, trusts_forwarded, local: Base { is_secure: false, authority, prefix: Box::default() } }
+    }
+
+    /// Whether the card depends on what a proxy says.
+    pub(crate) fn trusts_forwarded(&self) -> bool {
+        self.public.is_none() && self.trusts_forwarded
+    }
+
+    /// Where the sender of a request with this head reaches the server.
+    pub(crate) fn base(&self, uri: &Uri, headers: &HeaderMap) -> Base {
+        if let Some(public) = &self.public {
+            return public.0.clone();
+        }
+        let mut base = self.local.clone();
+        let host = || headers.get(HOST)?.to_str().ok()?.parse().ok();
+        if let Some(authority) = uri.authority().cloned().or_else(host).filter(is_reachable) {
+            base.authority = authority;
+        }
+        if self.trusts_forwarded {
+            let Forwarded { is_secure, authority, prefix } = forwarded::read(headers);
+            base.is_secure = is_secure;
+            if let Some(authority) = authority.filter(is_reachable) {
+                base.authority = authority;
+            }
+            base.prefix = prefix;
+        }
+        base
+    }
+
+    /// The path of a request without the prefix that a proxy passed on.
+    pub(crate) fn path<'a>(&self, uri: &'a Uri) -> &'a str {
+        let path = uri.path();
+        let Some(PublicUrl(Base { prefix, .. })) = &self.public else { return path };
+        match path.strip_prefix(&**prefix) {
+            Some("") => "/",
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => path,
+        }
+    }
+}
+
+/// Whether a client can use the host: no user in it, and not the address that means any.
+fn is_reachable(authority: &Authority) -> bool {
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let is_unspecified = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_unspecified());
+    !host.is_empty() && !is_unspecified && !authority.as_str().contains('@')
+}

@@ -1,0 +1,34 @@
+//! Which pages in browsers may call the agent: none, unless they are named.
+
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Method, header};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+/// Lets these origins call; `*` is any. Never with cookies or other credentials that the browser adds by itself: a
+/// page that has a token sends it in a header.
+pub(crate) fn layer(origins: &[HeaderValue]) -> CorsLayer {
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().cloned())
+    };
+    CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([
+            header::CONTENT_TYPE,
+            header::AUTHORIZATION,
+            HeaderName::from_static("x-api-key"),
+            HeaderName::from_static("a2a-version"),
+            HeaderName::from_static("a2a-extensions"),
+            HeaderName::from_static("last-event-id"),
+        ])
+        .expose_headers([
+            header::ETAG,
+            header::RETRY_AFTER,
+            header::WWW_AUTHENTICATE,
+            HeaderName::from_static("a2a-extensions"),
+        ])
+        .max_age(Duration::from_secs(600))
+}

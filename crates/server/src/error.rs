@@ -1,0 +1,27 @@
+//! Why a server does not start.
+
+use std::{io, net::SocketAddr};
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// It would let everybody in from anywhere.
+    #[error(
+        "refusing to listen on {0}: without authentication anybody who reaches that address could use the agent\n\
+         hint: give callers tokens, or listen on a loopback address such as 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// The address means nothing.
+    #[error("the address to listen on cannot be resolved")]
+    Resolve(#[source] io::Error),
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}

@@ -1,0 +1,49 @@
+//! What the head of a request says besides its path: version, extensions, the last event seen (sections 3.2.6, 3.6).
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
+use nuncio_wire::negotiate;
+
+const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How many extensions a client can declare; more are not looked at.
+const MAX_EXTENSIONS: usize = 64;
+
+/// The version that the request declares.
+pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
+    negotiate::declared(text(&parts.headers, &VERSION), parts.uri.query())
+}
+
+/// The extensions that the client declares: in lists, in one header or several (SVC-4).
+pub(crate) fn extensions(headers: &HeaderMap) -> Vec<Box<str>> {
+    let lists = headers.get_all(&EXTENSIONS).iter().filter_map(|list| list.to_str().ok());
+    let uris = lists.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
+    uris.take(MAX_EXTENSIONS).map(Box::from).collect()
+}
+
+/// Names the extensions that are active in the head of a response (EXT-3).
+pub(crate) fn echo_extensions(active: &[Box<str>], headers: &mut HeaderMap) {
+    if !active.is_empty()
+        && let Ok(list) = HeaderValue::try_from(active.join(", "))
+    {
+        headers.insert(EXTENSIONS, list);
+    }
+}
+
+/// The last event that the client saw of the stream that it resumes.
+pub(crate) fn last_event(headers: &HeaderMap) -> Option<u64> {
+    text(headers, &LAST_EVENT_ID)?.trim().parse().ok()
+}
+
+/// The media type of the body.
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
+    text(headers, &CONTENT_TYPE)
+}
+
+/// The first value of a header, where it is text.
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}

@@ -1,0 +1,43 @@
+//! Whether the server lives, and whether it is ready for requests: for whatever runs it.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Response, StatusCode, header};
+
+use crate::{body::Body, service::Service};
+
+/// Answers as long as the process does.
+pub(crate) const LIVE: &str = "/healthz";
+
+/// Answers 200 while requests are welcome: the store answers and the server is not about to end.
+pub(crate) const READY: &str = "/readyz";
+
+/// How long the store may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) fn alive() -> Response<Body> {
+    text(StatusCode::OK, "alive\n")
+}
+
+pub(crate) async fn readiness(service: &Service) -> Response<Body> {
+    if service.drain.has_started() {
+        return text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
+    }
+    match tokio::time::timeout(PATIENCE, service.engine.store().check()).await {
+        Ok(Ok(())) => text(StatusCode::OK, "ready\n"),
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the task store does not answer");
+            text(StatusCode::SERVICE_UNAVAILABLE, "the task store does not answer\n")
+        }
+        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "the task store does not answer\n"),
+    }
+}
+
+fn text(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::Full(bytes::Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

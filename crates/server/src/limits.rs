@@ -1,0 +1,54 @@
+//! What bounds a server.
+
+use std::time::Duration;
+
+/// A server's limits. What is refused at one is refused in the shape of the request's binding.
+///
+/// ```
+/// use nuncio_server::Limits;
+///
+/// let mut limits = Limits::default();
+/// limits.body = 1024 * 1024;
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The size of a request's body in bytes; more is 413. 16 MiB.
+    pub body: usize,
+    /// How long a request's body may take from its head to its end; longer is 504. 30 s.
+    pub body_time: Duration,
+    /// How long the head of a request may take, and a connection wait for its next request; the connection is closed
+    /// then. 30 s.
+    pub head_time: Duration,
+    /// The size of a request's head in bytes; more is 431. At least 8 KiB. 16 KiB.
+    pub head: usize,
+    /// Requests under way whose response has not begun; one more is 503. 10,000.
+    pub requests: usize,
+    /// Streams that may be open; one more is 429. 20,000.
+    pub streams: usize,
+    /// Connections that may be open; further ones wait until one is closed. 20,000.
+    pub connections: usize,
+    /// Streams, and other requests, that one connection of HTTP/2 may have open. 256.
+    pub streams_per_connection: u32,
+    /// How long a stream is silent before it carries a comment, so that nothing on the way takes it for dead. 15 s.
+    pub keep_alive: Duration,
+    /// How long requests and turns may go on after the server was told to end. 10 s.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 16 * 1024 * 1024,
+            body_time: Duration::from_secs(30),
+            head_time: Duration::from_secs(30),
+            head: 16 * 1024,
+            requests: 10_000,
+            streams: 20_000,
+            connections: 20_000,
+            streams_per_connection: 256,
+            keep_alive: Duration::from_secs(15),
+            drain: Duration::from_secs(10),
+        }
+    }
+}

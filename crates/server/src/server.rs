@@ -1,0 +1,118 @@
+//! A server that listens: from its first connection to its last.
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use http::{Request, Response};
+use nuncio_engine::Engine;
+use tokio::{net::TcpListener, time::Instant};
+use tower::{Layer as _, ServiceExt as _, util::MapRequestLayer};
+
+use crate::{
+    body::{Body, RequestBody},
+    builder::Builder,
+    limits::Limits,
+    listen::Connections,
+    service::Service,
+    stack::Stack,
+};
+
+/// How long connections may take to close once nothing is under way on them.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// How often the end of what is under way is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// An agent on a port: JSON-RPC, HTTP+JSON, gRPC, its card and its health, over HTTP/1.1 and HTTP/2.
+///
+/// Dropping it before [`serve`](Self::serve) closes the port.
+pub struct Server {
+    pub(crate) listener: TcpListener,
+    pub(crate) local: SocketAddr,
+    pub(crate) service: Arc<Service>,
+    pub(crate) stack: Stack,
+    pub(crate) routes: Option<axum::Router>,
+    pub(crate) limits: Limits,
+    pub(crate) tells_peer: bool,
+}
+
+impl Server {
+    /// A server for this engine, which it shuts down when it ends.
+    pub fn builder(engine: Engine) -> Builder {
+        Builder::new(engine)
+    }
+
+    /// Where it listens; with the port that was free where that was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// All that it serves as a router, for a server of another kind. What [`serve`](Self::serve) does beside serving, is
+    /// then up to that server.
+    pub fn router(&self) -> axum::Router {
+        let stack =
+            MapRequestLayer::new(|request: Request<axum::body::Body>| request.map(|body| RequestBody::Axum { body }))
+                .layer(self.stack.clone());
+        self.routes.clone().unwrap_or_default().fallback_service(stack)
+    }
+
+    /// Serves until `shutdown` completes, and then ends in good order: it accepts nothing more, lets requests and turns
+    /// go on for up to [`Limits::drain`], ends the streams that are left, whose readers come back with the id of the last
+    /// event, and shuts the engine down.
+    ///
+    /// Dropping the future closes the port and leaves connections as they are.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) {
+        let connections = Connections::new(&self.limits, self.service.drain.clone(), self.tells_peer);
+        let routes = self.routes.is_some().then(|| self.router());
+        let accepting = async {
+            match routes {
+                None => connections.accept(self.listener, self.stack).await,
+                Some(router) => connections.accept(self.listener, merged(router)).await,
+            }
+        };
+        let ending = async {
+            shutdown.await;
+            self.service.drain.start();
+        };
+        tokio::join!(accepting, ending);
+        drain(&self.service, &connections, self.limits.drain).await;
+    }
+}
+
+/// A router as the service of our own connections.
+fn merged(
+    router: axum::Router,
+) -> impl tower::Service<
+    Request<RequestBody>,
+    Response = Response<Body>,
+    Error = std::convert::Infallible,
+    Future: Send + 'static,
+> + Clone
++ Send
++ Sync
++ 'static {
+    router
+        .map_request(|request: Request<RequestBody>| request.map(axum::body::Body::new))
+        .map_response(|response: axum::response::Response| response.map(Body::Axum))
+}
+
+async fn drain(service: &Service, connections: &Connections, patience: Duration) {
+    let deadline = Instant::now() + patience;
+    let is_busy = || service.load.requests.count() > 0 || service.engine.running() > 0;
+    tracing::info!(
+        requests = service.load.requests.count(),
+        streams = service.load.streams.count(),
+        turns = service.engine.running(),
+        "stopping"
+    );
+    while is_busy() && Instant::now() < deadline {
+        tokio::time::sleep(LOOK).await;
+    }
+    service.engine.shutdown(deadline.saturating_duration_since(Instant::now())).await;
+    service.drain.end_streams();
+    connections.tracker.close();
+    if tokio::time::timeout(CLOSING, connections.tracker.wait()).await.is_err() {
+        tracing::warn!(connections = connections.tracker.len(), "cut off what did not end");
+        service.drain.abort();
+        connections.tracker.wait().await;
+    }
+}

@@ -1,0 +1,147 @@
+//! The body of a stream: events of the engine as server-sent events (sections 9.4.2 and 11.7; STREAM-15).
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+use nuncio_model::{Error, EventStream, StreamEvent};
+use nuncio_wire::{Dialect, RestDialect, jsonrpc, rest, sse};
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::{body::Body, drain::Drain, load::StreamPermit};
+
+/// How many events go into one frame.
+const BATCH: usize = 64;
+
+/// A frame that has grown to this many bytes takes no more events.
+const FULL: usize = 64 * 1024;
+
+/// What an event is wrapped in.
+pub(crate) enum Envelope {
+    /// A JSON-RPC response with the id of the request.
+    JsonRpc(&'static dyn Dialect, jsonrpc::Id),
+    /// Nothing: HTTP+JSON.
+    Bare(&'static dyn RestDialect),
+}
+
+impl Envelope {
+    fn write_event(&self, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
+        // One is ours and one the log's; more, and other readers want the same bytes.
+        let is_shared = Arc::strong_count(event) > 2;
+        sse::write_with(event.sequence, to, |to| match self {
+            Self::Bare(dialect) => write_response(*dialect, event, is_shared, to),
+            Self::JsonRpc(dialect, id) => {
+                let Ok(()) = jsonrpc::write_result(id, to, |to| {
+                    write_response(*dialect, event, is_shared, to);
+                    Ok::<_, std::convert::Infallible>(())
+                });
+            }
+        });
+    }
+
+    /// An error after the first event is the last thing in a stream.
+    fn write_error(&self, error: &Error, to: &mut Vec<u8>) {
+        match self {
+            Self::Bare(dialect) => sse::write_named("error", &rest::write_error(*dialect, error).1, to),
+            Self::JsonRpc(dialect, id) => {
+                sse::write_with(None, to, |to| jsonrpc::write_error(*dialect, id, error, to));
+            }
+        }
+    }
+}
+
+fn write_response<D: Dialect + ?Sized>(dialect: &D, event: &StreamEvent, is_shared: bool, to: &mut Vec<u8>) {
+    if is_shared {
+        to.extend_from_slice(dialect.shared_event(event));
+    } else {
+        dialect.encode_event(&event.response, to);
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// Polls the events and puts those that are ready into one frame.
+    ///
+    /// A stream that is silent for a while carries comments. When the server drains, it ends as soon as there is nothing
+    /// more to say: the client comes back with the id of the last event. Dropping it frees the reader.
+    pub(crate) struct EventBody {
+        events: Option<EventStream>,
+        envelope: Envelope,
+        keep_alive: Duration,
+        #[pin]
+        silence: Sleep,
+        #[pin]
+        draining: WaitForCancellationFutureOwned,
+        permit: StreamPermit,
+    }
+}
+
+impl EventBody {
+    /// The response of a stream.
+    pub(crate) fn response(
+        events: EventStream,
+        envelope: Envelope,
+        keep_alive: Duration,
+        drain: &Drain,
+        permit: StreamPermit,
+    ) -> Response<Body> {
+        let body = Self {
+            events: Some(events),
+            envelope,
+            keep_alive,
+            silence: tokio::time::sleep(keep_alive),
+            draining: drain.streams_end(),
+            permit,
+        };
+        let mut response = Response::new(Body::Events(Box::pin(body)));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+
+    pub(crate) fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut this = self.project();
+        let Some(events) = this.events else { return Poll::Ready(None) };
+        let mut frame = Vec::new();
+        let mut has_ended = false;
+        for _ in 0..BATCH {
+            match events.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(event))) => this.envelope.write_event(&event, &mut frame),
+                Poll::Ready(Some(Err(error))) => {
+                    this.envelope.write_error(&error, &mut frame);
+                    has_ended = true;
+                }
+                Poll::Ready(None) => has_ended = true,
+                Poll::Pending => break,
+            }
+            if has_ended || frame.len() >= FULL {
+                break;
+            }
+        }
+        if has_ended {
+            *this.events = None;
+        }
+        if !frame.is_empty() {
+            this.silence.as_mut().reset(Instant::now() + *this.keep_alive);
+            return Poll::Ready(Some(frame.into()));
+        }
+        if has_ended || this.draining.as_mut().poll(cx).is_ready() {
+            *this.events = None;
+            return Poll::Ready(None);
+        }
+        if this.silence.as_mut().poll(cx).is_ready() {
+            // Whoever takes this frame polls for the next, which sets the timer again.
+            this.silence.as_mut().reset(Instant::now() + *this.keep_alive);
+            sse::write_comment("keep-alive", &mut frame);
+            return Poll::Ready(Some(frame.into()));
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,48 @@
+//! What stands between the network and the bindings: each layer with its reason.
+
+mod admit;
+mod authenticate;
+mod catch_panic;
+mod public;
+mod trace;
+
+use std::sync::Arc;
+
+use admit::{Admit, AdmitLayer};
+use authenticate::{Authenticate, AuthenticateLayer};
+use catch_panic::{CatchPanic, CatchPanicLayer};
+use http::HeaderValue;
+use nuncio_auth::Authenticator;
+use public::{Public, PublicLayer};
+use tower::{ServiceBuilder, util::Either};
+use tower_http::cors::Cors;
+use trace::{Trace, TraceLayer};
+
+use crate::{binding::Bindings, cors, service::Service};
+
+pub(crate) use authenticate::Peer;
+
+/// The layers around the bindings.
+pub(crate) type Stack = CatchPanic<Trace<Either<Cors<Answers>, Answers>>>;
+type Answers = Public<Admit<Authenticate<Bindings>>>;
+
+/// Builds the stack. A request goes through it from the top, its response from the bottom.
+///
+/// What a layer refuses is refused in the shape of the request's binding. The body is read, with its limits of size and
+/// time, by the bindings: gRPC's is not one document. So is the version, which a binding's envelope may tell.
+pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator>, origins: &[HeaderValue]) -> Stack {
+    ServiceBuilder::new()
+        // A bug costs the caller one answer, and not the connection with all that goes over it.
+        .layer(CatchPanicLayer(Arc::clone(service)))
+        // Outside of all that can refuse, so that refusals are seen too.
+        .layer(TraceLayer)
+        // Browsers ask before they send anything, and without credentials.
+        .option_layer((!origins.is_empty()).then(|| cors::layer(origins)))
+        // Cards and health are for everybody, and must answer when nothing else may any more.
+        .layer(PublicLayer(Arc::clone(service)))
+        // Past this many, one more would only make all of them late.
+        .layer(AdmitLayer(Arc::clone(service)))
+        // Strangers are turned away before a byte of their bodies is read.
+        .layer(AuthenticateLayer::new(Arc::clone(service), authenticator))
+        .service(Bindings(Arc::clone(service)))
+}

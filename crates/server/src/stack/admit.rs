@@ -1,0 +1,81 @@
+//! Lets in as many requests as the server can carry at once, and turns the rest away at once (SEC-15).
+
+use std::{
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::Either;
+use http::{Request, Response};
+use nuncio_model::{Error, ErrorKind};
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::Binding,
+    body::{Body, RequestBody},
+    load::Permit,
+    service::Service,
+};
+
+#[derive(Clone)]
+pub(super) struct AdmitLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for AdmitLayer {
+    type Service = Admit<S>;
+
+    fn layer(&self, inner: S) -> Admit<S> {
+        Admit { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Admit<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+impl<S> TowerService<Request<RequestBody>> for Admit<S>
+where
+    S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Either<Admitted<S::Future>, Ready<Result<Response<Body>, Infallible>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        if let Some(permit) = self.service.load.requests.take() {
+            return Either::Left(Admitted { inner: self.inner.call(request), permit });
+        }
+        let error = Error::new(ErrorKind::Unavailable, "too many requests are under way; try again later")
+            .with_retry_after(Duration::from_secs(1));
+        let binding = Binding::of(self.service.cards.site().path(request.uri()), request.headers());
+        let mut refusal = binding.refuse(&error);
+        self.service.complete_refusal(&error, refusal.headers_mut());
+        Either::Right(ready(Ok(refusal)))
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A request that counts until its response begins.
+    pub(crate) struct Admitted<F> {
+        #[pin]
+        inner: F,
+        permit: Permit,
+    }
+}
+
+impl<F: Future> Future for Admitted<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().inner.poll(cx)
+    }
+}

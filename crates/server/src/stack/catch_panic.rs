@@ -1,0 +1,85 @@
+//! Answers where the code below panics. An agent's panic does not come here: the engine fails its task.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::{FutureExt as _, future::CatchUnwind};
+use http::{Request, Response};
+use nuncio_model::Error;
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::Binding,
+    body::{Body, RequestBody},
+    service::{Service, log},
+};
+
+#[derive(Clone)]
+pub(super) struct CatchPanicLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for CatchPanicLayer {
+    type Service = CatchPanic<S>;
+
+    fn layer(&self, inner: S) -> CatchPanic<S> {
+        CatchPanic { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct CatchPanic<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+impl<S> TowerService<Request<RequestBody>> for CatchPanic<S>
+where
+    S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = CatchPanicFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let binding = Binding::of(self.service.cards.site().path(request.uri()), request.headers());
+        CatchPanicFuture { inner: AssertUnwindSafe(self.inner.call(request)).catch_unwind(), binding }
+    }
+}
+
+pin_project_lite::pin_project! {
+    pub(crate) struct CatchPanicFuture<F> {
+        #[pin]
+        inner: CatchUnwind<AssertUnwindSafe<F>>,
+        binding: Binding,
+    }
+}
+
+impl<F: Future<Output = Result<Response<Body>, Infallible>>> Future for CatchPanicFuture<F> {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        this.inner.poll(cx).map(|outcome| {
+            outcome.unwrap_or_else(|panic| {
+                let error = Error::internal(format!("a request panicked: {}", message(&*panic)));
+                log(&error, "?");
+                Ok(this.binding.refuse(&error))
+            })
+        })
+    }
+}
+
+/// What a panic says.
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let literal = panic.downcast_ref::<&str>().copied();
+    literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of no message")
+}

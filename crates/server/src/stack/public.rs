@@ -1,0 +1,86 @@
+//! What everybody may see: the card, and whether the server lives (section 8.2).
+
+use std::{
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::Either;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use nuncio_wire::rest::RouteError;
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::refuse_path,
+    body::{Body, RequestBody},
+    card, health,
+    service::Service,
+};
+
+#[derive(Clone)]
+pub(super) struct PublicLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for PublicLayer {
+    type Service = Public<S>;
+
+    fn layer(&self, inner: S) -> Public<S> {
+        Public { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Public<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+type Outcome = Result<Response<Body>, Infallible>;
+type Boxed = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+impl<S> TowerService<Request<RequestBody>> for Public<S>
+where
+    S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Either<S::Future, Either<Ready<Outcome>, Boxed>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let path = self.service.cards.site().path(request.uri());
+        if !matches!(path, card::PATH | health::LIVE | health::READY) {
+            return Either::Left(self.inner.call(request));
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Either::Right(Either::Left(ready(Ok(refuse_verb(request.method())))));
+        }
+        match path {
+            health::LIVE => Either::Right(Either::Left(ready(Ok(health::alive())))),
+            health::READY => {
+                let service = Arc::clone(&self.service);
+                Either::Right(Either::Right(Box::pin(async move { Ok(health::readiness(&service).await) })))
+            }
+            _ => {
+                let (head, _body) = request.into_parts();
+                Either::Right(Either::Left(ready(Ok(self.service.cards.respond(&head)))))
+            }
+        }
+    }
+}
+
+fn refuse_verb(verb: &Method) -> Response<Body> {
+    const ALLOW: &str = "GET, HEAD, OPTIONS";
+    let mut response = refuse_path(&RouteError::MethodNotAllowed { allow: ALLOW });
+    if verb == Method::OPTIONS {
+        response = Response::new(Body::Empty);
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(ALLOW));
+    response
+}
