@@ -5,7 +5,7 @@
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Visitor};
 
 use crate::json::Field;
 
@@ -94,7 +94,18 @@ macro_rules! id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                <Arc<str>>::deserialize(from).map(Self)
+                struct IdVisitor;
+                impl Visitor<'_> for IdVisitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("a string")
+                    }
+                    // Straight from the input: serde's own way to an `Arc<str>` allocates twice.
+                    fn visit_str<E>(self, id: &str) -> Result<$name, E> {
+                        Ok($name(id.into()))
+                    }
+                }
+                from.deserialize_str(IdVisitor)
             }
         }
 

@@ -85,7 +85,7 @@ fn text() -> BoxedStrategy<String> {
 
 fn timestamp() -> BoxedStrategy<Value> {
     let fraction = prop_oneof![Just(""), Just(".120"), Just(".000001"), Just(".123456789")];
-    (0..=9999, 1..=12, 1..=28, 0..=23, 0..=59, 0..=59, fraction)
+    (1..=9999, 1..=12, 1..=28, 0..=23, 0..=59, 0..=59, fraction)
         .prop_map(|(year, month, day, hour, minute, second, fraction)| {
             json!(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
         })
