@@ -11,6 +11,7 @@ mod card;
 mod fault;
 mod field;
 pub mod frame;
+pub mod health;
 mod message;
 pub mod metadata;
 mod part;
