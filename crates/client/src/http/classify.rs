@@ -24,24 +24,16 @@ pub(super) fn reading(origin: &str, error: reqwest::Error) -> Failure {
     Failure::Broken { origin: origin.to_owned(), reason: innermost(&error), source: Cause::new(error) }
 }
 
+/// What the TLS library said, however deep it lies: an I/O error has what it wraps not as its source.
 fn tls(error: &(dyn StdError + 'static)) -> Option<String> {
-    chain(error).find_map(|error| {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = error.downcast_ref::<rustls::Error>().or_else(|| inner?.downcast_ref())?;
-        Some(match tls {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return Some(match tls {
             rustls::Error::InvalidMessage(_) => "the other end does not speak TLS".to_owned(),
             tls => tls.to_string(),
-        })
-    })
-}
-
-fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    })
+        });
+    }
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    wrapped.and_then(|wrapped| tls(wrapped)).or_else(|| tls(error.source()?))
 }
 
 /// What the deepest cause says, which is what a person can act on.

@@ -1,0 +1,10 @@
+//! The client against agents that behave, and agents that do not.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod calls;
+mod credentials;
+mod fake;
+mod interfaces;
+mod resolve;
+mod watch;

@@ -1,0 +1,141 @@
+//! From a reference to a card.
+
+use axum::response::IntoResponse as _;
+use http::header;
+use nuncio_client::{AgentRef, Client, ClientError, Failure, Resolver};
+use serde_json::json;
+
+use crate::fake::{Fake, not_found, ok, status};
+
+async fn resolve(text: &str) -> Result<nuncio_client::Resolved, ClientError> {
+    Resolver::default().resolve(&text.parse::<AgentRef>().unwrap()).await
+}
+
+#[tokio::test]
+async fn a_card_is_found_wherever_it_may_be() {
+    for place in [
+        "/weather/card",
+        "/weather/card/.well-known/agent-card.json",
+        "/weather/card/.well-known/agent.json",
+        "/.well-known/agent-card.json",
+        "/.well-known/agent.json",
+    ] {
+        let fake =
+            Fake::start(move |seen, fake| if seen.path == place { ok(&fake.card("JSONRPC")) } else { not_found() })
+                .await;
+        let resolved = resolve(&format!("{}/weather/card", fake.url)).await.unwrap();
+        assert_eq!(resolved.card.name, "Fake", "{place}");
+        assert_eq!(resolved.url.unwrap().path(), place);
+    }
+}
+
+#[tokio::test]
+async fn the_error_names_all_that_was_tried() {
+    let fake = Fake::start(|seen, _| match seen.path.as_str() {
+        "/x" => status(200, "<html>"),
+        "/.well-known/agent.json" => status(403, ""),
+        _ => not_found(),
+    })
+    .await;
+    let error = resolve(&format!("{}/x", fake.url)).await.unwrap_err();
+    let ClientError::CardNotFound(missing) = &error else { panic!("{error:?}") };
+    let found: Vec<_> = missing.tried.iter().map(|(_, found)| found.as_str()).collect();
+    assert_eq!(found, ["not a JSON object", "404 not found", "404 not found", "404 not found", "403 forbidden"]);
+    assert!(error.to_string().contains("/x/.well-known/agent-card.json (404 not found)"), "{error}");
+}
+
+#[tokio::test]
+async fn a_document_is_not_looked_for_elsewhere() {
+    let fake = Fake::start(|_, _| not_found()).await;
+    resolve(&format!("{}/a/card.json", fake.url)).await.unwrap_err();
+    assert_eq!(fake.lines(), ["GET /a/card.json"]);
+}
+
+#[tokio::test]
+async fn a_card_that_cannot_be_used_is_told_from_none() {
+    for (card, reason) in [
+        (json!({"name": 7}), "name"),
+        (json!({"name": "x"}), "names no supportedInterfaces"),
+        (json!({"name": "x", "url": "http://a", "protocolVersion": "0.3.0"}), "version 0.3.0"),
+    ] {
+        let fake = Fake::start(move |_, _| ok(&card)).await;
+        let error = resolve(&fake.url).await.unwrap_err();
+        assert!(matches!(&error, ClientError::CardInvalid { .. }) && error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_there_is_unreachable() {
+    let error = resolve("127.0.0.1:1").await.unwrap_err();
+    assert!(matches!(error, ClientError::Transport(Failure::Unreachable { .. })), "{error:?}");
+    assert_eq!(error.to_string(), "cannot connect to http://127.0.0.1:1: connection refused");
+}
+
+#[tokio::test]
+async fn plain_http_where_tls_was_wanted_is_told() {
+    let fake = Fake::start(|_, _| not_found()).await;
+    let error = resolve(&fake.url.replace("http:", "https:")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Transport(Failure::Tls { .. })), "{error:?}");
+    assert!(error.to_string().ends_with("does not speak TLS"), "{error}");
+}
+
+#[tokio::test]
+async fn a_card_is_kept_as_long_as_the_agent_allows() {
+    let fake = Fake::start(|seen, fake| {
+        if seen.header("if-none-match") == "\"1\"" {
+            return status(304, "");
+        }
+        let life = if seen.path.contains("fresh") { "public, max-age=60" } else { "no-cache" };
+        let headers = [(header::ETAG, "\"1\""), (header::CACHE_CONTROL, life)];
+        (headers, fake.card("JSONRPC").to_string()).into_response()
+    })
+    .await;
+    let cards = Resolver::default();
+    for name in ["fresh.json", "stale.json"] {
+        let reference: AgentRef = format!("{}/{name}", fake.url).parse().unwrap();
+        for _ in 0..3 {
+            let resolved = cards.resolve(&reference).await.unwrap();
+            assert_eq!(resolved.card.name, "Fake");
+            assert!(!resolved.document.is_empty());
+        }
+    }
+    assert_eq!(fake.lines(), ["GET /fresh.json", "GET /stale.json", "GET /stale.json", "GET /stale.json"]);
+}
+
+#[tokio::test]
+async fn redirects_are_followed_but_not_for_ever() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/.well-known/agent-card.json" => (http::StatusCode::FOUND, [(header::LOCATION, "/moved")]).into_response(),
+        "/moved" => ok(&fake.card("JSONRPC")),
+        _ => (http::StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/loop")]).into_response(),
+    })
+    .await;
+    assert_eq!(resolve(&fake.url).await.unwrap().card.name, "Fake");
+    let error = resolve(&format!("{}/loop.json", fake.url)).await.unwrap_err();
+    assert!(error.to_string().contains("too many"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_is_a_card_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("card.json");
+    let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1, "result": null}))).await;
+    std::fs::write(&path, fake.card("JSONRPC").to_string()).unwrap();
+    let client = Client::connect(path.clone()).await.unwrap();
+    assert_eq!(client.interface().unwrap().url, fake.url);
+    assert!(client.card_url().is_none());
+    std::fs::remove_file(&path).unwrap();
+    let error = Client::connect(path).await.unwrap_err();
+    assert!(matches!(error, ClientError::CardNotFound(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn what_streams_is_no_card() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/rpc" => crate::fake::sse(&[(None, json!({}))], true),
+        "/.well-known/agent-card.json" => ok(&fake.card("JSONRPC")),
+        _ => not_found(),
+    })
+    .await;
+    assert_eq!(resolve(&format!("{}/rpc", fake.url)).await.unwrap().card.name, "Fake");
+}

@@ -1,0 +1,214 @@
+//! Streams that break, and are taken up again.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, ClientBuilder, ClientError, End, Failure, Reconnect, Timeouts, Watch};
+use nuncio_model::{ErrorKind, StreamEvent, StreamResponse, TaskState};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, Seen, chunk_event, not_found, sse, status, status_event, task, task_event};
+
+fn builder() -> ClientBuilder {
+    let mut reconnect = Reconnect::default();
+    reconnect.attempts = 3;
+    reconnect.first_delay = Duration::from_millis(5);
+    Client::builder().reconnect(reconnect)
+}
+
+fn client(fake: &Fake) -> Client {
+    builder().endpoint(&fake.url, Binding::HttpJson).unwrap()
+}
+
+/// Events as short words, and the error at the end.
+async fn drain(watch: &mut Watch) -> (Vec<String>, Option<ClientError>) {
+    let mut words = Vec::new();
+    while let Some(item) = watch.next().await {
+        match item {
+            Ok(event) => words.push(word(&event)),
+            Err(error) => return (words, Some(error)),
+        }
+    }
+    (words, None)
+}
+
+fn word(event: &Arc<StreamEvent>) -> String {
+    match &event.response {
+        StreamResponse::Task(task) => format!("task {}", task.state().short()),
+        StreamResponse::StatusUpdate(update) => update.status.state.short().to_owned(),
+        StreamResponse::ArtifactUpdate(update) => format!("chunk {}", update.artifact.text()),
+        StreamResponse::Message(message) => format!("message {}", message.text()),
+    }
+}
+
+fn is_subscription(seen: &Seen) -> bool {
+    seen.path == "/tasks/t1:subscribe"
+}
+
+#[tokio::test]
+async fn a_broken_stream_goes_on_where_it_broke() {
+    let fake = Fake::start(|seen, _| match is_subscription(seen) {
+        false => sse(&[(Some(1), task_event("TASK_STATE_SUBMITTED")), (Some(2), chunk_event("a"))], false),
+        // An agent that keeps the log: what follows the id.
+        true if seen.header("last-event-id") == "2" => sse(
+            &[
+                (Some(2), chunk_event("a")),
+                (Some(3), chunk_event("b")),
+                (Some(4), status_event("TASK_STATE_COMPLETED")),
+            ],
+            true,
+        ),
+        true => not_found(),
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    let (words, error) = drain(&mut watch).await;
+    assert_eq!(words, ["task submitted", "chunk a", "chunk b", "completed"]);
+    assert!(error.is_none());
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
+    assert_eq!((watch.task_id().unwrap().as_str(), watch.sequence()), ("t1", Some(4)));
+    assert_eq!(fake.lines(), ["POST /message:stream", "POST /tasks/t1:subscribe"]);
+}
+
+#[tokio::test]
+async fn an_agent_without_a_log_gives_a_snapshot() {
+    let fake = Fake::start(|seen, _| {
+        if is_subscription(seen) {
+            sse(&[(None, task_event("TASK_STATE_WORKING")), (None, status_event("TASK_STATE_FAILED"))], true)
+        } else {
+            sse(&[(None, task_event("TASK_STATE_SUBMITTED"))], false)
+        }
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    assert_eq!(drain(&mut watch).await.0, ["task submitted", "task working", "failed"]);
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Failed)));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_closed_early_is_taken_up_too() {
+    let fake = Fake::start(|seen, _| {
+        if is_subscription(seen) {
+            sse(&[(Some(2), status_event("TASK_STATE_COMPLETED"))], true)
+        } else {
+            sse(&[(Some(1), task_event("TASK_STATE_WORKING"))], true)
+        }
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    assert_eq!(drain(&mut watch).await.0, ["task working", "completed"]);
+}
+
+#[tokio::test]
+async fn a_task_that_ended_meanwhile_is_read_once_more() {
+    let fake = Fake::start(|seen, _| match seen.path.as_str() {
+        "/message:stream" => sse(&[(Some(1), task_event("TASK_STATE_WORKING"))], false),
+        "/tasks/t1" => crate::fake::ok(&task("TASK_STATE_COMPLETED")),
+        _ => {
+            let reason = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "UNSUPPORTED_OPERATION", "domain": "a2a-protocol.org"}]);
+            status(400, json!({"error": {"code": 400, "message": "it has ended", "details": reason}}).to_string())
+        }
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    let (words, error) = drain(&mut watch).await;
+    assert_eq!(words, ["task working", "task completed"]);
+    assert!(error.is_none());
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
+}
+
+#[tokio::test]
+async fn attempts_are_bounded() {
+    let fake = Fake::start(|seen, _| {
+        if is_subscription(seen) { status(503, "") } else { sse(&[(Some(1), task_event("TASK_STATE_WORKING"))], false) }
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    let (_, error) = drain(&mut watch).await;
+    assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::Unavailable);
+    assert_eq!(watch.end(), Some(End::Failed));
+    assert_eq!(fake.seen().len(), 1 + 3);
+    assert!(watch.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_interrupted_task_and_a_bare_message_are_ends() {
+    let stream = |events: Vec<Value>| async move {
+        let fake = Fake::start(move |_, _| {
+            let events: Vec<_> = events.iter().map(|event| (None, event.clone())).collect();
+            sse(&events, true)
+        })
+        .await;
+        let mut watch = client(&fake).send_stream("hi").await.unwrap();
+        let (words, error) = drain(&mut watch).await;
+        assert!(error.is_none() && fake.seen().len() == 1);
+        (words, watch.end().unwrap())
+    };
+    let (words, end) = stream(vec![task_event("TASK_STATE_WORKING"), status_event("TASK_STATE_INPUT_REQUIRED")]).await;
+    assert_eq!((words.len(), end), (2, End::Interrupted(TaskState::InputRequired)));
+    let message = json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "hello"}]}});
+    assert_eq!(stream(vec![message]).await, (vec!["message hello".to_owned()], End::Message));
+}
+
+#[tokio::test]
+async fn a_subscription_falls_back_to_get() {
+    let fake = Fake::start(|seen, _| match seen.method.as_str() {
+        "GET" => sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true),
+        _ => status(405, ""),
+    })
+    .await;
+    let mut watch = client(&fake).watch("t1").await.unwrap();
+    assert_eq!(drain(&mut watch).await.0, ["task completed"]);
+    assert_eq!(fake.lines(), ["POST /tasks/t1:subscribe", "GET /tasks/t1:subscribe"]);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_stream_gives_its_one_answer() {
+    let fake = Fake::start(|_, _| {
+        crate::fake::ok(&json!({"jsonrpc": "2.0", "id": 1, "result": task_event("TASK_STATE_COMPLETED")}))
+    })
+    .await;
+    let client = builder().endpoint(&fake.url, Binding::JsonRpc).unwrap();
+    let mut watch = client.send_stream("hi").await.unwrap();
+    assert_eq!(drain(&mut watch).await.0, ["task completed"]);
+}
+
+#[tokio::test]
+async fn errors_come_before_a_stream_and_within_it() {
+    let rpc_error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "no task"}});
+    let before = rpc_error.clone();
+    let fake = Fake::start(move |_, _| crate::fake::ok(&before)).await;
+    let client = builder().endpoint(&fake.url, Binding::JsonRpc).unwrap();
+    let error = client.send_stream("hi").await.unwrap_err();
+    assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
+
+    let first = json!({"jsonrpc": "2.0", "id": 1, "result": task_event("TASK_STATE_WORKING")});
+    let fake = Fake::start(move |_, _| sse(&[(None, first.clone()), (None, rpc_error.clone())], true)).await;
+    let client = builder().endpoint(&fake.url, Binding::JsonRpc).unwrap();
+    let (words, error) = drain(&mut client.send_stream("hi").await.unwrap()).await;
+    assert_eq!(words, ["task working"]);
+    assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
+
+    let error = json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "no task"}});
+    let fake = Fake::start(move |_, _| sse(&[(None, error.clone())], true)).await;
+    let (_, error) = drain(&mut self::client(&fake).send_stream("hi").await.unwrap()).await;
+    assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
+}
+
+#[tokio::test]
+async fn a_silent_stream_counts_as_broken_when_asked_to() {
+    let fake = Fake::start(|_, _| {
+        let first = format!("data: {}\n\n", task_event("TASK_STATE_WORKING"));
+        let body = futures_util::stream::iter([Ok::<_, std::io::Error>(first)]).chain(futures_util::stream::pending());
+        let body = axum::body::Body::from_stream(body);
+        axum::response::IntoResponse::into_response(([(http::header::CONTENT_TYPE, "text/event-stream")], body))
+    })
+    .await;
+    let timeouts = Timeouts::default().with_idle(Duration::from_millis(50));
+    let builder = Client::builder().reconnect(Reconnect::never()).timeouts(timeouts);
+    let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    let (words, error) = drain(&mut watch).await;
+    assert_eq!(words, ["task working"]);
+    assert!(matches!(error, Some(ClientError::Transport(Failure::TimedOut { .. }))), "{error:?}");
+}
