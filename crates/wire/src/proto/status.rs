@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Detail, Error, FieldViolation};
+use nuncio_model::{Detail, Error, ErrorKind, FieldViolation};
 use serde_json::json;
 
 use super::{
@@ -29,13 +29,23 @@ pub struct Status {
 pub fn encode_status(error: &Error) -> Status {
     let mut details_bin = Vec::new();
     let status = RpcStatus {
-        code: row(error.kind()).grpc,
+        code: code(error.kind()),
         message: error.message().to_owned(),
         details: details(error).iter().filter_map(any_of_detail).collect(),
     };
     status.write_fields(&mut details_bin);
     Status { code: status.code, message: status.message, details: details_bin }
 }
+
+/// The code of a kind. What HTTP calls not found, gRPC calls not implemented where it means a method.
+fn code(kind: ErrorKind) -> i32 {
+    match kind {
+        ErrorKind::MethodNotFound => UNIMPLEMENTED,
+        kind => row(kind).grpc,
+    }
+}
+
+const UNIMPLEMENTED: i32 = 12;
 
 /// The error that a gRPC call ended with; `details` are the bytes of `grpc-status-details-bin`, ignored where they are
 /// no `google.rpc.Status`.

@@ -8,7 +8,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_core::Stream as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
 use nuncio_model::{Error, ErrorKind, EventStream, StreamEvent};

@@ -1,0 +1,77 @@
+//! Limits of size and time.
+
+use std::time::{Duration, Instant};
+
+use nuncio_model::{ErrorKind, op::SendStreamingMessageRequest};
+use nuncio_server::Limits;
+use nuncio_wire::proto;
+
+use super::{
+    Running,
+    client::{Outgoing, text},
+};
+
+async fn with_limit(size: usize) -> Running {
+    let mut limits = Limits::default();
+    limits.body = size;
+    Running::with(|builder| builder.limits(limits)).await
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_exhausts_resources() {
+    let running = with_limit(10_000).await;
+    let mut message = Vec::new();
+    proto::encode_call(&text("").into(), &mut message);
+    let rest = 10_000 - message.len();
+    let largest = text(&"x".repeat(rest - 4));
+    running.client.send(Outgoing::call(largest)).await;
+    for size in [10_001, 100_000] {
+        let call = text(&"x".repeat(size));
+        let answers = [running.client.send(Outgoing::call(call.clone())).await, {
+            let call = Outgoing::call(call).in_pieces(999).await;
+            running.client.send(call).await
+        }];
+        for answer in answers {
+            assert_eq!((answer.code(), answer.error().kind()), (8, ErrorKind::PayloadTooLarge), "{size}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_exhausts_resources() {
+    let running = with_limit(10_000).await;
+    let answer = running.client.send(Outgoing::call(text("large 10000"))).await;
+    assert_eq!((answer.code(), answer.messages.len()), (8, 0));
+    let answer = running.client.send(Outgoing::call(SendStreamingMessageRequest(text("large 10000")))).await;
+    assert_eq!(answer.code(), 8);
+    assert!(!answer.messages.is_empty());
+}
+
+#[tokio::test]
+async fn messages_of_many_megabytes_go_both_ways() {
+    let running = Running::start().await;
+    let large = "x".repeat(6 << 20);
+    let answer = running.client.send(Outgoing::call(text(&large))).await;
+    answer.outcome().unwrap();
+    assert!(answer.messages[0].len() > 12 << 20);
+}
+
+#[tokio::test]
+async fn a_deadline_ends_a_call() {
+    let running = Running::start().await;
+    let begin = Instant::now();
+    let answer = running.client.send(Outgoing::call(text("silent")).header("grpc-timeout", "100m")).await;
+    assert_eq!(answer.code(), 4);
+    assert!(begin.elapsed() >= Duration::from_millis(100));
+    let answer = running.client.send(Outgoing::call(text("hello")).header("grpc-timeout", "soon")).await;
+    assert_eq!(answer.code(), 3);
+}
+
+#[tokio::test]
+async fn a_deadline_ends_a_stream() {
+    let running = Running::start().await;
+    let call = Outgoing::call(SendStreamingMessageRequest(text("silent"))).header("grpc-timeout", "100m");
+    let answer = running.client.send(call).await;
+    assert_eq!((answer.code(), answer.error().kind()), (4, ErrorKind::DeadlineExceeded));
+    assert!(!answer.messages.is_empty());
+}

@@ -1,0 +1,4 @@
+//! The tests of `nuncio-server`, in one binary.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod grpc;
