@@ -20,7 +20,7 @@ use nuncio_wire::{
 };
 
 use self::{
-    body::{Events, Single},
+    body::{Many, Single},
     deadline::Deadline,
 };
 use crate::{
@@ -109,7 +109,7 @@ fn respond(service: &Service, method: Method, answer: Answer, deadline: Deadline
     let limit = service.body_limits.size;
     let body = match answer.outcome {
         Outcome::Events(events, permit) => {
-            UnsyncBoxBody::new(Events::new(events, limit, deadline, &service.drain, permit))
+            UnsyncBoxBody::new(Many::new(events, limit, deadline, &service.drain, permit))
         }
         Outcome::Reply(reply) => {
             let mut message = Vec::with_capacity(USUAL_REPLY);

@@ -17,7 +17,7 @@ struct Running {
     client: Client,
     address: std::net::SocketAddr,
     stop: Option<oneshot::Sender<()>>,
-    served: JoinHandle<()>,
+    end: JoinHandle<()>,
 }
 
 impl Running {
@@ -29,10 +29,10 @@ impl Running {
         let server = options(Server::builder(engine().build())).bind("127.0.0.1:0").await.unwrap();
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
-        let served = tokio::spawn(server.serve(async {
+        let end = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        Self { client: Client::connect(address).await, address, stop: Some(stop), served }
+        Self { client: Client::connect(address).await, address, stop: Some(stop), end }
     }
 
     fn stop(&mut self) {
@@ -50,7 +50,7 @@ fn engine() -> EngineBuilder {
 }
 
 async fn act(turn: Turn) -> Result<(), AgentError> {
-    let text = turn.message().text().to_string();
+    let text = turn.message().text();
     match text.split_once(' ').unwrap_or((&text, "")) {
         ("chunks", count) => {
             let mut artifact = turn.artifact("chunks");
@@ -70,7 +70,7 @@ async fn act(turn: Turn) -> Result<(), AgentError> {
             turn.artifact("data").finish(turn.message().parts.last().cloned().unwrap_or_else(|| Part::text(""))).await
         }
         (_, _) => {
-            turn.artifact("echo").finish(text.as_str()).await?;
+            turn.artifact("echo").finish(&*text).await?;
             turn.status(TaskState::Completed, None).await
         }
     }

@@ -62,7 +62,7 @@ pin_project_lite::pin_project! {
     ///
     /// When the server drains, it ends as soon as there is nothing more to say, with `UNAVAILABLE`: the client comes back
     /// with the id of the last event. Dropping it frees the reader.
-    pub(crate) struct Events {
+    pub(crate) struct Many {
         events: Option<EventStream>,
         limit: usize,
         deadline: Deadline,
@@ -74,7 +74,7 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl Events {
+impl Many {
     pub(crate) fn new(
         events: EventStream,
         limit: usize,
@@ -87,7 +87,7 @@ impl Events {
     }
 }
 
-impl Body for Events {
+impl Body for Many {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -132,7 +132,11 @@ fn fill(
             Poll::Ready(None) => return Poll::Ready(Ok(())),
             Poll::Pending => break,
         };
-        if let Err(error) = frame::write(frame, limit, |to| write_event(&event, to)) {
+        let written = frame::write(frame, limit, |to| {
+            write_event(&event, to);
+            Ok(())
+        });
+        if let Err(error) = written {
             return Poll::Ready(Err(error));
         }
         *last = event.sequence.or(*last);
@@ -143,14 +147,13 @@ fn fill(
     Poll::Pending
 }
 
-fn write_event(event: &Arc<StreamEvent>, to: &mut Vec<u8>) -> Result<(), Error> {
+fn write_event(event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
     // One is ours and one the log's; more, and other readers want the same bytes.
     if Arc::strong_count(event) > 2 {
         to.extend_from_slice(shared_event(event));
     } else {
         encode_event(&event.response, to);
     }
-    Ok(())
 }
 
 fn trailers(outcome: Result<(), Error>, last: Option<u64>) -> HeaderMap {

@@ -98,5 +98,5 @@ async fn ends_with_unavailable_when_the_server_goes_away() {
     assert!(trailers.contains_key("last-event-id"));
     // The engine fails the task of an agent that it cuts off, and its reader is told, or the server is gone before.
     assert!(outcome.is_ok() || outcome.is_err_and(|error| error.kind() == ErrorKind::Unavailable));
-    running.served.await.unwrap();
+    running.end.await.unwrap();
 }
