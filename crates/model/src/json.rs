@@ -1,6 +1,6 @@
 //! ProtoJSON, written once: how a field of each kind is read and written, and the macro that makes a message of fields.
 //!
-//! serde's derive can express these rules only with four attributes a field, so [`json_object!`] states them in one
+//! serde's derive can express these rules only with four attributes a field, so `json_object!` states them in one
 //! word instead:
 //!
 //! | word | proto3 | written | read |

@@ -11,7 +11,7 @@ use nuncio_model::{AgentCard, Call, Error, Method, Reply, StreamEvent, StreamRes
 use serde_json::value::RawValue;
 
 use crate::{
-    rest::{Outgoing, RouteError, Routed},
+    rest::{self, Outgoing, RouteError, Routed},
     v1_0::V1_0,
 };
 
@@ -114,11 +114,16 @@ pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
     /// Reads one event of a stream. Fails with `InvalidAgentResponse`.
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error>;
 
-    /// Writes an agent card.
+    /// Writes an agent card as this version has it. What a server shows is [`card::encode`](crate::card::encode).
     fn encode_card(&self, card: &AgentCard) -> Vec<u8>;
 
-    /// Reads an agent card. Fails with `InvalidAgentResponse`.
+    /// Reads an agent card of this version. What a client finds is for [`card::decode`](crate::card::decode). Fails with `InvalidAgentResponse`.
     fn decode_card(&self, json: &[u8]) -> Result<AgentCard, Error>;
+
+    /// The header that names extensions, of requests and responses; lower-case is the same (section 3.2.6).
+    fn extensions_header(&self) -> &'static str {
+        "A2A-Extensions"
+    }
 
     /// Writes the `error` member of a JSON-RPC response. Reading is [`jsonrpc::parse_response`], the same for all
     /// versions.
@@ -130,6 +135,11 @@ pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
 /// How a version spells HTTP+JSON: paths, queries and bodies (section 11). Replies and events are those of
 /// [`Dialect`].
 pub trait RestDialect: Dialect {
+    /// What bodies are sent as (REST-1).
+    fn content_type(&self) -> &'static str {
+        rest::CONTENT_TYPE
+    }
+
     /// Server: which operation a path means. `path` begins with `/` and has no query; what the agent is mounted under
     /// is cut off.
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError>;

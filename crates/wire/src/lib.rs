@@ -8,6 +8,7 @@
 //! A version is one folder, [`v1_0`] for example, and one variant of [`Version`]; nothing outside this crate knows
 //! which there are.
 
+pub mod card;
 pub mod dialect;
 pub mod jsonrpc;
 pub mod negotiate;

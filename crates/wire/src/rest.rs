@@ -1,8 +1,8 @@
 //! HTTP+JSON (section 11): what its versions share. Paths, queries and bodies are the version's, behind
-//! [`RestDialect`](crate::RestDialect).
+//! [`RestDialect`].
 //!
 //! Server: [`Versions::for_path`](crate::Versions::for_path), then [`decode_call`], then
-//! [`RestDialect::encode_response`](crate::RestDialect::encode_response) or [`write_error`]. Client: [`encode_call`],
+//! [`RestDialect::encode_response`] or [`write_error`]. Client: [`encode_call`],
 //! then the dialect's `decode_reply` on a 2xx body, else [`parse_error`].
 
 mod error;

@@ -4,6 +4,7 @@ mod call;
 mod outgoing;
 mod reply;
 mod rest;
+mod route;
 
 use bytes::Bytes;
 use nuncio_model::{AgentCard, Call, Error, Method, Reply, StreamEvent, StreamResponse, Validate};

@@ -1,24 +1,17 @@
-//! HTTP+JSON of 1.0 (section 11): its paths, and what a request means by path, query and body together.
+//! HTTP+JSON of 1.0 (section 11): what a request means by path, query and body together.
 
 use http::Method as Verb;
-use nuncio_model::{Call, Error, Method, PushConfigId, Reply, TaskId, Tenant, Validate};
+use nuncio_model::{Call, Error, Method, Reply, Validate};
 
-use super::{V1_0, call, outgoing, reply};
+use super::{V1_0, call, outgoing, reply, route};
 use crate::{
     dialect::RestDialect,
-    rest::{self, Outgoing, RouteError, Routed, path},
+    rest::{self, Outgoing, RouteError, Routed},
 };
 
 impl RestDialect for V1_0 {
     fn route(&self, http_method: &Verb, path: &str) -> Result<Routed, RouteError> {
-        let segments = path::segments(path).ok_or(RouteError::NotFound)?;
-        match (resolve(http_method, &segments), &*segments) {
-            (Err(refusal), [tenant, rest @ ..]) => {
-                let routed = resolve(http_method, rest).map_err(|other| refusal.or(other))?;
-                Ok(Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
-            }
-            (result, _) => result,
-        }
+        route::find(http_method, path)
     }
 
     fn decode_request(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
@@ -78,55 +71,6 @@ const PARAMETERS: &[&str] = &[
 
 /// What may stand in a query, as `true` or `false`.
 const FLAGS: &[&str] = &["includeArtifacts", "include_artifacts"];
-
-/// The table of paths, without the tenant. GET and POST both subscribe (C-1).
-fn resolve(verb: &Verb, path: &[path::Segment<'_>]) -> Result<Routed, RouteError> {
-    let texts: Vec<&str> = path.iter().map(path::Segment::text).collect();
-    let (get, post, delete) = (verb == Verb::GET, verb == Verb::POST, verb == Verb::DELETE);
-    let found = |method: Method| Ok(Routed { method, tenant: None, task_id: None, config_id: None });
-    let allow = |allow: &'static str| Err(RouteError::MethodNotAllowed { allow });
-    match *texts {
-        ["message:send"] if post => found(Method::SendMessage),
-        ["message:stream"] if post => found(Method::SendStreamingMessage),
-        ["message:send" | "message:stream"] => allow("POST"),
-        ["tasks"] if get => found(Method::ListTasks),
-        ["extendedAgentCard"] if get => found(Method::GetExtendedAgentCard),
-        ["tasks" | "extendedAgentCard"] => allow("GET"),
-        ["tasks", id] => match path[1].split_verb(post) {
-            Some((id, "cancel")) if post => found(Method::CancelTask).map(|it| it.with_task(id)),
-            Some((_, "cancel")) => allow("POST"),
-            Some((id, "subscribe")) if get || post => found(Method::SubscribeToTask).map(|it| it.with_task(id)),
-            Some((_, "subscribe")) => allow("GET, POST"),
-            _ if get => found(Method::GetTask).map(|it| it.with_task(id)),
-            _ => allow("GET"),
-        },
-        ["tasks", id, "pushNotificationConfigs"] => match () {
-            () if get => found(Method::ListTaskPushNotificationConfigs).map(|it| it.with_task(id)),
-            () if post => found(Method::CreateTaskPushNotificationConfig).map(|it| it.with_task(id)),
-            () => allow("GET, POST"),
-        },
-        ["tasks", id, "pushNotificationConfigs", config] => match () {
-            () if get => found(Method::GetTaskPushNotificationConfig).map(|it| it.with_task(id).with_config(config)),
-            () if delete => {
-                found(Method::DeleteTaskPushNotificationConfig).map(|it| it.with_task(id).with_config(config))
-            }
-            () => allow("GET, DELETE"),
-        },
-        _ => Err(RouteError::NotFound),
-    }
-}
-
-impl Routed {
-    fn with_task(mut self, id: &str) -> Self {
-        self.task_id = Some(TaskId::from(id));
-        self
-    }
-
-    fn with_config(mut self, id: &str) -> Self {
-        self.config_id = Some(PushConfigId::from(id));
-        self
-    }
-}
 
 /// The ids of the path win over those of the body.
 fn apply_path(call: &mut Call, routed: &Routed) {
