@@ -1,0 +1,219 @@
+//! The courier: takes what the store owes to webhooks, and delivers it.
+
+mod post;
+mod round;
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use nuncio_engine::{Engine, TaskStore, store::DuePush};
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use post::Post;
+use round::Round;
+use tokio::{
+    sync::Notify,
+    task::JoinSet,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{guard::Guard, retry::Retry, stamp::Stamp};
+
+/// How soon what is due is looked for again, while something due is under way already or the store failed.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Delivers what the store owes to webhooks.
+///
+/// The events of one configuration go out one after the other, in order, each until a 2xx acknowledges it; those of
+/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. A receiver that fails is tried
+/// again as [`Retry`] says. When that is over, what is owed to it is given up but for its newest event, which has the
+/// outcome of a task that has ended; and when that too has failed as often, this one as well. A receiver that lives but
+/// refuses one event with a 4xx loses that event alone. 410 tells the courier to forget what it owes. The configuration
+/// itself stays in all cases.
+///
+/// An event can be delivered twice: when the acknowledgement is lost, and after a crash.
+#[derive(Clone)]
+pub struct Courier(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn TaskStore>,
+    wakeups: Arc<Notify>,
+    post: Post,
+    retry: Retry,
+    concurrency: usize,
+}
+
+/// What a courier is made of.
+pub struct CourierBuilder {
+    store: Arc<dyn TaskStore>,
+    wakeups: Arc<Notify>,
+    guard: Guard,
+    retry: Retry,
+    timeout: Duration,
+    concurrency: usize,
+    stamp: Option<Arc<dyn Stamp>>,
+}
+
+/// Why there can be no courier: TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("notifications cannot be sent")]
+pub struct CourierError(#[from] reqwest::Error);
+
+impl CourierBuilder {
+    /// How long one attempt may take. 15 s by default; the specification recommends 10 to 30 s (NOTIFY-11).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How many configurations are delivered to at the same time. 32 by default, and at least 1.
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// How often and when it tries again.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// What adds more headers.
+    pub fn stamp(mut self, stamp: impl Stamp) -> Self {
+        self.stamp = Some(Arc::new(stamp));
+        self
+    }
+
+    /// The courier.
+    pub fn build(self) -> Result<Courier, CourierError> {
+        Ok(Courier(Arc::new(Inner {
+            store: self.store,
+            wakeups: self.wakeups,
+            post: Post::new(self.guard, self.timeout, self.stamp)?,
+            retry: self.retry,
+            concurrency: self.concurrency,
+        })))
+    }
+}
+
+impl Courier {
+    /// A courier for the tasks of this engine. The guard should be the one that the engine has.
+    pub fn builder(engine: &Engine, guard: Guard) -> CourierBuilder {
+        CourierBuilder {
+            store: Arc::clone(engine.store()),
+            wakeups: Arc::clone(engine.push_wakeups()),
+            guard,
+            retry: Retry::default(),
+            timeout: Duration::from_secs(15),
+            concurrency: 32,
+            stamp: None,
+        }
+    }
+
+    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt. Run
+    /// it once for a store.
+    ///
+    /// Dropping the future breaks off what is under way; it is delivered again after the next start.
+    pub async fn run(&self, stop: CancellationToken) {
+        let mut rounds = JoinSet::new();
+        let mut under_way = HashSet::new();
+        while !stop.is_cancelled() {
+            let look = self.start_what_is_due(&mut rounds, &mut under_way, &stop).await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = self.0.wakeups.notified() => {}
+                () = until(look) => {}
+                Some(ended) = rounds.join_next() => {
+                    note(ended, &mut under_way);
+                    while let Some(ended) = rounds.try_join_next() {
+                        note(ended, &mut under_way);
+                    }
+                }
+            }
+        }
+        while rounds.join_next().await.is_some() {}
+    }
+
+    /// Starts rounds for what is due, as many as may be. Gives when to look again if nothing happens before.
+    async fn start_what_is_due(
+        &self,
+        rounds: &mut JoinSet<Key>,
+        under_way: &mut HashSet<Key>,
+        stop: &CancellationToken,
+    ) -> Option<Instant> {
+        let free = self.0.concurrency.saturating_sub(under_way.len());
+        if free == 0 {
+            return None;
+        }
+        let soon = Instant::now() + LOOK_AGAIN;
+        let due = match self.0.store.due_pushes(Timestamp::now(), under_way.len() + free).await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the store does not tell what pushes are due");
+                return Some(soon);
+            }
+        };
+        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains(&Key::of(push))).take(free).collect();
+        for push in new {
+            let key = Key::of(&push);
+            under_way.insert(key.clone());
+            let (inner, stop) = (Arc::clone(&self.0), stop.clone());
+            rounds.spawn(async move {
+                Round::new(&inner, push, &stop).go().await;
+                key
+            });
+        }
+        match self.0.store.next_push().await {
+            Ok(next) => next.map(|next| {
+                let pause = next.as_millisecond().saturating_sub(Timestamp::now().as_millisecond());
+                match u64::try_from(pause) {
+                    Ok(pause @ 1..) => Instant::now() + Duration::from_millis(pause),
+                    // What is due is under way, and hides what comes after it.
+                    _ => soon,
+                }
+            }),
+            Err(_) => Some(soon),
+        }
+    }
+}
+
+/// Which configuration it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    scope: Scope,
+    task: TaskId,
+    id: PushConfigId,
+}
+
+impl Key {
+    fn of(push: &DuePush) -> Self {
+        Self {
+            scope: push.scope.clone(),
+            task: push.config.task_id.clone().unwrap_or_default(),
+            id: push.config.id.clone().unwrap_or_default(),
+        }
+    }
+}
+
+fn note(ended: Result<Key, tokio::task::JoinError>, under_way: &mut HashSet<Key>) {
+    match ended {
+        Ok(key) => drop(under_way.remove(&key)),
+        // Which one it was is not known. What is under way is looked up by the store's word again.
+        Err(error) => {
+            tracing::error!(%error, "a delivery panicked");
+            under_way.clear();
+        }
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl std::fmt::Debug for Courier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Courier").field("retry", &self.0.retry).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! One round for one configuration: event after event, until all are delivered, one fails, or others wait.
+
+use bytes::Bytes;
+use nuncio_engine::{
+    Record, StoreError,
+    store::{DuePush, PushSettlement},
+};
+use nuncio_model::{PushConfigId, StreamResponse, TaskId, TaskPushNotificationConfig, Timestamp};
+use nuncio_wire::{Version, dialect};
+use tokio_util::sync::CancellationToken;
+
+use super::{Inner, post::Attempt};
+use crate::stamp::Delivery;
+
+/// How many records a round takes at most, before others have their turn.
+const RECORDS: usize = 64;
+
+pub(super) struct Round<'a> {
+    inner: &'a Inner,
+    stop: &'a CancellationToken,
+    push: DuePush,
+    task: TaskId,
+    id: PushConfigId,
+}
+
+/// Whether the round goes on.
+#[derive(PartialEq)]
+enum Next {
+    GoOn,
+    Stop,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(inner: &'a Inner, push: DuePush, stop: &'a CancellationToken) -> Self {
+        let (task, id) = (push.config.task_id.clone().unwrap_or_default(), push.config.id.clone().unwrap_or_default());
+        Self { inner, stop, push, task, id }
+    }
+
+    pub(super) async fn go(mut self) {
+        if let Err(error) = self.deliver().await {
+            let cause = format!("{error:?}");
+            tracing::warn!(task = %self.task, config = %self.id, cause, "the store failed a delivery");
+            // What is due stays due; a moment's rest keeps a store that is down from being asked without end.
+            tokio::time::sleep(super::LOOK_AGAIN).await;
+        }
+    }
+
+    async fn deliver(&mut self) -> Result<(), StoreError> {
+        let store = &self.inner.store;
+        let records = match store.events_after(&self.push.scope, &self.task, self.push.delivered, RECORDS).await {
+            Err(StoreError::Compacted) => return self.deliver_snapshot().await,
+            records => records?,
+        };
+        let Some(last) = records.last().map(Record::sequence) else {
+            // Nothing is there that could be delivered.
+            return self.settle(self.push.owed, 0, Timestamp::now(), None).await;
+        };
+        let mut settled = self.push.delivered;
+        for record in records {
+            if let Some(event) = record.as_update() {
+                if self.post(record.sequence(), &event.response).await? == Next::Stop {
+                    return Ok(());
+                }
+                settled = record.sequence();
+            }
+        }
+        if settled < last {
+            // A client's message, which is nobody's event.
+            self.settle(last, 0, Timestamp::now(), None).await?;
+        }
+        Ok(())
+    }
+
+    /// The events are gone, so the task itself goes out, once.
+    async fn deliver_snapshot(&mut self) -> Result<(), StoreError> {
+        match self.inner.store.load(&self.push.scope, &self.task).await? {
+            Some(stored) => {
+                let task = StreamResponse::Task((*stored.task).clone());
+                self.post(stored.sequence, &task).await.map(|_| ())
+            }
+            None => self.settle(self.push.owed, 0, Timestamp::now(), None).await,
+        }
+    }
+
+    /// Posts one event and notes how that went.
+    async fn post(&mut self, sequence: u64, event: &StreamResponse) -> Result<Next, StoreError> {
+        if self.stop.is_cancelled() {
+            return Ok(Next::Stop);
+        }
+        // It may have been changed or removed since the last event; nothing goes out after that (PUSH-8).
+        let Some(config) = self.config().await? else { return Ok(Next::Stop) };
+        let mut body = Vec::with_capacity(512);
+        dialect(Version::LATEST).encode_event(event, &mut body);
+        let body = Bytes::from(body);
+        let delivery = Delivery { config: &config, body: &body, sequence, failures: self.push.attempts };
+        let attempt = self.inner.post.attempt(delivery, body.clone()).await;
+        self.note(sequence, attempt).await
+    }
+
+    async fn config(&self) -> Result<Option<TaskPushNotificationConfig>, StoreError> {
+        let configs = self.inner.store.push_configs(&self.push.scope, &self.task).await?;
+        let mut configs = configs.into_iter().flatten().map(|config| config.config);
+        Ok(configs.find(|config| config.id.as_ref() == Some(&self.id)))
+    }
+
+    async fn note(&mut self, sequence: u64, attempt: Attempt) -> Result<Next, StoreError> {
+        let now = Timestamp::now();
+        let failures = self.push.attempts + 1;
+        let given_up = self.inner.retry.is_over(failures);
+        let (task, config) = (&self.task, &self.id);
+        match attempt {
+            Attempt::Delivered => {
+                tracing::debug!(%task, %config, sequence, "delivered a notification");
+                self.settle(sequence, 0, now, None).await?;
+                return Ok(Next::GoOn);
+            }
+            Attempt::Gone => {
+                tracing::info!(%task, %config, "a receiver wants no more notifications");
+                self.settle(self.push.owed.max(sequence), 0, now, Some("the receiver is gone".to_owned())).await?;
+            }
+            Attempt::Forbidden(reason) => {
+                tracing::warn!(%task, %config, reason, "notifications may not be sent");
+                self.settle(self.push.owed.max(sequence), 0, now, Some(reason)).await?;
+            }
+            Attempt::Refused(reason) if given_up => {
+                tracing::warn!(%task, %config, sequence, reason, "gave up on a notification");
+                self.settle(sequence, 0, now, Some(reason)).await?;
+            }
+            Attempt::Failed(reason, _) if given_up => {
+                tracing::warn!(%task, %config, sequence, reason, "gave up on all but the newest notification");
+                let newest = self.push.owed.max(sequence);
+                self.settle(if sequence < newest { newest - 1 } else { newest }, 0, now, Some(reason)).await?;
+            }
+            Attempt::Refused(reason) => self.put_off(sequence, failures, reason, None).await?,
+            Attempt::Failed(reason, asked) => self.put_off(sequence, failures, reason, asked).await?,
+        }
+        Ok(Next::Stop)
+    }
+
+    async fn put_off(
+        &mut self,
+        sequence: u64,
+        failures: u32,
+        reason: String,
+        asked: Option<std::time::Duration>,
+    ) -> Result<(), StoreError> {
+        let pause = self.inner.retry.pause(failures, asked);
+        tracing::info!(task = %self.task, config = %self.id, sequence, failures, ?pause, reason, "a notification failed");
+        let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+        let next = Timestamp::now().as_millisecond().saturating_add(pause);
+        let next = Timestamp::from_millisecond(next).unwrap_or_default();
+        self.settle(self.push.delivered, failures, next, Some(reason)).await
+    }
+
+    async fn settle(
+        &mut self,
+        delivered: u64,
+        attempts: u32,
+        next_attempt: Timestamp,
+        error: Option<String>,
+    ) -> Result<(), StoreError> {
+        self.push.delivered = delivered;
+        self.push.attempts = attempts;
+        let settlement = PushSettlement {
+            scope: self.push.scope.clone(),
+            task: self.task.clone(),
+            id: self.id.clone(),
+            delivered,
+            attempts,
+            next_attempt,
+            error,
+        };
+        self.inner.store.settle_push(settlement).await
+    }
+}

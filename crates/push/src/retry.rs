@@ -1,0 +1,77 @@
+//! When to try again, and when to give up (NOTIFY-10 to NOTIFY-12).
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    time::Duration,
+};
+
+/// How often and when a delivery is tried again.
+///
+/// The pauses double from [`first`](Self::first) to [`longest`](Self::longest), each shortened or lengthened by up to a
+/// fifth by chance, and are never shorter than a `Retry-After` of up to an hour. With the defaults a record is tried
+/// for about an hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// The first pause. 1 s.
+    pub first: Duration,
+    /// The longest. 5 min.
+    pub longest: Duration,
+    /// After how many failures in a row a record is given up. 20.
+    pub attempts: u32,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { first: Duration::from_secs(1), longest: Duration::from_mins(5), attempts: 20 }
+    }
+}
+
+/// A receiver that wants longer pauses gets this.
+const LONGEST_ASKED: Duration = Duration::from_hours(1);
+
+impl Retry {
+    /// The pause after so many failures in a row; `asked` is what the receiver wants.
+    pub(crate) fn pause(&self, failures: u32, asked: Option<Duration>) -> Duration {
+        let doubled = 2u32.saturating_pow(failures.saturating_sub(1));
+        let pause = self.first.saturating_mul(doubled).min(self.longest);
+        #[expect(clippy::cast_precision_loss, reason = "any fraction will do")]
+        let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+        pause.mul_f64(0.8 + 0.4 * chance).max(asked.unwrap_or_default().min(LONGEST_ASKED))
+    }
+
+    /// Whether it is time to give up.
+    pub(crate) fn is_over(&self, failures: u32) -> bool {
+        failures >= self.attempts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_vary_by_a_fifth() {
+        let retry = Retry::default();
+        for (failures, seconds) in [(1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (u32::MAX, 300.0)] {
+            let pause = retry.pause(failures, None).as_secs_f64();
+            assert!((0.8 * seconds..=1.2 * seconds).contains(&pause), "{failures}: {pause}");
+        }
+    }
+
+    #[test]
+    fn a_receiver_may_ask_for_longer_pauses_within_reason() {
+        let asked = |seconds| Retry::default().pause(1, Some(Duration::from_secs(seconds))).as_secs();
+        assert_eq!(asked(90), 90);
+        assert_eq!(asked(1_000_000), 3600);
+        assert!(asked(0) <= 1);
+    }
+
+    #[test]
+    fn the_defaults_try_for_about_an_hour() {
+        let retry = Retry::default();
+        assert!(retry.is_over(20) && !retry.is_over(19));
+        let seconds: f64 = (1..20).map(|failures| retry.pause(failures, None).as_secs_f64()).sum();
+        assert!((0.8 * 3511.0..=1.2 * 3511.0).contains(&seconds), "{seconds}");
+    }
+}

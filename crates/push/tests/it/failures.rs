@@ -1,0 +1,137 @@
+//! Receivers that fail, in all the ways they do.
+
+use std::time::{Duration, Instant};
+
+use nuncio_push::Courier;
+
+use crate::support::{
+    Answer, AtWork, Received, Webhook, config, engine, lenient, memory, quick, send, until_settled, within,
+};
+
+fn repeat(status: u16, times: usize) -> impl Iterator<Item = Answer> {
+    (0..times).map(move |_| Answer::Status(status))
+}
+
+#[tokio::test]
+async fn a_dead_receiver_is_given_up_but_for_the_newest_event() {
+    let store = memory();
+    let webhook = Webhook::start(repeat(500, 1000)).await;
+    let engine = engine(store.clone(), &lenient());
+    send(&engine, "10", config(webhook.url("/"))).await;
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(3)));
+    until_settled(&store).await;
+    let submitted = ["task TASK_STATE_SUBMITTED"; 3];
+    let completed = ["statusUpdate TASK_STATE_COMPLETED"; 3];
+    assert_eq!(webhook.summaries(), [submitted, completed].concat());
+}
+
+#[tokio::test]
+async fn a_receiver_that_comes_back_in_time_misses_nothing() {
+    let store = memory();
+    let webhook = Webhook::start(repeat(503, 8)).await;
+    let engine = engine(store.clone(), &lenient());
+    send(&engine, "10", config(webhook.url("/"))).await;
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(9)));
+    until_settled(&store).await;
+    assert_eq!(webhook.now().len(), 8 + 12);
+}
+
+#[tokio::test]
+async fn an_event_that_a_receiver_refuses_is_lost_alone() {
+    let store = memory();
+    let webhook = Webhook::start([200, 422, 422].map(Answer::Status)).await;
+    let engine = engine(store.clone(), &lenient());
+    send(&engine, "2", config(webhook.url("/"))).await;
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(2)));
+    until_settled(&store).await;
+    assert_eq!(
+        webhook.summaries(),
+        [
+            "task TASK_STATE_SUBMITTED",
+            "artifactUpdate 1",
+            "artifactUpdate 1",
+            "artifactUpdate 2",
+            "statusUpdate TASK_STATE_COMPLETED"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_gone_is_left_alone() {
+    let store = memory();
+    let webhook = Webhook::start([Answer::Status(200), Answer::Status(410)]).await;
+    let engine = engine(store.clone(), &lenient());
+    send(&engine, "10", config(webhook.url("/"))).await;
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    until_settled(&store).await;
+    assert_eq!(webhook.now().len(), 2);
+}
+
+#[tokio::test]
+async fn a_receiver_that_never_answers_delays_nobody_else() {
+    let silent = Webhook::start((0..100).map(|_| Answer::Never)).await;
+    let (store, webhook) = (memory(), Webhook::start([]).await);
+    let engine = engine(store.clone(), &lenient());
+    let courier =
+        AtWork::start(Courier::builder(&engine, lenient()).retry(quick(1000)).timeout(Duration::from_millis(1500)));
+    send(&engine, "1", config(silent.url("/"))).await;
+    silent.until(|received| received.len() == 1).await;
+    let begin = Instant::now();
+    send(&engine, "20", config(webhook.url("/"))).await;
+    webhook.until(|received| received.last().is_some_and(Received::is_end)).await;
+    assert!(begin.elapsed() < Duration::from_millis(1200), "{:?}", begin.elapsed());
+    silent.until(|received| received.len() == 2).await;
+    within(courier.stop()).await;
+}
+
+#[tokio::test]
+async fn a_receiver_that_nobody_listens_at_fails_no_task() {
+    let store = memory();
+    let engine = engine(store.clone(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(2)));
+    send(&engine, "1", config("http://127.0.0.1:9/nobody")).await;
+    until_settled(&store).await;
+}
+
+#[tokio::test]
+async fn the_answers_body_does_not_matter_whatever_its_size() {
+    let store = memory();
+    let webhook = Webhook::start((0..2).map(|_| Answer::Body(vec![b'x'; 8 * 1024 * 1024]))).await;
+    let engine = engine(store.clone(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    send(&engine, "1", config(webhook.url("/"))).await;
+    until_settled(&store).await;
+    assert_eq!(webhook.now().len(), 3);
+}
+
+#[tokio::test]
+async fn a_receiver_may_ask_for_a_longer_pause() {
+    let store = memory();
+    let webhook = Webhook::start([Answer::With(503, "retry-after", "1".to_owned())]).await;
+    let engine = engine(store.clone(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(9)));
+    let begin = Instant::now();
+    send(&engine, "1", config(webhook.url("/"))).await;
+    until_settled(&store).await;
+    assert!(begin.elapsed() >= Duration::from_millis(990), "{:?}", begin.elapsed());
+    assert_eq!(webhook.now().len(), 1 + 3);
+}
+
+#[tokio::test]
+async fn many_webhooks_are_served_side_by_side_within_the_bound() {
+    let store = memory();
+    let webhook = Webhook::start([]).await;
+    let engine = engine(store.clone(), &lenient());
+    for number in 0..100 {
+        send(&engine, "3", config(webhook.url(&format!("/{number}")))).await;
+    }
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).concurrency(4));
+    until_settled(&store).await;
+    let received = webhook.now();
+    assert_eq!(received.len(), 500);
+    for number in 0..100 {
+        let path = format!("/{number}");
+        let of_one: Vec<_> = received.iter().filter(|it| it.path == path).map(Received::summary).collect();
+        assert_eq!(of_one[1..4], ["artifactUpdate 1", "artifactUpdate 2", "artifactUpdate 3"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The courier, with a real engine before it and real receivers behind it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod failures;
+mod guarding;
+mod order;
+mod support;

@@ -1,0 +1,238 @@
+//! An agent, its store, and a webhook that keeps what it was sent.
+
+use std::{collections::VecDeque, future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use nuncio_engine::{Agent, AgentError, Engine, MemoryStore, TaskStore, Turn};
+use nuncio_model::{
+    AgentCard, Message, Reply, Request as Call, Scope, TaskId, TaskPushNotificationConfig, TaskState, Value,
+    op::{SendMessageConfiguration, SendMessageRequest},
+};
+use nuncio_push::{Courier, CourierBuilder, Guard, Retry};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// Says as many chunks as the message counts, and completes; or asks for more, for the message `ask`.
+pub(crate) struct Counter;
+
+impl Agent for Counter {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        let text = turn.message().text();
+        if text == "ask" {
+            return turn.ask("more").await;
+        }
+        let mut artifact = turn.artifact("count");
+        for number in 1..=text.parse::<u32>().unwrap_or(1) {
+            artifact.chunk(format!("{number}")).await?;
+        }
+        turn.complete("done").await
+    }
+}
+
+pub(crate) fn engine(store: Arc<dyn TaskStore>, guard: &Guard) -> Engine {
+    let mut card = AgentCard::new("counter", "Counts.");
+    card.capabilities.push_notifications = Some(true);
+    Engine::builder(Counter).store(store).card(card).push_guard(Arc::new(guard.clone())).build()
+}
+
+pub(crate) fn memory() -> Arc<dyn TaskStore> {
+    Arc::new(MemoryStore::default())
+}
+
+/// A guard that lets loopback pass.
+pub(crate) fn lenient() -> Guard {
+    Guard::new().allow_private(true)
+}
+
+/// Pauses of a few milliseconds.
+pub(crate) fn quick(attempts: u32) -> Retry {
+    let mut retry = Retry::default();
+    retry.first = Duration::from_millis(5);
+    retry.longest = Duration::from_millis(20);
+    retry.attempts = attempts;
+    retry
+}
+
+/// A courier at work, until it is stopped or dropped.
+pub(crate) struct AtWork {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl AtWork {
+    pub(crate) fn start(builder: CourierBuilder) -> Self {
+        let (courier, stop): (Courier, _) = (builder.build().unwrap(), CancellationToken::new());
+        let stopped = stop.clone();
+        Self { stop, task: tokio::spawn(async move { courier.run(stopped).await }) }
+    }
+
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        within(&mut self.task).await.unwrap();
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+pub(crate) fn config(url: impl Into<String>) -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig { url: url.into(), ..Default::default() }
+}
+
+/// Sends a message with a webhook; gives the task.
+pub(crate) async fn send(engine: &Engine, text: &str, config: TaskPushNotificationConfig) -> TaskId {
+    let configuration = SendMessageConfiguration { task_push_notification_config: Some(config), ..Default::default() };
+    let request = SendMessageRequest::new(Message::user(text)).with_configuration(configuration);
+    match engine.call(Call::new(Scope::open(), request)).await.unwrap() {
+        Reply::Task(task) => task.id.clone(),
+        reply => panic!("{reply:?}"),
+    }
+}
+
+pub(crate) async fn create(engine: &Engine, task: &TaskId, mut config: TaskPushNotificationConfig) {
+    config.task_id = Some(task.clone());
+    engine.call(Call::new(Scope::open(), config)).await.unwrap();
+}
+
+pub(crate) async fn follow_up(engine: &Engine, task: &TaskId, text: &str) {
+    let request = SendMessageRequest::new(Message::user(text).with_task_id(task.clone()));
+    engine.call(Call::new(Scope::open(), request)).await.unwrap();
+}
+
+/// Waits until the store owes nothing.
+pub(crate) async fn until_settled(store: &Arc<dyn TaskStore>) {
+    within(async {
+        while store.next_push().await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("it takes too long")
+}
+
+/// What a webhook was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Received {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Received {
+    /// `task`, `statusUpdate` or `artifactUpdate`, and the state or the text.
+    pub(crate) fn summary(&self) -> String {
+        let (member, value) = self.body.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(self.body.as_object().unwrap().len(), 1, "{}", self.body);
+        let text = value.pointer("/artifact/parts/0/text").or_else(|| value.pointer("/status/state"));
+        format!("{member} {}", text.and_then(Value::as_str).unwrap())
+    }
+
+    pub(crate) fn is_end(&self) -> bool {
+        self.body.pointer("/statusUpdate/status/state").is_some_and(|it| it == TaskState::Completed.as_str())
+    }
+}
+
+/// How a webhook answers.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    Status(u16),
+    With(u16, &'static str, String),
+    Body(Vec<u8>),
+    Never,
+}
+
+/// A webhook. It answers as it was told to, and 200 when it was told no more.
+pub(crate) struct Webhook {
+    pub(crate) address: SocketAddr,
+    received: watch::Receiver<Vec<Received>>,
+    answers: Arc<std::sync::Mutex<VecDeque<Answer>>>,
+    server: JoinHandle<()>,
+}
+
+impl Webhook {
+    pub(crate) async fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answers = Arc::new(std::sync::Mutex::new(answers.into_iter().collect::<VecDeque<_>>()));
+        let (log, received) = watch::channel(Vec::new());
+        let server = tokio::spawn(serve(listener, log, Arc::clone(&answers)));
+        Self { address, received, answers, server }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) fn now(&self) -> Vec<Received> {
+        self.received.borrow().clone()
+    }
+
+    pub(crate) fn summaries(&self) -> Vec<String> {
+        self.now().iter().map(Received::summary).collect()
+    }
+
+    pub(crate) fn answer(&self, answers: impl IntoIterator<Item = Answer>) {
+        *self.answers.lock().unwrap() = answers.into_iter().collect();
+    }
+
+    /// Waits until what it received satisfies this.
+    pub(crate) async fn until(&self, enough: impl Fn(&[Received]) -> bool) -> Vec<Received> {
+        let mut received = self.received.clone();
+        let waited = within(received.wait_for(|received| enough(received))).await;
+        waited.unwrap().clone()
+    }
+}
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    log: watch::Sender<Vec<Received>>,
+    answers: Arc<std::sync::Mutex<VecDeque<Answer>>>,
+) {
+    let log = Arc::new(log);
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (log, answers) = (Arc::clone(&log), Arc::clone(&answers));
+        tokio::spawn(async move {
+            let service = service_fn(move |request: Request<Incoming>| {
+                let (log, answers) = (Arc::clone(&log), Arc::clone(&answers));
+                async move {
+                    assert_eq!(request.method(), http::Method::POST);
+                    let (head, body) = request.into_parts();
+                    let body = body.collect().await.unwrap().to_bytes();
+                    let body = serde_json::from_slice(&body).unwrap();
+                    let path = head.uri.path().to_owned();
+                    log.send_modify(|log| log.push(Received { path, headers: head.headers, body }));
+                    let answer = answers.lock().unwrap().pop_front();
+                    Ok::<_, std::convert::Infallible>(respond(answer).await)
+                }
+            });
+            // A sender that goes away in the middle is part of some tests.
+            drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
+        });
+    }
+}
+
+async fn respond(answer: Option<Answer>) -> Response<Full<bytes::Bytes>> {
+    let builder = Response::builder();
+    match answer.unwrap_or(Answer::Status(200)) {
+        Answer::Status(status) => builder.status(status).body(Full::default()).unwrap(),
+        Answer::With(status, name, value) => builder.status(status).header(name, value).body(Full::default()).unwrap(),
+        Answer::Body(body) => builder.body(Full::new(body.into())).unwrap(),
+        Answer::Never => std::future::pending().await,
+    }
+}
