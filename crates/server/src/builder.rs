@@ -5,6 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use http::HeaderValue;
 use nuncio_auth::{Authenticator, Open};
 use nuncio_engine::Engine;
+use nuncio_push::Courier;
 use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
@@ -33,6 +34,7 @@ pub struct Builder {
     limits: Limits,
     cors: Vec<HeaderValue>,
     routes: Option<axum::Router>,
+    courier: Option<Courier>,
 }
 
 impl Builder {
@@ -44,10 +46,11 @@ impl Builder {
             versions: Versions::default(),
             public_url: None,
             trusts_forwarded: false,
-            card_max_age: Duration::from_secs(300),
+            card_max_age: Duration::from_mins(5),
             limits: Limits::default(),
             cors: Vec::new(),
             routes: None,
+            courier: None,
         }
     }
 
@@ -108,6 +111,12 @@ impl Builder {
         self
     }
 
+    /// What delivers to webhooks while the server runs. By default nothing does.
+    pub fn courier(mut self, courier: Courier) -> Self {
+        self.courier = Some(courier);
+        self
+    }
+
     /// Listens on an address: `127.0.0.1:8080`, or with port 0 on any port that is free. Nothing is accepted before
     /// [`Server::serve`].
     ///
@@ -125,8 +134,7 @@ impl Builder {
         }
         let mut failure = BindError::Resolve(io::ErrorKind::NotFound.into());
         for address in addresses {
-            let listened = listen(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
-            match listened {
+            match listen(address).and_then(|listener| Ok((listener.local_addr()?, listener))) {
                 Ok((local, listener)) => {
                     let site = Site::new(self.public_url.clone(), self.trusts_forwarded, local);
                     return Ok(self.build(site, local, listener));
@@ -154,6 +162,15 @@ impl Builder {
             challenge,
         });
         let stack = stack(&service, self.authenticator, &self.cors);
-        Server { listener, local, service, stack, routes: self.routes, limits: self.limits, tells_peer: !is_open }
+        Server {
+            listener,
+            local,
+            service,
+            stack,
+            routes: self.routes,
+            courier: self.courier,
+            limits: self.limits,
+            tells_peer: !is_open,
+        }
     }
 }

@@ -30,5 +30,5 @@ pub(crate) fn layer(origins: &[HeaderValue]) -> CorsLayer {
             header::WWW_AUTHENTICATE,
             HeaderName::from_static("a2a-extensions"),
         ])
-        .max_age(Duration::from_secs(600))
+        .max_age(Duration::from_mins(10))
 }

@@ -4,7 +4,9 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{Request, Response};
 use nuncio_engine::Engine;
-use tokio::{net::TcpListener, time::Instant};
+use nuncio_push::Courier;
+use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::{Layer as _, ServiceExt as _, util::MapRequestLayer};
 
 use crate::{
@@ -31,6 +33,7 @@ pub struct Server {
     pub(crate) service: Arc<Service>,
     pub(crate) stack: Stack,
     pub(crate) routes: Option<axum::Router>,
+    pub(crate) courier: Option<Courier>,
     pub(crate) limits: Limits,
     pub(crate) tells_peer: bool,
 }
@@ -62,24 +65,25 @@ impl Server {
     /// Dropping the future closes the port and leaves connections as they are.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let connections = Connections::new(&self.limits, self.service.drain.clone(), self.tells_peer);
-        let routes = self.routes.is_some().then(|| self.router());
+        let merged = self.routes.is_some().then(|| hyper_service(self.router()));
         let accepting = async {
-            match routes {
+            match merged {
                 None => connections.accept(self.listener, self.stack).await,
-                Some(router) => connections.accept(self.listener, merged(router)).await,
+                Some(merged) => connections.accept(self.listener, merged).await,
             }
         };
         let ending = async {
             shutdown.await;
             self.service.drain.start();
         };
+        let deliveries = Deliveries::start(self.courier);
         tokio::join!(accepting, ending);
-        drain(&self.service, &connections, self.limits.drain).await;
+        drain(&self.service, deliveries, &connections, self.limits.drain).await;
     }
 }
 
 /// A router as the service of our own connections.
-fn merged(
+fn hyper_service(
     router: axum::Router,
 ) -> impl tower::Service<
     Request<RequestBody>,
@@ -95,7 +99,32 @@ fn merged(
         .map_response(|response: axum::response::Response| response.map(Body::Axum))
 }
 
-async fn drain(service: &Service, connections: &Connections, patience: Duration) {
+/// A courier at work.
+struct Deliveries {
+    stop: DropGuard,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Deliveries {
+    fn start(courier: Option<Courier>) -> Self {
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let task = courier.map(|courier| tokio::spawn(async move { courier.run(stopped).await }));
+        Self { stop: stop.drop_guard(), task }
+    }
+
+    /// Lets the attempts that are under way end. What is owed after that is delivered after the next start.
+    async fn stop(self, patience: Duration) {
+        drop(self.stop);
+        if let Some(mut task) = self.task
+            && tokio::time::timeout(patience, &mut task).await.is_err()
+        {
+            task.abort();
+        }
+    }
+}
+
+async fn drain(service: &Service, deliveries: Deliveries, connections: &Connections, patience: Duration) {
     let deadline = Instant::now() + patience;
     let is_busy = || service.load.requests.count() > 0 || service.engine.running() > 0;
     tracing::info!(
@@ -107,6 +136,8 @@ async fn drain(service: &Service, connections: &Connections, patience: Duration)
     while is_busy() && Instant::now() < deadline {
         tokio::time::sleep(LOOK).await;
     }
+    // The store is closed by the engine, so the courier must be done before.
+    deliveries.stop(deadline.saturating_duration_since(Instant::now()).max(CLOSING)).await;
     service.engine.shutdown(deadline.saturating_duration_since(Instant::now())).await;
     service.drain.end_streams();
     connections.tracker.close();
