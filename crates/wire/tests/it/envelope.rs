@@ -103,7 +103,7 @@ fn a_response_has_a_result_or_an_error() {
 }
 
 #[test]
-fn parse_errors_and_unknown_methods_look_as_the_specification_says() {
+fn parse_errors_and_batches_are_shown_in_the_shape_of_the_protocol() {
     let show = |error: Error| {
         let mut to = Vec::new();
         jsonrpc::write_error(dialect(Version::LATEST), &Id::NULL, &error, &mut to);
