@@ -73,8 +73,14 @@ impl Writer {
         self.log.len() as u64
     }
 
-    /// Stages a change for the next commit.
-    pub(super) fn stage(&mut self, response: StreamResponse) -> &mut Self {
+    /// Stages a change for the next commit. It is of this task and context, as all in a log are.
+    pub(super) fn stage(&mut self, mut response: StreamResponse) -> &mut Self {
+        let (task, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
+        match &mut response {
+            StreamResponse::StatusUpdate(update) => (update.task_id, update.context_id) = (task, context),
+            StreamResponse::ArtifactUpdate(update) => (update.task_id, update.context_id) = (task, context),
+            StreamResponse::Task(_) | StreamResponse::Message(_) => {}
+        }
         self.push(|sequence| Record::update(sequence, response))
     }
 

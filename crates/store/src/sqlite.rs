@@ -1,0 +1,162 @@
+//! Tasks in an SQLite database.
+//!
+//! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
+//!   group that the writer's thread puts into one transaction.
+//! - `readers`, `read`, `cache`: reads have connections of their own; recent tasks need none.
+//! - `schema`, `columns`, `body`: how it all stands in tables.
+
+mod append;
+mod body;
+mod cache;
+mod columns;
+mod connection;
+mod error;
+mod lock;
+mod options;
+mod queue;
+mod read;
+mod readers;
+mod schema;
+mod store;
+mod writer;
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::JoinHandle,
+};
+
+pub use error::OpenError;
+use nuncio_engine::StoreError;
+pub use options::{SqliteOptions, Synchronous};
+use parking_lot::Mutex;
+
+use self::{
+    cache::Cache,
+    queue::{Done, Op, Order, Queue},
+    readers::Readers,
+    writer::Writer,
+};
+
+/// Keeps tasks in an SQLite database: one file, and while it is open a log and a lock beside it.
+///
+/// What is acknowledged survives the end of the process by whatever cause, and with
+/// [`Synchronous::Full`] that of the machine. One store at a time can have a database open.
+///
+/// A task is a small row with its place in lists, its last snapshot (in a table of its own when it is big), and one row
+/// of records per commit since; a task that begins and ends in one commit is a single row. Push configurations stand
+/// there with their credentials: the file is made readable by its owner only, and should stay so.
+///
+/// [`close`](nuncio_engine::TaskStore::close) moves the log into the database. Dropping the store waits for the write
+/// that is under way, a few milliseconds, and lets go of the database; writes that are still queued then are not done.
+pub struct SqliteStore {
+    path: PathBuf,
+    epoch: u64,
+    cache: Arc<Cache>,
+    readers: Arc<Readers>,
+    queue: Queue,
+    is_failing: Arc<AtomicBool>,
+    orders: mpsc::Sender<Order>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl SqliteStore {
+    /// Opens the database at this path, made if it is not there, and brings it to the present schema. Must be called on
+    /// a tokio runtime, and the store be used on it.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] says what to do: the database is in use, of a later release, not one of ours, or cannot be read or
+    /// written.
+    pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let failed = |source: io::Error| OpenError::Io { path: path.clone(), source };
+        let opened = tokio::task::spawn_blocking({
+            let (path, options) = (path.clone(), options.clone());
+            move || Opened::new(&path, &options)
+        });
+        let opened = opened.await.map_err(|error| failed(error.into()))??;
+        let (orders, received) = mpsc::channel();
+        let writer = opened.writer;
+        let thread = std::thread::Builder::new()
+            .name("sqlite writer".into())
+            .spawn(move || writer.run(&received))
+            .map_err(failed)?;
+        Ok(Self {
+            readers: Readers::new(opened.path.clone(), &options),
+            path: opened.path,
+            epoch: opened.epoch,
+            cache: opened.cache,
+            queue: Queue::start(options.queue.max(1), orders.clone()),
+            is_failing: opened.is_failing,
+            orders,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// The database's path, absolute and without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes, and says whether there was a task to write to.
+    async fn write(&self, op: Op) -> Result<bool, StoreError> {
+        match self.queue.write(op).await? {
+            Done::Found(found) => Ok(found),
+            Done::Committed(_) => Ok(true),
+        }
+    }
+
+    fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+}
+
+/// What is made on a thread that may wait for the disk.
+struct Opened {
+    path: PathBuf,
+    epoch: u64,
+    cache: Arc<Cache>,
+    is_failing: Arc<AtomicBool>,
+    writer: Writer,
+}
+
+impl Opened {
+    fn new(path: &Path, options: &SqliteOptions) -> Result<Self, OpenError> {
+        let path = lock::create(path)?;
+        let lock = lock::acquire(&path)?;
+        let failed = |source| OpenError::Sqlite { path: path.clone(), source };
+        let mut connection = connection::for_writing(&path, options).map_err(failed)?;
+        let epoch = schema::prepare(&mut connection, &path)?;
+        let cache = Arc::new(Cache::new(options.cache));
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let writer =
+            Writer::new(connection, epoch, Arc::clone(&cache), Arc::clone(&is_failing), options.log_retention, lock)
+                .map_err(failed)?;
+        Ok(Self { path, epoch, cache, is_failing, writer })
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.readers.close();
+        // The thread may be gone already.
+        drop(self.orders.send(Order::Stop));
+        if let Some(thread) = self.thread.lock().take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that writes to the database panicked");
+        }
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! A commit on its way to the writer, with its bodies written out already: that work is done by those who wait for it.
+
+use std::sync::Arc;
+
+use nuncio_engine::{
+    StoreError,
+    store::{Commit, Stored},
+};
+use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskState};
+
+use super::{
+    body::{self, Body},
+    columns::Moment,
+};
+
+#[derive(Debug)]
+pub(super) struct Append {
+    pub(super) scope: Scope,
+    pub(super) id: TaskId,
+    pub(super) context: ContextId,
+    pub(super) expected: u64,
+    pub(super) sequence: u64,
+    pub(super) epoch: u64,
+    pub(super) state: TaskState,
+    pub(super) updated: Moment,
+    pub(super) released: bool,
+    pub(super) snapshot: Option<Snapshot>,
+    /// The records; `None` where nobody will ever want them.
+    pub(super) records: Option<String>,
+    pub(super) push_configs: Vec<(PushConfigId, String)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) task: Arc<Task>,
+    pub(super) body: Body,
+}
+
+impl Snapshot {
+    fn new(task: Arc<Task>) -> Result<Self, StoreError> {
+        Ok(Self { body: Body::of(&task)?, task })
+    }
+}
+
+impl Append {
+    pub(super) fn new(commit: Commit) -> Result<Self, StoreError> {
+        // A task that comes and goes in one commit had no readers, and its snapshot says all.
+        let is_over = commit.expected == 0 && commit.released && commit.snapshot.is_some();
+        let is_wanted = !commit.records.is_empty() && !(is_over && commit.push_configs.is_empty());
+        let records =
+            is_wanted.then(|| body::write_records(&commit.records, &commit.id, &commit.context)).transpose()?;
+        let configs = commit
+            .push_configs
+            .iter()
+            .map(|push| Ok((push.config.id.clone().unwrap_or_default(), body::write(&push.config)?)));
+        Ok(Self {
+            sequence: commit.sequence(),
+            push_configs: configs.collect::<Result<_, StoreError>>()?,
+            snapshot: commit.snapshot.map(Snapshot::new).transpose()?,
+            records,
+            scope: commit.scope,
+            id: commit.id,
+            context: commit.context,
+            expected: commit.expected,
+            epoch: commit.epoch,
+            state: commit.state,
+            updated: commit.updated.into(),
+            released: commit.released,
+        })
+    }
+
+    /// The task as a reader would find it after this, where that is known, and how long it is.
+    pub(super) fn stored(&self, epoch: u64) -> Option<(Stored, usize)> {
+        let snapshot = self.snapshot.as_ref()?;
+        let stored = Stored { task: Arc::clone(&snapshot.task), sequence: self.sequence, epoch };
+        Some((stored, snapshot.body.len()))
+    }
+}

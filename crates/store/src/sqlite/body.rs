@@ -1,0 +1,205 @@
+//! Tasks and records as JSON, without what the columns beside them say.
+
+use nuncio_engine::{Record, StoreError};
+use nuncio_model::{
+    Artifact, ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskStatus,
+    TaskStatusUpdateEvent,
+};
+use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
+
+use super::error::corrupt;
+
+/// Bytes of a body that is small: two of them fit on a page.
+const SMALL: usize = 1_800;
+
+/// A task, in the two columns that keep it.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) task: String,
+    /// Nothing where there are no artifacts.
+    pub(super) artifacts: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TaskBody<'a> {
+    status: &'a TaskStatus,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    history: &'a [Message],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Struct>,
+}
+
+impl Body {
+    pub(super) fn of(task: &Task) -> Result<Self, StoreError> {
+        let body = TaskBody { status: &task.status, history: &task.history, metadata: task.metadata.as_deref() };
+        let artifacts = (!task.artifacts.is_empty()).then(|| serde_json::to_string(&task.artifacts)).transpose();
+        Ok(Self { task: serde_json::to_string(&body).map_err(corrupt)?, artifacts: artifacts.map_err(corrupt)? })
+    }
+
+    /// Whether it stands in the task's own row, which is written again with each commit.
+    pub(super) fn is_small(&self) -> bool {
+        self.len() <= SMALL
+    }
+
+    /// How long it is, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.task.len() + self.artifacts.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Reads a task.
+pub(super) fn read_task(
+    id: TaskId,
+    context: ContextId,
+    body: &str,
+    artifacts: Option<&str>,
+) -> Result<Task, StoreError> {
+    let mut task: Task = read(body)?;
+    task.id = id;
+    task.context_id = Some(context).filter(|context| !context.is_empty());
+    if let Some(artifacts) = artifacts {
+        task.artifacts = read::<Vec<Artifact>>(artifacts)?;
+    }
+    Ok(task)
+}
+
+/// A record. The ids of task and context are left out where they are those of the task, as they are in every log of the
+/// engine.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum RecordBody<'a> {
+    Received(&'a Message),
+    StatusUpdate(StatusBody<'a>),
+    ArtifactUpdate(ArtifactBody<'a>),
+    #[serde(untagged)]
+    Other(&'a StreamResponse),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatusBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<&'a ContextId>,
+    status: &'a TaskStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Struct>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<&'a ContextId>,
+    artifact: &'a Artifact,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    append: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    last_chunk: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Struct>,
+}
+
+/// The records of a commit.
+struct Records<'a> {
+    records: &'a [Record],
+    id: &'a TaskId,
+    context: &'a ContextId,
+}
+
+impl Serialize for Records<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.records.iter().map(|record| record_body(record, self.id, self.context)))
+    }
+}
+
+/// The records of a commit, as a list.
+pub(super) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
+    write(&Records { records, id, context })
+}
+
+fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {
+    let event = match record {
+        Record::Received(received) => return RecordBody::Received(&received.message),
+        Record::Update(event) => event,
+    };
+    match &event.response {
+        StreamResponse::StatusUpdate(update) => RecordBody::StatusUpdate(StatusBody {
+            task_id: Some(&update.task_id).filter(|task_id| *task_id != id),
+            context_id: Some(&update.context_id).filter(|context_id| *context_id != context),
+            status: &update.status,
+            metadata: update.metadata.as_deref(),
+        }),
+        StreamResponse::ArtifactUpdate(update) => RecordBody::ArtifactUpdate(ArtifactBody {
+            task_id: Some(&update.task_id).filter(|task_id| *task_id != id),
+            context_id: Some(&update.context_id).filter(|context_id| *context_id != context),
+            artifact: &update.artifact,
+            append: update.append,
+            last_chunk: update.last_chunk,
+            metadata: update.metadata.as_deref(),
+        }),
+        other => RecordBody::Other(other),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ReadRecord {
+    Received(Message),
+    StatusUpdate(TaskStatusUpdateEvent),
+    ArtifactUpdate(TaskArtifactUpdateEvent),
+    Task(Task),
+    Message(Message),
+}
+
+/// Reads the records of a commit whose last one has this sequence number.
+pub(super) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
+    let records: Vec<ReadRecord> = read(body)?;
+    let before = last.checked_sub(records.len() as u64).ok_or_else(|| corrupt("more records than were written"))?;
+    let records = records.into_iter().zip(before + 1..);
+    Ok(records.map(|(record, sequence)| record.into_record(sequence, id, context)).collect())
+}
+
+impl ReadRecord {
+    fn into_record(self, sequence: u64, id: &TaskId, context: &ContextId) -> Record {
+        let fill = |task_id: &mut TaskId, context_id: &mut ContextId| {
+            if task_id.is_empty() {
+                task_id.clone_from(id);
+            }
+            if context_id.is_empty() {
+                context_id.clone_from(context);
+            }
+        };
+        let response = match self {
+            Self::Received(message) => return Record::received(sequence, message),
+            Self::StatusUpdate(mut update) => {
+                fill(&mut update.task_id, &mut update.context_id);
+                StreamResponse::StatusUpdate(update)
+            }
+            Self::ArtifactUpdate(mut update) => {
+                fill(&mut update.task_id, &mut update.context_id);
+                StreamResponse::ArtifactUpdate(update)
+            }
+            Self::Task(task) => StreamResponse::Task(task),
+            Self::Message(message) => StreamResponse::Message(message),
+        };
+        Record::update(sequence, response)
+    }
+}
+
+/// A value in a column of its own.
+pub(super) fn write(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(corrupt)
+}
+
+/// Reads JSON that was written here, nested as deep as it was: a limit would make a task that was taken unreadable.
+pub(super) fn read<T: DeserializeOwned>(json: &str) -> Result<T, StoreError> {
+    let mut json = serde_json::Deserializer::from_str(json);
+    json.disable_recursion_limit();
+    let value = T::deserialize(&mut json).map_err(corrupt)?;
+    json.end().map_err(corrupt)?;
+    Ok(value)
+}

@@ -1,0 +1,43 @@
+//! Connections and what they are set to.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::options::{SqliteOptions, Synchronous};
+
+/// More prepared statements than there are in the code.
+const STATEMENTS: usize = 64;
+
+/// The connection that writes.
+pub(super) fn for_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
+    let connection = open(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        tracing::warn!(%mode, "the file system does not allow a write-ahead log; writes are slower and block reads");
+    }
+    let synchronous = match options.synchronous {
+        Synchronous::Normal => "normal",
+        Synchronous::Full => "full",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    Ok(connection)
+}
+
+/// A connection that reads.
+pub(super) fn for_reading(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
+    let connection = open(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+fn open(path: &Path, options: &SqliteOptions, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}

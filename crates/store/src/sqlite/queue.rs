@@ -1,0 +1,114 @@
+//! The way of a write to the thread that does it, and of the outcome back: in groups.
+//!
+//! Whatever waits while one group is being written becomes the next, handed over at once and waking the runtime once
+//! when it is done. That is what makes many small commits cheap.
+
+use std::sync::mpsc as thread;
+
+use nuncio_engine::{
+    StoreError,
+    store::{Committed, PushSettlement},
+};
+use nuncio_model::{PushConfigId, Scope, TaskId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{append::Append, error::closed};
+
+/// Writes in one transaction, at most.
+const GROUP: usize = 512;
+
+/// A write.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// A commit to a log.
+    Append(Box<Append>),
+    /// Takes a task over from an earlier process.
+    Claim { scope: Scope, id: TaskId },
+    /// Stores a push configuration: its JSON, and the last record that it does not want.
+    PutConfig { scope: Scope, task: TaskId, id: PushConfigId, config: String, delivered: u64 },
+    /// Removes a push configuration.
+    DeleteConfig { scope: Scope, task: TaskId, id: PushConfigId },
+    /// Notes how a delivery went.
+    Settle(Box<PushSettlement>),
+    /// Finds out whether writing works.
+    Probe,
+    /// Writes the log into the database and ends the thread.
+    Close,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Done {
+    Committed(Committed),
+    /// Whether there was a task to write to.
+    Found(bool),
+}
+
+pub(super) type Outcome = Result<Done, StoreError>;
+
+/// Writes for one transaction.
+pub(super) struct Group {
+    pub(super) ops: Vec<Op>,
+    pub(super) done: oneshot::Sender<Vec<Outcome>>,
+}
+
+/// What the thread is told.
+pub(super) enum Order {
+    Write(Group),
+    /// Nobody is left to write for.
+    Stop,
+}
+
+struct Job {
+    op: Op,
+    reply: oneshot::Sender<Outcome>,
+}
+
+/// Where writes wait.
+pub(super) struct Queue {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Queue {
+    /// A queue of this length whose groups go to `thread`. Its task ends with the queue, or with the runtime.
+    pub(super) fn start(length: usize, thread: thread::Sender<Order>) -> Self {
+        let (jobs, waiting) = mpsc::channel(length);
+        tokio::spawn(flush(waiting, thread));
+        Self { jobs }
+    }
+
+    /// Writes, and waits for it to be in the database. When the future is dropped the write may still happen.
+    pub(super) async fn write(&self, op: Op) -> Outcome {
+        let (reply, outcome) = oneshot::channel();
+        self.jobs.send(Job { op, reply }).await.map_err(|_| closed())?;
+        outcome.await.map_err(|_| closed())?
+    }
+}
+
+async fn flush(mut waiting: mpsc::Receiver<Job>, thread: thread::Sender<Order>) {
+    let mut jobs = Vec::with_capacity(GROUP);
+    while waiting.recv_many(&mut jobs, GROUP).await > 0 {
+        let mut written = hand_over(&mut jobs, &thread);
+        while let Some((replies, done)) = written.take() {
+            let outcomes = done.await;
+            // The thread is not to wait while answers are given.
+            if !waiting.is_empty() {
+                waiting.recv_many(&mut jobs, GROUP).await;
+                written = hand_over(&mut jobs, &thread);
+            }
+            // Without outcomes the thread is gone, and dropping the replies says so.
+            for (reply, outcome) in replies.into_iter().zip(outcomes.into_iter().flatten()) {
+                drop(reply.send(outcome));
+            }
+        }
+    }
+}
+
+type Written = (Vec<oneshot::Sender<Outcome>>, oneshot::Receiver<Vec<Outcome>>);
+
+fn hand_over(jobs: &mut Vec<Job>, thread: &thread::Sender<Order>) -> Option<Written> {
+    let (ops, replies) = jobs.drain(..).map(|job| (job.op, job.reply)).unzip();
+    let (done, outcomes) = oneshot::channel();
+    thread.send(Order::Write(Group { ops, done })).ok()?;
+    Some((replies, outcomes))
+}

@@ -1,0 +1,6 @@
+//! What is read, each in one transaction.
+
+pub(super) mod events;
+pub(super) mod list;
+pub(super) mod pushes;
+pub(super) mod task;

@@ -1,0 +1,60 @@
+//! Reads a stretch of a log.
+
+use nuncio_engine::{Record, StoreError};
+use nuncio_model::{Scope, TaskId};
+use rusqlite::Connection;
+
+use super::task;
+use crate::sqlite::{
+    body,
+    columns::{event_key, sequence_of},
+    error::store_error,
+};
+
+/// Records after `after`, in order, at most `limit`.
+pub(in crate::sqlite) fn after(
+    connection: &Connection,
+    scope: &Scope,
+    id: &TaskId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Record>, StoreError> {
+    let Some(row) = task::find(connection, scope, id)? else { return Ok(Vec::new()) };
+    if after >= row.sequence || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut records = Vec::new();
+    each_after(connection, row.task, after, row.sequence, |body, last| {
+        let read = body::read_records(body, last, id, &row.context)?;
+        records.extend(read.into_iter().filter(|record| record.sequence() > after));
+        Ok(records.len() < limit)
+    })?;
+    if records.first().is_none_or(|first| first.sequence() != after + 1) {
+        return Err(StoreError::Compacted);
+    }
+    records.truncate(limit);
+    Ok(records)
+}
+
+/// Calls `with` with each row of records after `after` and the number of its last one, until it says `false`.
+pub(super) fn each_after(
+    connection: &Connection,
+    task: i64,
+    after: u64,
+    sequence: u64,
+    mut with: impl FnMut(&str, u64) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT key, body FROM events WHERE key > ?1 AND key <= ?2 ORDER BY key")
+        .map_err(store_error)?;
+    let keys = (event_key(task, after), event_key(task, sequence));
+    let mut rows = statement.query(keys).map_err(store_error)?;
+    while let Some(row) = rows.next().map_err(store_error)? {
+        let key = row.get(0).map_err(store_error)?;
+        let body = row.get_ref(1).and_then(|body| Ok(body.as_str()?)).map_err(store_error)?;
+        if !with(body, sequence_of(key))? {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Reads a page of a list: for each state that the scope has tasks in, an index has them in order; the page merges
+//! these. So two indexes serve every filter.
+
+use std::sync::Arc;
+
+use nuncio_engine::{
+    StoreError,
+    store::{ListPage, ListQuery, PageToken},
+};
+use nuncio_model::{Scope, Task, TaskId};
+use rusqlite::{Connection, OptionalExtension as _, Rows, ToSql};
+
+use super::task;
+use crate::sqlite::{
+    cache::Cache,
+    columns::{self, Moment},
+    error::store_error,
+};
+
+const IN_SCOPE: &str = "SELECT updated, updated_rest, id, task FROM tasks INDEXED BY tasks_by_state \
+    WHERE scope = ?1 AND state = ?2 AND (updated, updated_rest, id) < (?3, ?4, ?5) \
+    AND (updated, updated_rest) >= (?6, ?7) ORDER BY updated DESC, updated_rest DESC, id DESC";
+const IN_CONTEXT: &str = "SELECT updated, updated_rest, id, task FROM tasks INDEXED BY tasks_by_context \
+    WHERE scope = ?1 AND state = ?2 AND (updated, updated_rest, id) < (?3, ?4, ?5) \
+    AND (updated, updated_rest) >= (?6, ?7) AND context = ?8 ORDER BY updated DESC, updated_rest DESC, id DESC";
+const COUNT_IN_SCOPE: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_by_state \
+    WHERE scope = ?1 AND state = ?2 AND (updated, updated_rest) >= (?3, ?4)";
+const COUNT_IN_CONTEXT: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_by_context \
+    WHERE scope = ?1 AND state = ?2 AND (updated, updated_rest) >= (?3, ?4) AND context = ?5";
+
+/// Where a task stands in a list.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    updated: Moment,
+    id: TaskId,
+    task: i64,
+    state: i32,
+}
+
+impl Place {
+    fn next(rows: &mut Rows<'_>, state: i32) -> rusqlite::Result<Option<Self>> {
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let updated = Moment { millisecond: row.get(0)?, rest: row.get(1)? };
+        let id = row.get_ref(2)?.as_str()?.into();
+        Ok(Some(Self { updated, id, task: row.get(3)?, state }))
+    }
+}
+
+pub(in crate::sqlite) fn list(
+    connection: &Connection,
+    cache: &Cache,
+    scope: &Scope,
+    query: &ListQuery,
+    token: Option<&PageToken>,
+) -> Result<ListPage, StoreError> {
+    let Some(scope_key) = scope_key(connection, scope)? else { return Ok(ListPage::default()) };
+    let states = states(connection, scope_key, query)?;
+    let total = total(connection, scope_key, query, &states).map_err(store_error)?;
+    let mut places = merge(connection, scope_key, query, token, &states).map_err(store_error)?;
+    let has_more = places.len() > query.page_size;
+    places.truncate(query.page_size);
+    let next = match places.last() {
+        Some(last) if has_more => {
+            Some(PageToken { updated: last.updated.to_timestamp()?, id: last.id.clone() }.encode())
+        }
+        _ => None,
+    };
+    let tasks = places.iter().map(|place| read(connection, cache, scope, place, query.artifacts));
+    Ok(ListPage { tasks: tasks.collect::<Result<_, _>>()?, next, total })
+}
+
+fn scope_key(connection: &Connection, scope: &Scope) -> Result<Option<i64>, StoreError> {
+    let caller = columns::caller(&scope.principal)?;
+    connection
+        .prepare_cached("SELECT scope FROM scopes WHERE tenant = ?1 AND caller = ?2")
+        .and_then(|mut statement| statement.query_row((scope.tenant.as_str(), caller), |row| row.get(0)).optional())
+        .map_err(store_error)
+}
+
+/// The states that are asked for and that the scope has tasks in, and how many.
+fn states(connection: &Connection, scope: i64, query: &ListQuery) -> Result<Vec<(i32, i64)>, StoreError> {
+    let read = || {
+        let mut statement =
+            connection.prepare_cached("SELECT state, tasks FROM totals WHERE scope = ?1 AND tasks > 0")?;
+        statement.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let mut states = read().map_err(store_error)?;
+    states.retain(|(state, _)| query.state.is_none_or(|wanted| wanted.number() == *state));
+    Ok(states)
+}
+
+fn total(connection: &Connection, scope: i64, query: &ListQuery, states: &[(i32, i64)]) -> rusqlite::Result<usize> {
+    let mut total = 0;
+    if query.context.is_none() && query.updated_since.is_none() {
+        total = states.iter().map(|(_, tasks)| tasks).sum();
+    } else {
+        let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
+        for (state, _) in states {
+            total += match &query.context {
+                None => connection
+                    .prepare_cached(COUNT_IN_SCOPE)?
+                    .query_row((scope, state, since.millisecond, since.rest), |row| row.get::<_, i64>(0))?,
+                Some(context) => connection
+                    .prepare_cached(COUNT_IN_CONTEXT)?
+                    .query_row((scope, state, since.millisecond, since.rest, context.as_str()), |row| row.get(0))?,
+            };
+        }
+    }
+    Ok(usize::try_from(total).unwrap_or_default())
+}
+
+/// The places of the page and of one task more, newest first.
+fn merge(
+    connection: &Connection,
+    scope: i64,
+    query: &ListQuery,
+    token: Option<&PageToken>,
+    states: &[(i32, i64)],
+) -> rusqlite::Result<Vec<Place>> {
+    let before = token.map_or(Moment::LAST, |token| token.updated.into());
+    let before_id = token.map_or("", |token| token.id.as_str());
+    let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
+    let context = query.context.as_ref().map(nuncio_model::ContextId::as_str);
+    let sql = if context.is_some() { IN_CONTEXT } else { IN_SCOPE };
+    let mut statements = states.iter().map(|_| connection.prepare_cached(sql)).collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut heads: Vec<(Rows<'_>, i32, Option<Place>)> = Vec::with_capacity(states.len());
+    for (statement, (state, _)) in statements.iter_mut().zip(states) {
+        let mut values: Vec<&dyn ToSql> = vec![&scope, state, &before.millisecond, &before.rest, &before_id];
+        values.extend([&since.millisecond as &dyn ToSql, &since.rest]);
+        if let Some(context) = &context {
+            values.push(context);
+        }
+        let mut rows = statement.query(&*values)?;
+        let first = Place::next(&mut rows, *state)?;
+        heads.push((rows, *state, first));
+    }
+    let mut places = Vec::with_capacity(query.page_size + 1);
+    while places.len() <= query.page_size {
+        let newest = heads.iter_mut().filter(|(.., place)| place.is_some()).max_by(|(.., one), (.., two)| one.cmp(two));
+        let Some((rows, state, place)) = newest else { break };
+        let next = Place::next(rows, *state)?;
+        places.extend(std::mem::replace(place, next));
+    }
+    Ok(places)
+}
+
+/// The task of a place: from the cache, when it has not moved since this transaction began.
+fn read(
+    connection: &Connection,
+    cache: &Cache,
+    scope: &Scope,
+    place: &Place,
+    artifacts: bool,
+) -> Result<Arc<Task>, StoreError> {
+    if let Some(Some(stored)) = cache.find(scope, &place.id)
+        && stored.task.status.timestamp.map(Moment::from) == Some(place.updated)
+        && stored.task.state().number() == place.state
+    {
+        return Ok(stored.task);
+    }
+    Ok(task::fold(connection, task::get(connection, place.task, artifacts)?, artifacts)?.stored.task)
+}

@@ -1,0 +1,94 @@
+//! Reads push configurations, and tasks that a crash left running.
+
+use nuncio_engine::{
+    StoreError,
+    store::{DuePush, Orphan, PushConfig},
+};
+use nuncio_model::{Scope, TaskId, Timestamp};
+use rusqlite::Connection;
+
+use super::task;
+use crate::sqlite::{
+    body,
+    columns::{self, from_column, to_column},
+    error::store_error,
+};
+
+/// The configurations of a task, by id.
+pub(in crate::sqlite) fn configs(
+    connection: &Connection,
+    scope: &Scope,
+    id: &TaskId,
+) -> Result<Option<Vec<PushConfig>>, StoreError> {
+    let Some(row) = task::find(connection, scope, id)? else { return Ok(None) };
+    let read = || {
+        let mut statement =
+            connection.prepare_cached("SELECT config, delivered FROM push_configs WHERE task = ?1 ORDER BY id")?;
+        let rows = statement.query_map([row.task], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(String, i64)>>>()
+    };
+    let rows = read().map_err(store_error)?.into_iter();
+    let configs = rows
+        .map(|(config, delivered)| Ok(PushConfig { config: body::read(&config)?, delivered: from_column(delivered) }));
+    configs.collect::<Result<_, StoreError>>().map(Some)
+}
+
+/// What is owed and due, longest due first.
+pub(in crate::sqlite) fn due(
+    connection: &Connection,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<DuePush>, StoreError> {
+    let read = || {
+        let mut statement = connection.prepare_cached(
+            "SELECT tenant, caller, config, delivered, owed, attempts FROM push_configs INDEXED BY push_configs_due \
+             CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
+             WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id \
+             LIMIT ?2",
+        )?;
+        let rows = statement.query_map((now.as_millisecond(), to_column(limit as u64)), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<(String, String, String, i64, i64, u32)>>>()
+    };
+    let rows = read().map_err(store_error)?.into_iter();
+    let due = rows.map(|(tenant, caller, config, delivered, owed, attempts)| {
+        Ok(DuePush {
+            scope: columns::scope(tenant, &caller)?,
+            config: body::read(&config)?,
+            delivered: from_column(delivered),
+            owed: from_column(owed),
+            attempts,
+        })
+    });
+    due.collect()
+}
+
+/// When the next push that is owed is due.
+pub(in crate::sqlite) fn next(connection: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    let read = || {
+        let mut statement = connection.prepare_cached(
+            "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered",
+        )?;
+        statement.query_row([], |row| row.get::<_, Option<i64>>(0))
+    };
+    Ok(read().map_err(store_error)?.and_then(Timestamp::from_millisecond))
+}
+
+/// Tasks that run under an earlier opening, oldest first.
+pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    let read = || {
+        let mut statement = connection.prepare_cached(
+            "SELECT tenant, caller, id FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
+             WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2",
+        )?;
+        let rows = statement.query_map((to_column(epoch), to_column(limit as u64)), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<(String, String, String)>>>()
+    };
+    let rows = read().map_err(store_error)?.into_iter();
+    let orphans =
+        rows.map(|(tenant, caller, id)| Ok(Orphan { scope: columns::scope(tenant, &caller)?, id: id.into() }));
+    orphans.collect()
+}

@@ -1,0 +1,120 @@
+//! The seam: each call is a read, or a write to be queued.
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    Record, StoreError, TaskStore,
+    store::{Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored},
+};
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use rusqlite::OptionalExtension as _;
+
+use super::{
+    SqliteStore,
+    append::Append,
+    body,
+    error::store_error,
+    queue::{Done, Op},
+    read::{events, list, pushes, task},
+};
+
+#[async_trait]
+impl TaskStore for SqliteStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        match self.queue.write(Op::Append(Box::new(Append::new(commit)?))).await? {
+            Done::Committed(committed) => Ok(committed),
+            Done::Found(_) => Err(StoreError::Conflict),
+        }
+    }
+
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        if let Some(stored) = self.cache.find(scope, id) {
+            return Ok(stored);
+        }
+        let ticket = self.cache.ticket(id);
+        let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());
+        self.readers
+            .read(move |connection| {
+                let Some(loaded) = task::load(connection, &scope, &id)? else { return Ok(None) };
+                cache.fill(&ticket, &scope, &loaded.stored, loaded.json);
+                Ok(Some(loaded.stored))
+            })
+            .await
+    }
+
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        match self.load(scope, id).await? {
+            Some(stored) if stored.epoch != self.epoch => {}
+            own => return Ok(own),
+        }
+        self.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
+        self.load(scope, id).await
+    }
+
+    async fn events_after(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let (scope, id) = (scope.clone(), id.clone());
+        self.readers.read(move |connection| events::after(connection, &scope, &id, after, limit)).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+        let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+        let (scope, query, cache) = (scope.clone(), query.clone(), self.cache.clone());
+        self.readers.read(move |connection| list::list(connection, &cache, &scope, &query, token.as_ref())).await
+    }
+
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let epoch = self.epoch;
+        self.readers.read(move |connection| pushes::orphans(connection, epoch, limit)).await
+    }
+
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
+        let PushConfig { config, delivered } = config;
+        let task = config.task_id.clone().unwrap_or_default();
+        let (id, json) = (config.id.clone().unwrap_or_default(), body::write(&config)?);
+        self.write(Op::PutConfig { scope: scope.clone(), task, id, config: json, delivered }).await
+    }
+
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
+        let (scope, task) = (scope.clone(), task.clone());
+        self.readers.read(move |connection| pushes::configs(connection, &scope, &task)).await
+    }
+
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
+        self.write(Op::DeleteConfig { scope: scope.clone(), task: task.clone(), id: id.clone() }).await
+    }
+
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
+        self.readers.read(move |connection| pushes::due(connection, now, limit)).await
+    }
+
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.readers.read(|connection| pushes::next(connection)).await
+    }
+
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
+        self.write(Op::Settle(Box::new(settlement))).await.map(|_| ())
+    }
+
+    /// Reads; and writes too when the last write failed, to see whether that is over.
+    async fn check(&self) -> Result<(), StoreError> {
+        let read = self.readers.read(|connection| {
+            let one = connection.query_row("SELECT one FROM store", [], |row| row.get::<_, i64>(0)).optional();
+            one.map(|_| ()).map_err(store_error)
+        });
+        read.await?;
+        if self.is_failing() {
+            self.write(Op::Probe).await?;
+        }
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.readers.close();
+        self.write(Op::Close).await.map(|_| ())
+    }
+}

@@ -1,0 +1,181 @@
+//! The thread that writes: one group after the other, each in one transaction.
+
+mod appends;
+mod configs;
+mod group;
+mod heads;
+mod prune;
+mod rows;
+mod scopes;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use nuncio_engine::StoreError;
+use nuncio_model::{Scope, TaskId};
+use rusqlite::Connection;
+
+use self::{
+    group::{GroupWriter, Written},
+    heads::Head,
+    prune::Pruner,
+};
+use super::{
+    cache::Cache,
+    lock::Lock,
+    queue::{Done, Group, Op, Order, Outcome},
+};
+
+/// Heads and scopes that are remembered, at most; beyond it all are forgotten and read again.
+const REMEMBERED: usize = 131_072;
+
+pub(super) struct Writer {
+    connection: Connection,
+    epoch: u64,
+    /// The next task's key.
+    next_task: i64,
+    /// Tasks that run here: what would be read again at each commit otherwise. The database is what counts.
+    heads: HashMap<TaskId, Head>,
+    scopes: HashMap<Scope, i64>,
+    pruner: Pruner,
+    cache: Arc<Cache>,
+    /// Whether the last group could not be written.
+    is_failing: Arc<AtomicBool>,
+    _lock: Lock,
+}
+
+impl Writer {
+    pub(super) fn new(
+        connection: Connection,
+        epoch: u64,
+        cache: Arc<Cache>,
+        is_failing: Arc<AtomicBool>,
+        log_retention: Duration,
+        lock: Lock,
+    ) -> rusqlite::Result<Self> {
+        let next_task = connection.query_row("SELECT coalesce(max(task), 0) + 1 FROM tasks", [], |row| row.get(0))?;
+        Ok(Self {
+            connection,
+            epoch,
+            next_task,
+            heads: HashMap::new(),
+            scopes: HashMap::new(),
+            pruner: Pruner::new(log_retention),
+            cache,
+            is_failing,
+            _lock: lock,
+        })
+    }
+
+    /// Writes until it is told to stop, or nobody is left who could.
+    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            let order = match self.pruner.rest() {
+                None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(rest) => orders.recv_timeout(rest),
+            };
+            match order {
+                Ok(Order::Write(group)) => {
+                    if self.write(group) {
+                        return;
+                    }
+                }
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.pruner.prune(&self.connection);
+        }
+    }
+
+    /// Writes a group and answers; `true` when it closed the store.
+    fn write(&mut self, group: Group) -> bool {
+        let closes = group.ops.iter().any(|op| matches!(op, Op::Close));
+        let mut outcomes = self.write_all(&group.ops);
+        if closes {
+            let closed = self.checkpoint();
+            for (outcome, op) in outcomes.iter_mut().zip(&group.ops) {
+                if let (Op::Close, Err(error)) = (op, &closed) {
+                    *outcome = Err(StoreError::Unavailable(error.to_string().into()));
+                }
+            }
+        }
+        // Whoever dropped the receiver does not want to know.
+        drop(group.done.send(outcomes));
+        closes
+    }
+
+    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's.
+    fn write_all(&mut self, ops: &[Op]) -> Vec<Outcome> {
+        let outcomes = match self.transact(ops) {
+            Ok(outcomes) => outcomes,
+            Err(error) if ops.len() > 1 => {
+                tracing::debug!(?error, writes = ops.len(), "a group could not be written and is tried one by one");
+                ops.iter().map(|op| self.write_one(op)).collect()
+            }
+            Err(error) => vec![Err(error.into())],
+        };
+        let is_failing = outcomes.iter().any(|outcome| outcome.as_ref().is_err_and(StoreError::is_transient));
+        self.is_failing.store(is_failing, Ordering::Relaxed);
+        outcomes
+    }
+
+    fn write_one(&mut self, op: &Op) -> Outcome {
+        let mut outcomes = self.transact(std::slice::from_ref(op))?;
+        outcomes.pop().unwrap_or(Ok(Done::Found(false)))
+    }
+
+    fn transact(&mut self, ops: &[Op]) -> Written<Vec<Outcome>> {
+        self.roll_back();
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let written = GroupWriter::new(self).write(ops);
+        let (outcomes, changes) = match written {
+            Ok(written) => written,
+            Err(error) => {
+                self.roll_back();
+                return Err(error);
+            }
+        };
+        if let Err(error) = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
+            self.roll_back();
+            return Err(error.into());
+        }
+        self.remember(changes);
+        self.publish(ops, &outcomes);
+        Ok(outcomes)
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "a transaction could not be rolled back");
+        }
+    }
+
+    /// Readers of the cache see what was written before anybody is told that it was.
+    fn publish(&mut self, ops: &[Op], outcomes: &[Outcome]) {
+        for (op, outcome) in ops.iter().zip(outcomes) {
+            match (op, outcome) {
+                (Op::Append(append), Ok(_)) => {
+                    self.cache.written(&append.scope, &append.id, append.stored(self.epoch));
+                    self.pruner.expect(append.released && append.records.is_some());
+                }
+                (Op::Claim { scope, id }, Ok(_)) => self.cache.written(scope, id, None),
+                (Op::Settle(_) | Op::DeleteConfig { .. }, Ok(_)) => self.pruner.expect(true),
+                _ => {}
+            }
+        }
+    }
+
+    /// Moves the write-ahead log into the database.
+    fn checkpoint(&self) -> rusqlite::Result<()> {
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    }
+}

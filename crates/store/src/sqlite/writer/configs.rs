@@ -1,0 +1,127 @@
+//! Push configurations and what they are owed. The outbox is a cursor per configuration: it is owed the records after
+//! `delivered`, up to `owed`.
+
+use nuncio_engine::store::PushSettlement;
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+
+use super::group::{GroupWriter, Written};
+use crate::sqlite::{
+    append::Append,
+    columns::{from_column, to_column},
+};
+
+impl GroupWriter<'_, '_> {
+    /// Stores the configurations that come with a new task; `true` when there are some, which are owed its records.
+    pub(super) fn add_configs(&self, task: i64, append: &Append) -> rusqlite::Result<bool> {
+        for (id, config) in &append.push_configs {
+            self.insert_config(task, id, config, 0, append.sequence)?;
+        }
+        Ok(!append.push_configs.is_empty())
+    }
+
+    /// Stores a configuration, or replaces the one of the same id; `false` when there is no task.
+    pub(super) fn put_config(
+        &mut self,
+        scope: &Scope,
+        task: &TaskId,
+        id: &PushConfigId,
+        config: &str,
+        delivered: u64,
+    ) -> Written<bool> {
+        let Some(mut head) = self.head(scope, task)? else { return Ok(false) };
+        self.insert_config(head.task, id, config, delivered.min(head.sequence), head.sequence)?;
+        if !head.pushed {
+            head.pushed = true;
+            self.writer
+                .connection
+                .prepare_cached("UPDATE tasks SET pushed = 1 WHERE task = ?1")?
+                .execute([head.task])?;
+            self.changes.heads.insert(task.clone(), head);
+        }
+        Ok(true)
+    }
+
+    fn insert_config(
+        &self,
+        task: i64,
+        id: &PushConfigId,
+        config: &str,
+        delivered: u64,
+        owed: u64,
+    ) -> rusqlite::Result<()> {
+        let mut statement = self.writer.connection.prepare_cached(
+            "INSERT OR REPLACE INTO push_configs (task, id, config, delivered, owed, attempts, next_attempt) \
+             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)",
+        )?;
+        let now = Timestamp::now().as_millisecond();
+        statement.execute((task, id.as_str(), config, to_column(delivered), to_column(owed), now))?;
+        Ok(())
+    }
+
+    /// Owes all configurations of a task the records up to `sequence`; `false` when it has none. A debt that is there
+    /// keeps its time; a new one is due now.
+    pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
+        let mut statement = self.writer.connection.prepare_cached(
+            "UPDATE push_configs SET owed = ?2, \
+             next_attempt = CASE WHEN owed > delivered THEN next_attempt ELSE max(next_attempt, ?3) END \
+             WHERE task = ?1",
+        )?;
+        Ok(statement.execute((task, to_column(sequence), Timestamp::now().as_millisecond()))? > 0)
+    }
+
+    /// Removes a configuration, if it is there; `false` when there is no task.
+    pub(super) fn delete_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Written<bool> {
+        let Some(head) = self.head(scope, task)? else { return Ok(false) };
+        let connection = &self.writer.connection;
+        connection
+            .prepare_cached("DELETE FROM push_configs WHERE task = ?1 AND id = ?2")?
+            .execute((head.task, id.as_str()))?;
+        self.note_released(head.task)?;
+        Ok(true)
+    }
+
+    /// Notes how a delivery went; `false` when there is no task. What was delivered stays so: a late word of an earlier
+    /// attempt takes nothing back.
+    pub(super) fn settle(&mut self, settlement: &PushSettlement) -> Written<bool> {
+        let Some(head) = self.head(&settlement.scope, &settlement.task)? else { return Ok(false) };
+        let mut statement = self.writer.connection.prepare_cached(
+            "UPDATE push_configs SET delivered = max(delivered, ?3), attempts = ?4, next_attempt = ?5, error = ?6 \
+             WHERE task = ?1 AND id = ?2 RETURNING owed <= delivered",
+        )?;
+        let next_attempt = settlement.next_attempt.as_millisecond();
+        let delivered = to_column(settlement.delivered);
+        let mut settled = statement.query((
+            head.task,
+            settlement.id.as_str(),
+            delivered,
+            settlement.attempts,
+            next_attempt,
+            &settlement.error,
+        ))?;
+        let is_paid = settled.next()?.map(|row| row.get::<_, bool>(0)).transpose()?.unwrap_or_default();
+        // The statement is done when all of its rows were read.
+        while settled.next()?.is_some() {}
+        drop(settled);
+        drop(statement);
+        if is_paid {
+            self.note_released(head.task)?;
+        }
+        Ok(true)
+    }
+
+    /// Notes that the log of a task may go some time from now, if nobody runs the task and nobody is owed its records.
+    pub(super) fn note_released(&self, task: i64) -> rusqlite::Result<()> {
+        let mut statement = self.writer.connection.prepare_cached(
+            "UPDATE tasks SET released = ?2 WHERE task = ?1 AND NOT running AND released IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND owed > delivered)",
+        )?;
+        statement.execute((task, Timestamp::now().as_millisecond()))?;
+        Ok(())
+    }
+}
+
+/// The keys of the rows of records that a snapshot up to `folded` makes dispensable.
+pub(super) fn covered(task: i64, folded: i64) -> (i64, i64) {
+    let key = |sequence| crate::sqlite::columns::event_key(task, sequence);
+    (key(0), key(from_column(folded)))
+}

@@ -1,0 +1,142 @@
+//! One group of writes inside its transaction.
+
+use std::collections::HashMap;
+
+use nuncio_engine::StoreError;
+
+use super::{
+    Writer,
+    heads::Changes,
+    rows::{EVENTS, TASKS},
+};
+use crate::sqlite::{
+    append::Append,
+    columns::to_column,
+    error::store_error,
+    queue::{Done, Op, Outcome},
+};
+
+/// Why a group could not be written.
+#[derive(Debug)]
+pub(super) enum GroupError {
+    /// One of its new tasks is there already: which one shows when each is tried alone.
+    Clash,
+    Sqlite(rusqlite::Error),
+}
+
+pub(super) type Written<T> = Result<T, GroupError>;
+
+impl From<rusqlite::Error> for GroupError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<GroupError> for StoreError {
+    fn from(error: GroupError) -> Self {
+        match error {
+            GroupError::Clash => Self::Conflict,
+            GroupError::Sqlite(error) => store_error(error),
+        }
+    }
+}
+
+pub(super) struct GroupWriter<'w, 'o> {
+    pub(super) writer: &'w mut Writer,
+    pub(super) changes: Changes,
+    /// Tasks to insert, with their keys and those of their scopes.
+    pub(super) new_tasks: Vec<NewTask<'o>>,
+    /// Records to insert, with their keys.
+    pub(super) new_events: Vec<(i64, &'o str)>,
+    pub(super) totals: HashMap<(i64, i32), i64>,
+}
+
+pub(super) struct NewTask<'o> {
+    pub(super) task: i64,
+    pub(super) scope: i64,
+    pub(super) append: &'o Append,
+}
+
+impl<'w, 'o> GroupWriter<'w, 'o> {
+    pub(super) fn new(writer: &'w mut Writer) -> Self {
+        Self {
+            writer,
+            changes: Changes::default(),
+            new_tasks: Vec::new(),
+            new_events: Vec::new(),
+            totals: HashMap::new(),
+        }
+    }
+
+    /// Does it all; an error undoes it all.
+    pub(super) fn write(mut self, ops: &'o [Op]) -> Written<(Vec<Outcome>, Changes)> {
+        let mut outcomes = Vec::with_capacity(ops.len());
+        for op in ops {
+            outcomes.push(self.apply(op)?);
+        }
+        self.flush()?;
+        self.write_totals()?;
+        Ok((outcomes, self.changes))
+    }
+
+    fn apply(&mut self, op: &'o Op) -> Written<Outcome> {
+        match op {
+            Op::Append(append) if append.expected == 0 => self.create(append),
+            Op::Append(append) => self.append(append),
+            Op::Claim { scope, id } => self.claim(scope, id).map(found),
+            Op::PutConfig { scope, task, id, config, delivered } => {
+                self.put_config(scope, task, id, config, *delivered).map(found)
+            }
+            Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id).map(found),
+            Op::Settle(settlement) => self.settle(settlement).map(found),
+            Op::Probe => self.probe().map(|()| found(true)),
+            Op::Close => Ok(found(true)),
+        }
+    }
+
+    /// Inserts the rows that were put off.
+    pub(super) fn flush(&mut self) -> Written<()> {
+        let connection = &self.writer.connection;
+        let epoch = to_column(self.writer.epoch);
+        let inserted = TASKS.insert(connection, &self.new_tasks, |statement, first, new| {
+            let NewTask { task, scope, append } = new;
+            let body = append.snapshot.as_ref().map(|snapshot| &snapshot.body).filter(|body| body.is_small());
+            let pushed = !append.push_configs.is_empty();
+            let folded = append.snapshot.as_ref().map_or(0, |_| to_column(append.sequence));
+            statement.raw_bind_parameter(first, task)?;
+            statement.raw_bind_parameter(first + 1, append.id.as_str())?;
+            statement.raw_bind_parameter(first + 2, scope)?;
+            statement.raw_bind_parameter(first + 3, append.context.as_str())?;
+            statement.raw_bind_parameter(first + 4, append.state.number())?;
+            statement.raw_bind_parameter(first + 5, append.updated.millisecond)?;
+            statement.raw_bind_parameter(first + 6, append.updated.rest)?;
+            statement.raw_bind_parameter(first + 7, to_column(append.sequence))?;
+            statement.raw_bind_parameter(first + 8, epoch)?;
+            statement.raw_bind_parameter(first + 9, !append.released)?;
+            statement.raw_bind_parameter(first + 10, pushed)?;
+            statement.raw_bind_parameter(first + 11, folded)?;
+            statement.raw_bind_parameter(first + 12, body.map(|body| &body.task))?;
+            statement.raw_bind_parameter(first + 13, body.and_then(|body| body.artifacts.as_ref()))
+        })?;
+        if inserted < self.new_tasks.len() {
+            return Err(GroupError::Clash);
+        }
+        self.new_tasks.clear();
+        EVENTS.insert(connection, &self.new_events, |statement, first, (key, body)| {
+            statement.raw_bind_parameter(first, key)?;
+            statement.raw_bind_parameter(first + 1, body)
+        })?;
+        self.new_events.clear();
+        Ok(())
+    }
+
+    /// Any write will do.
+    fn probe(&self) -> Written<()> {
+        self.writer.connection.execute("UPDATE store SET openings = openings", [])?;
+        Ok(())
+    }
+}
+
+fn found(found: bool) -> Outcome {
+    Ok(Done::Found(found))
+}

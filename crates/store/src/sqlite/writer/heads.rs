@@ -1,0 +1,94 @@
+//! What the writer must know of a task to write to it.
+
+use std::collections::HashMap;
+
+use nuncio_model::{Scope, TaskId, TaskState};
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{
+    REMEMBERED, Writer,
+    group::{GroupWriter, Written},
+};
+use crate::sqlite::columns::{self, Moment, from_column};
+
+/// A task's row, without its body.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub(super) scope: Scope,
+    pub(super) task: i64,
+    pub(super) scope_key: i64,
+    pub(super) state: TaskState,
+    pub(super) updated: Moment,
+    pub(super) sequence: u64,
+    pub(super) epoch: u64,
+    pub(super) running: bool,
+    /// Whether it has, or had, push configurations.
+    pub(super) pushed: bool,
+    /// Whether its body is in a table of its own.
+    pub(super) is_big: bool,
+}
+
+/// What a group changed, to be remembered once it is committed.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) heads: HashMap<TaskId, Head>,
+    pub(super) scopes: HashMap<Scope, i64>,
+}
+
+impl Writer {
+    pub(super) fn remember(&mut self, changes: Changes) {
+        if self.heads.len() + changes.heads.len() > REMEMBERED {
+            self.heads.clear();
+        }
+        for (id, head) in changes.heads {
+            if head.running {
+                self.heads.insert(id, head);
+            } else {
+                self.heads.remove(&id);
+            }
+        }
+        if self.scopes.len() + changes.scopes.len() > REMEMBERED {
+            self.scopes.clear();
+        }
+        self.scopes.extend(changes.scopes);
+    }
+}
+
+impl GroupWriter<'_, '_> {
+    /// The task as of this point of the group, when it is of this scope.
+    pub(super) fn head(&mut self, scope: &Scope, id: &TaskId) -> Written<Option<Head>> {
+        if let Some(head) = self.changes.heads.get(id) {
+            let head = head.clone();
+            self.flush()?;
+            return Ok((head.scope == *scope).then_some(head));
+        }
+        if let Some(head) = self.writer.heads.get(id) {
+            return Ok((head.scope == *scope).then(|| head.clone()));
+        }
+        Ok(read(&self.writer.connection, scope, id)?)
+    }
+}
+
+fn read(connection: &Connection, scope: &Scope, id: &TaskId) -> rusqlite::Result<Option<Head>> {
+    let Ok(caller) = columns::caller(&scope.principal) else { return Ok(None) };
+    let mut statement = connection.prepare_cached(
+        "SELECT task, scope, state, updated, updated_rest, sequence, epoch, running, pushed, body IS NULL \
+         FROM tasks JOIN scopes USING (scope) WHERE id = ?1 AND tenant = ?2 AND caller = ?3",
+    )?;
+    statement
+        .query_row((id.as_str(), scope.tenant.as_str(), caller), |row| {
+            Ok(Head {
+                scope: scope.clone(),
+                task: row.get(0)?,
+                scope_key: row.get(1)?,
+                state: TaskState::from_number(row.get(2)?).unwrap_or_default(),
+                updated: Moment { millisecond: row.get(3)?, rest: row.get(4)? },
+                sequence: from_column(row.get(5)?),
+                epoch: from_column(row.get(6)?),
+                running: row.get(7)?,
+                pushed: row.get(8)?,
+                is_big: row.get(9)?,
+            })
+        })
+        .optional()
+}

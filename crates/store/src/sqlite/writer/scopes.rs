@@ -1,0 +1,41 @@
+//! Keys of scopes, and how many tasks each has.
+
+use nuncio_model::{Scope, TaskState};
+
+use super::group::{GroupWriter, Written};
+use crate::sqlite::columns;
+
+impl GroupWriter<'_, '_> {
+    /// The key of a scope, which gets one if it has none.
+    pub(super) fn scope_key(&mut self, scope: &Scope) -> Written<Option<i64>> {
+        let known = self.writer.scopes.get(scope).or_else(|| self.changes.scopes.get(scope));
+        if let Some(key) = known {
+            return Ok(Some(*key));
+        }
+        let Ok(caller) = columns::caller(&scope.principal) else { return Ok(None) };
+        let mut statement = self.writer.connection.prepare_cached(
+            "INSERT INTO scopes (tenant, caller) VALUES (?1, ?2) \
+             ON CONFLICT DO UPDATE SET tenant = tenant RETURNING scope",
+        )?;
+        let key = statement.query_row((scope.tenant.as_str(), caller), |row| row.get(0))?;
+        drop(statement);
+        self.changes.scopes.insert(scope.clone(), key);
+        Ok(Some(key))
+    }
+
+    /// Counts a task that came to a state, or left it.
+    pub(super) fn count(&mut self, scope: i64, state: TaskState, change: i64) {
+        *self.totals.entry((scope, state.number())).or_default() += change;
+    }
+
+    /// Writes what was counted.
+    pub(super) fn write_totals(&mut self) -> Written<()> {
+        let mut statement = self.writer.connection.prepare_cached(
+            "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
+        )?;
+        for ((scope, state), change) in self.totals.drain().filter(|(_, change)| *change != 0) {
+            statement.execute((scope, state, change))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,3 @@
+//! The store in SQLite: against the contract of stores, and what is its own.
+
+mod contract;
