@@ -1,8 +1,11 @@
 //! Writing server-sent events. One JSON document is one `data` line: JSON holds no line breaks of its own.
+//!
+//! Some readers also break lines where only Unicode does (U+0085, U+2028, U+2029), against the standard; so these are
+//! written as JSON escapes, which mean the same.
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 
-/// Writes an event with this data behind what is there.
+/// Writes an event with this data, JSON, behind what is there.
 ///
 /// `id` is the event's place in the task's log, for readers that come back. Data with line breaks in it, which our own
 /// JSON never has, becomes several lines, as the standard wants.
@@ -19,8 +22,27 @@ pub fn write_with(id: Option<u64>, to: &mut Vec<u8>, data: impl FnOnce(&mut Vec<
         to.push(b'\n');
     }
     to.extend_from_slice(b"data: ");
+    let start = to.len();
     data(to);
+    escape_line_breaks(to, start);
     to.extend_from_slice(b"\n\n");
+}
+
+/// What breaks a line in Unicode, though not in this format, and how JSON spells it.
+const LINE_BREAKS: [(&str, &[u8]); 3] = [("\u{85}", b"\\u0085"), ("\u{2028}", b"\\u2028"), ("\u{2029}", b"\\u2029")];
+
+/// Such characters stand in JSON only inside of strings, so each can be replaced where it stands.
+fn escape_line_breaks(to: &mut Vec<u8>, start: usize) {
+    if memchr2(0xc2, 0xe2, &to[start..]).is_none() {
+        return;
+    }
+    for (character, escape) in LINE_BREAKS {
+        let mut from = start;
+        while let Some(at) = memmem::find(&to[from..], character.as_bytes()).map(|at| from + at) {
+            to.splice(at..at + character.len(), escape.iter().copied());
+            from = at + escape.len();
+        }
+    }
 }
 
 /// Writes an event of this type: `error`, where a stream of HTTP+JSON breaks off.

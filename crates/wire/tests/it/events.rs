@@ -166,3 +166,15 @@ proptest! {
         prop_assert_eq!(events[0].sequence(), id);
     }
 }
+
+#[test]
+fn what_breaks_a_line_elsewhere_is_escaped() {
+    let text = "a\u{2028}b\u{85}c\u{2029}\u{2028}d é \u{e2}";
+    let json = serde_json::to_string(text).unwrap();
+    let mut frame = Vec::new();
+    write_event(None, json.as_bytes(), &mut frame);
+    let frame = String::from_utf8(frame).unwrap();
+    assert!(!frame.contains(['\u{2028}', '\u{2029}', '\u{85}']), "{frame}");
+    let data = frame.trim().strip_prefix("data: ").unwrap();
+    assert_eq!(serde_json::from_str::<String>(data).unwrap(), text);
+}
