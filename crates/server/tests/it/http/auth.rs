@@ -1,0 +1,116 @@
+//! Who may call.
+
+use nuncio_auth::Tokens;
+use nuncio_server::{BindError, Server};
+use serde_json::json;
+
+use super::{
+    Running,
+    agent::{engine, message},
+    client::reason,
+};
+
+fn tokens() -> Tokens {
+    Tokens::new().with("alice", "of-alice").unwrap().with("bob", "of-bob").unwrap()
+}
+
+async fn secured() -> Running {
+    Running::with(|builder| builder.authenticator(tokens())).await
+}
+
+#[tokio::test]
+async fn strangers_are_challenged_in_the_shape_of_the_binding() {
+    let running = secured().await;
+    for header in [
+        None,
+        Some(("authorization", "Bearer wrong")),
+        Some(("x-api-key", "wrong")),
+        Some(("authorization", "Basic eDp5")),
+    ] {
+        let rpc = running.rpc("ListTasks", &json!({}));
+        let rest = running.send("GET", "/tasks");
+        let (rpc, rest) = match header {
+            Some((name, value)) => (rpc.header(name, value), rest.header(name, value)),
+            None => (rpc, rest),
+        };
+        let (rpc, rest) = (rpc.fetch().await, rest.fetch().await);
+        assert_eq!((rpc.status, rpc.media_type()), (401, "application/json"));
+        let document = rpc.json();
+        assert_eq!((&document["jsonrpc"], &document["id"]), (&json!("2.0"), &json!(null)));
+        assert_eq!((&document["error"]["code"], reason(&document["error"])), (&json!(-32091), "UNAUTHENTICATED"));
+        assert_eq!((rest.status, reason(&rest.rest_error())), (401, "UNAUTHENTICATED"));
+        for answer in [rpc, rest] {
+            assert_eq!(answer.header("www-authenticate"), "Bearer realm=\"a2a\"");
+            assert!(!String::from_utf8_lossy(&answer.body).contains("wrong"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_path_but_the_card_and_health_is_behind_it() {
+    let running = secured().await;
+    for path in ["/tasks", "/nowhere", "/tenant/tasks", "/tasks/x:subscribe", "/extendedAgentCard"] {
+        assert_eq!(running.send("GET", path).fetch().await.status, 401, "{path}");
+    }
+    for path in ["/.well-known/agent-card.json", "/healthz", "/readyz"] {
+        assert_eq!(running.send("GET", path).fetch().await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn callers_see_what_is_theirs() {
+    let running = secured().await;
+    let sent = running.rpc("SendMessage", &message("ask")).header("authorization", "Bearer of-alice").fetch().await;
+    let id = sent.json()["result"]["task"]["id"].as_str().unwrap().to_owned();
+    let get = |header: (&str, &str)| running.send("GET", &format!("/tasks/{id}")).header(header.0, header.1);
+    assert_eq!(get(("x-api-key", "of-alice")).fetch().await.status, 200);
+    let foreign = get(("authorization", "Bearer of-bob")).fetch().await;
+    let missing = running.send("GET", "/tasks/no-such").header("authorization", "Bearer of-bob").fetch().await;
+    assert_eq!((foreign.status, missing.status), (404, 404));
+    let say = |answer: &super::client::Answer, id: &str| String::from_utf8_lossy(&answer.body).replace(id, "X");
+    assert_eq!(say(&foreign, &id), say(&missing, "no-such"));
+}
+
+#[tokio::test]
+async fn the_extended_card_is_for_those_who_are_known() {
+    let running = Running::with(|builder| builder.authenticator(tokens().with_anonymous(true))).await;
+    assert_eq!(running.send("GET", "/tasks").fetch().await.status, 200, "anonymous callers are let in");
+    let refused = running.send("GET", "/extendedAgentCard").fetch().await;
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, "Bearer realm=\"a2a\""));
+    let refused = running.rpc("GetExtendedAgentCard", &json!({})).fetch().await;
+    assert_eq!((refused.status, &refused.json()["id"]), (401, &json!(1)));
+    let known = running.send("GET", "/extendedAgentCard").header("authorization", "Bearer of-bob").fetch().await;
+    assert_eq!(known.json()["description"], "Does more for those it knows.");
+    assert_eq!(known.json()["supportedInterfaces"].as_array().unwrap().len(), 3);
+    assert!(known.json()["securitySchemes"].is_object());
+    let wrong = running.send("GET", "/tasks").header("authorization", "Bearer wrong").fetch().await;
+    assert_eq!(wrong.status, 401, "wrong credentials are not anonymous");
+}
+
+#[tokio::test]
+async fn an_open_agent_has_no_extended_card() {
+    let running = Running::start().await;
+    let error = running.error("GetExtendedAgentCard", &json!({})).await;
+    assert_eq!(reason(&error), "UNSUPPORTED_OPERATION");
+}
+
+#[tokio::test]
+async fn an_open_agent_listens_on_loopback_alone() {
+    let bind = |address: &'static str| Server::builder(engine().build()).bind(address);
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let error = bind(address).await.err().unwrap();
+        assert!(matches!(error, BindError::Open(_)), "{error:?}");
+        assert!(error.to_string().contains("\nhint: give callers tokens"), "{error}");
+    }
+    assert!(bind("127.0.0.1:0").await.is_ok());
+    let builder = Server::builder(engine().build());
+    assert!(builder.authenticator(tokens()).bind("0.0.0.0:0").await.is_ok());
+    assert!(Server::builder(engine().build()).allow_open(true).bind("0.0.0.0:0").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_an_error_that_names_it() {
+    let running = Running::start().await;
+    let error = Server::builder(engine().build()).bind(running.address).await.err().unwrap();
+    assert_eq!(error.to_string(), format!("cannot listen on {}", running.address));
+}

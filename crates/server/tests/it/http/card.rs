@@ -1,0 +1,189 @@
+//! The agent card: addresses, caching, and what it must never say.
+
+use nuncio_auth::Tokens;
+use nuncio_model::card::{AgentCardSignature, AgentInterface};
+use serde_json::{Value, json};
+
+use super::{
+    Running,
+    agent::{card, engine},
+    client::Answer,
+};
+
+const PATH: &str = "/.well-known/agent-card.json";
+
+fn urls(card: &Value) -> Vec<&str> {
+    card["supportedInterfaces"].as_array().unwrap().iter().map(|it| it["url"].as_str().unwrap()).collect()
+}
+
+async fn get(running: &Running, headers: &[(&str, &str)]) -> Answer {
+    let get = running.send("GET", PATH).without("a2a-version");
+    headers.iter().fold(get, |get, (name, value)| get.header(name, value)).fetch().await
+}
+
+#[tokio::test]
+async fn it_names_all_bindings_at_the_address_that_the_client_used() {
+    let running = Running::start().await;
+    let answer = get(&running, &[]).await;
+    assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
+    let port = running.address.port();
+    assert_eq!(
+        answer.json()["supportedInterfaces"],
+        json!([
+            {"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            {"url": format!("http://127.0.0.1:{port}"), "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+            {"url": format!("127.0.0.1:{port}"), "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+        ])
+    );
+    let named = get(&running, &[("host", "agent.test")]).await.json();
+    assert_eq!(urls(&named), ["http://agent.test/", "http://agent.test", "agent.test:80"]);
+}
+
+#[tokio::test]
+async fn it_never_names_the_address_that_means_any() {
+    let running = Running::start().await;
+    let local = format!("127.0.0.1:{}", running.address.port());
+    for host in ["0.0.0.0:8080", "[::]:8080", "user@evil.test", "", "a b"] {
+        let answer = get(&running, &[("host", host)]).await;
+        if answer.status == 200 {
+            assert_eq!(urls(&answer.json())[2], local, "{host}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn it_is_cached_by_a_strong_tag_of_its_content() {
+    let running = Running::start().await;
+    let first = get(&running, &[]).await;
+    let tag = first.header("etag").to_owned();
+    assert!(tag.starts_with('"') && tag.len() == 34, "{tag}");
+    assert_eq!(first.header("cache-control"), "public, max-age=300");
+    for tags in [tag.clone(), format!("\"x\", {tag}"), "*".to_owned(), format!("W/{tag}")] {
+        let again = get(&running, &[("if-none-match", &tags)]).await;
+        assert_eq!((again.status, &*again.body, again.header("etag")), (304, &b""[..], &*tag), "{tags}");
+        assert_eq!(again.header("content-type"), "");
+    }
+    let modified = first.header("last-modified").to_owned();
+    assert!(modified.ends_with(" GMT"), "{modified}");
+    assert_eq!(get(&running, &[("if-modified-since", &modified)]).await.status, 304);
+    for (name, value) in [
+        ("if-none-match", "\"other\""),
+        ("if-modified-since", "Sat, 01 Jan 2000 00:00:00 GMT"),
+        ("if-modified-since", "garbage"),
+    ] {
+        let answer = get(&running, &[(name, value)]).await;
+        assert_eq!((answer.status, &answer.body), (200, &first.body), "{name}: {value}");
+    }
+    let both = get(&running, &[("if-none-match", "\"other\""), ("if-modified-since", &modified)]).await;
+    assert_eq!(both.status, 200, "the tag decides");
+    assert_ne!(get(&running, &[("host", "other.test")]).await.header("etag"), tag);
+}
+
+#[tokio::test]
+async fn it_takes_head_and_says_what_it_takes() {
+    let running = Running::start().await;
+    let get = get(&running, &[]).await;
+    let head = running.send("HEAD", PATH).fetch().await;
+    assert_eq!((head.status, &*head.body), (200, &b""[..]));
+    for name in ["etag", "content-length", "content-type"] {
+        assert_eq!(head.header(name), get.header(name));
+    }
+    let answer = running.send("POST", PATH).fetch().await;
+    assert_eq!((answer.status, answer.header("allow")), (405, "GET, HEAD, OPTIONS"));
+    answer.rest_error();
+    assert_eq!(running.send("OPTIONS", PATH).fetch().await.status, 204);
+}
+
+#[tokio::test]
+async fn a_public_url_is_what_it_says_and_its_prefix_is_taken() {
+    let url = "https://agent.example/some/prefix/".parse().unwrap();
+    let running = Running::with(|builder| builder.public_url(url)).await;
+    let expected = ["https://agent.example/some/prefix/", "https://agent.example/some/prefix", "agent.example:443"];
+    for path in [PATH, &format!("/some/prefix{PATH}")] {
+        assert_eq!(urls(&running.send("GET", path).fetch().await.json()), expected);
+    }
+    for path in ["/tasks", "/some/prefix/tasks"] {
+        assert_eq!(running.send("GET", path).fetch().await.status, 200, "{path}");
+    }
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"});
+    for path in ["/", "/some/prefix", "/some/prefix/"] {
+        let answer = running.send("POST", path).json(&call).fetch().await;
+        assert!(answer.json()["result"].is_object(), "{path}");
+    }
+    assert_eq!(running.send("GET", "/some/prefixed/tasks").fetch().await.status, 404);
+}
+
+#[tokio::test]
+async fn a_proxy_is_believed_only_where_it_is_trusted() {
+    let forwarded = [
+        ("x-forwarded-proto", "https, http"),
+        ("x-forwarded-host", "agent.example, inner"),
+        ("x-forwarded-prefix", "/agents/one/"),
+    ];
+    let running = Running::start().await;
+    let local = format!("http://127.0.0.1:{}/", running.address.port());
+    assert_eq!(urls(&get(&running, &forwarded).await.json())[0], local);
+    let running = Running::with(|builder| builder.trust_forwarded(true)).await;
+    let answer = get(&running, &forwarded).await;
+    assert!(answer.header("vary").contains("X-Forwarded-Host"));
+    let expected = ["https://agent.example/agents/one/", "https://agent.example/agents/one", "agent.example:443"];
+    assert_eq!(urls(&answer.json()), expected);
+    let standard =
+        get(&running, &[("forwarded", r#"for=192.0.2.1;Proto=https;host="agent.example:8443", for=10.0.0.1"#)]).await;
+    assert_eq!(urls(&standard.json())[0], "https://agent.example:8443/");
+    let port = get(
+        &running,
+        &[("x-forwarded-proto", "https"), ("x-forwarded-host", "a.example"), ("x-forwarded-port", "8443")],
+    )
+    .await;
+    assert_eq!(urls(&port.json())[2], "a.example:8443");
+    for (name, value) in
+        [("x-forwarded-prefix", "//evil.test"), ("x-forwarded-prefix", "x"), ("x-forwarded-host", "0.0.0.0")]
+    {
+        let local = format!("http://127.0.0.1:{}/", running.address.port());
+        assert_eq!(urls(&get(&running, &[(name, value)]).await.json())[0], local, "{name}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn it_declares_how_to_authenticate() {
+    let tokens = Tokens::new().with("alice", "made-up").unwrap();
+    let running = Running::with(|builder| builder.authenticator(tokens)).await;
+    let card = get(&running, &[]).await.json();
+    assert_eq!(card["securityRequirements"], json!([{"schemes": {"bearer": {}}}, {"schemes": {"apiKey": {}}}]));
+    assert_eq!(card["securitySchemes"]["bearer"], json!({"httpAuthSecurityScheme": {"scheme": "Bearer"}}));
+    assert_eq!(card["capabilities"]["extendedAgentCard"], true);
+    let open = get(&Running::start().await, &[]).await.json();
+    assert!(open.get("securitySchemes").is_none() && open.get("securityRequirements").is_none());
+    assert_eq!(open["capabilities"]["extendedAgentCard"], false);
+}
+
+#[tokio::test]
+async fn what_it_says_already_stands() {
+    let mut with_interfaces = card();
+    with_interfaces.supported_interfaces = vec![AgentInterface::new("https://elsewhere.example", "JSONRPC")];
+    let running = Running::of(engine().card(with_interfaces).build(), |builder| builder).await;
+    assert_eq!(urls(&get(&running, &[]).await.json()), ["https://elsewhere.example"]);
+    let mut signed = card();
+    signed.signatures.push(AgentCardSignature::default());
+    let running = Running::of(engine().card(signed).build(), |builder| builder).await;
+    assert!(urls(&get(&running, &[]).await.json()).is_empty());
+}
+
+#[test]
+fn what_cannot_be_a_public_url_says_why() {
+    use nuncio_server::PublicUrl;
+    for (url, reason) in [
+        ("agent.example", "it must begin with https:// or http://"),
+        ("ftp://agent.example", "it must begin with https:// or http://"),
+        ("https://0.0.0.0", "nobody can reach that host"),
+        ("https://user@agent.example", "nobody can reach that host"),
+        ("https://agent.example/?a=b", "it must end with its path"),
+        ("https://agent.example/#a", "it must end with its path"),
+        ("https://exa mple", "it is not a URL"),
+    ] {
+        let said = url.parse::<PublicUrl>().unwrap_err().to_string();
+        assert_eq!(said, format!("`{url}` cannot be the public URL: {reason}"));
+    }
+    assert_eq!("https://agent.example/a/".parse::<PublicUrl>().unwrap().to_string(), "https://agent.example/a");
+}

@@ -1,0 +1,42 @@
+//! Pages in browsers.
+
+use super::{Running, agent::message};
+
+#[tokio::test]
+async fn no_page_may_call_unless_it_is_named() {
+    let running = Running::start().await;
+    for path in ["/.well-known/agent-card.json", "/tasks"] {
+        let answer = running.send("GET", path).header("origin", "https://evil.example").fetch().await;
+        assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control-")), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_named_may_call_without_the_browsers_credentials() {
+    let running = Running::with(|builder| builder.cors(["https://app.example".parse().unwrap()])).await;
+    let preflight = running
+        .send("OPTIONS", "/message:send")
+        .header("origin", "https://app.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type,a2a-version")
+        .fetch()
+        .await;
+    assert_eq!(preflight.header("access-control-allow-origin"), "https://app.example");
+    assert!(preflight.header("access-control-allow-methods").contains("POST"));
+    assert!(preflight.header("access-control-allow-headers").contains("a2a-version"));
+    let call = running.rpc("SendMessage", &message("hello")).header("origin", "https://app.example").fetch().await;
+    assert_eq!(call.header("access-control-allow-origin"), "https://app.example");
+    let evil = running.rpc("SendMessage", &message("hello")).header("origin", "https://evil.example").fetch().await;
+    assert_eq!(evil.header("access-control-allow-origin"), "");
+    for answer in [preflight, call, evil] {
+        assert!(!answer.headers.contains_key("access-control-allow-credentials"));
+    }
+}
+
+#[tokio::test]
+async fn any_page_may_call_where_that_is_said_still_without_credentials() {
+    let running = Running::with(|builder| builder.cors(["*".parse().unwrap()])).await;
+    let answer = running.send("GET", "/tasks").header("origin", "https://any.example").fetch().await;
+    assert_eq!(answer.header("access-control-allow-origin"), "*");
+    assert!(!answer.headers.contains_key("access-control-allow-credentials"));
+}

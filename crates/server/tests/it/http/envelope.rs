@@ -1,0 +1,151 @@
+//! The envelope of JSON-RPC: what is no request, and how that is said.
+
+use serde_json::{Value, json};
+
+use super::{Running, agent::message, client::reason};
+
+async fn post(running: &Running, body: impl Into<bytes::Bytes>) -> Value {
+    let answer = running.send("POST", "/").header("content-type", "application/json").body(body).fetch().await;
+    assert_eq!((answer.status, answer.media_type()), (200, "application/json"), "{answer:?}");
+    answer.json()
+}
+
+fn request(members: &Value) -> String {
+    let mut request = json!({"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": "no-such"}});
+    for (name, value) in members.as_object().unwrap() {
+        request[name] = value.clone();
+    }
+    request.to_string()
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_a_parse_error_with_id_null() {
+    let running = Running::start().await;
+    let cut_off = r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x""#;
+    for body in ["{", "", "  ", "nonsense", "{'a':1}", cut_off, "\u{0}"] {
+        let document = post(&running, body).await;
+        assert_eq!((&document["error"]["code"], &document["id"]), (&json!(-32700), &Value::Null), "{body}");
+    }
+    assert_eq!(post(&running, &b"\xff\xfe{}"[..]).await["error"]["code"], -32700);
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_an_invalid_request() {
+    let running = Running::start().await;
+    for body in ["[]", "1", "\"text\"", "null", "true", "{}"] {
+        let document = post(&running, body).await;
+        assert_eq!((&document["error"]["code"], &document["id"]), (&json!(-32600), &Value::Null), "{body}");
+    }
+    for id in [json!({}), json!([]), json!(true), json!(1.5)] {
+        let document = post(&running, request(&json!({"id": id}))).await;
+        assert_eq!((&document["error"]["code"], &document["id"]), (&json!(-32600), &Value::Null), "{id}");
+    }
+    for members in [json!({"jsonrpc": "1.0"}), json!({"jsonrpc": 2.0}), json!({"method": null}), json!({"method": 7})] {
+        let document = post(&running, request(&members)).await;
+        assert_eq!((&document["error"]["code"], &document["id"]), (&json!(-32600), &json!(7)), "{members}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_not_found() {
+    let running = Running::start().await;
+    for method in ["NoSuchMethod", "gettask", "", "rpc.discover"] {
+        let document = post(&running, request(&json!({"method": method}))).await;
+        assert_eq!((&document["error"]["code"], &document["id"]), (&json!(-32601), &json!(7)), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_named() {
+    let running = Running::start().await;
+    let error = running.error("GetTask", &json!({"id": 5})).await;
+    assert_eq!((&error["code"], reason(&error)), (&json!(-32602), "INVALID_PARAMS"));
+    assert_eq!(error["data"][1]["@type"], "type.googleapis.com/google.rpc.BadRequest");
+    assert_eq!(error["data"][1]["fieldViolations"][0]["field"], "id");
+}
+
+#[tokio::test]
+async fn errors_of_the_protocol_have_their_reason() {
+    let running = Running::start().await;
+    let error = running.error("GetTask", &json!({"id": "no-such"})).await;
+    assert_eq!((&error["code"], reason(&error)), (&json!(-32001), "TASK_NOT_FOUND"));
+}
+
+#[tokio::test]
+async fn the_id_comes_back_with_its_type() {
+    let running = Running::start().await;
+    for id in [json!(7), json!("7"), json!(0), json!(-1), json!(9_007_199_254_740_991_i64), json!(""), json!("a b/ç")]
+    {
+        assert_eq!(post(&running, request(&json!({"id": id}))).await["id"], id);
+        let sent = request(&json!({"id": id, "method": "SendMessage", "params": message("hello")}));
+        let document = post(&running, sent).await;
+        assert_eq!(document["id"], id);
+        assert_eq!(document["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    }
+    assert_eq!(post(&running, request(&json!({"id": null}))).await["id"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_notification_is_carried_out_and_not_answered() {
+    let running = Running::start().await;
+    let mut params = message("hello");
+    params["message"]["contextId"] = json!("of-a-notification");
+    let notification = json!({"jsonrpc": "2.0", "method": "SendMessage", "params": params});
+    for body in
+        [notification, json!({"jsonrpc": "2.0", "method": "NoSuch"}), json!({"jsonrpc": "2.0", "method": "GetTask"})]
+    {
+        let answer = running.send("POST", "/").json(&body).fetch().await;
+        assert_eq!((answer.status, &*answer.body), (204, &b""[..]), "{body}");
+    }
+    let tasks = running.call("ListTasks", &json!({"contextId": "of-a-notification"})).await;
+    assert_eq!(tasks["totalSize"], 1);
+}
+
+#[tokio::test]
+async fn other_media_types_are_refused_and_json_by_any_name_is_taken() {
+    let running = Running::start().await;
+    let sent = |media_type: &str| {
+        running
+            .send("POST", "/")
+            .header("content-type", media_type)
+            .body(request(&json!({"method": "ListTasks", "params": {}})))
+    };
+    for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
+        let answer = sent(media_type).fetch().await;
+        assert_eq!((answer.status, answer.media_type()), (415, "application/json"));
+        assert_eq!(answer.json()["error"]["code"], -32005);
+    }
+    for media_type in ["application/json", "Application/JSON; charset=utf-8", "application/a2a+json"] {
+        assert!(sent(media_type).fetch().await.json()["result"].is_object(), "{media_type}");
+    }
+    assert!(sent("x/y").without("content-type").fetch().await.json()["result"].is_object());
+}
+
+#[tokio::test]
+async fn the_root_takes_post_alone() {
+    let running = Running::start().await;
+    for verb in ["GET", "PUT", "DELETE", "PATCH", "HEAD"] {
+        let answer = running.send(verb, "/").fetch().await;
+        assert_eq!((answer.status, answer.header("allow")), (405, "POST, OPTIONS"), "{verb}");
+    }
+    let answer = running.send("OPTIONS", "/").fetch().await;
+    assert_eq!((answer.status, answer.header("allow")), (204, "POST, OPTIONS"));
+}
+
+#[tokio::test]
+async fn a_panic_of_the_agent_fails_its_task_and_nothing_else() {
+    let running = Running::start().await;
+    assert_eq!(running.task("panic").await["status"]["state"], "TASK_STATE_FAILED");
+    assert_eq!(running.task("hello").await["status"]["state"], "TASK_STATE_COMPLETED");
+}
+
+#[tokio::test]
+async fn errors_do_not_show_what_the_server_is_made_of() {
+    let running = Running::start().await;
+    for body in ["{".to_owned(), request(&json!({"id": {}})), request(&json!({"params": {"id": 5}}))] {
+        let said = post(&running, body).await.to_string().to_lowercase();
+        for word in ["serde", "src/", ".rs", "axum", "hyper", "tokio"] {
+            assert!(!said.contains(word), "{said}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Limits of size, number and time.
+
+use std::time::{Duration, Instant};
+
+use nuncio_server::Limits;
+use serde_json::json;
+
+use super::{
+    Running,
+    agent::message,
+    client::{Raw, reason, until},
+};
+
+async fn limited(change: impl FnOnce(&mut Limits)) -> Running {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    Running::with(|builder| builder.limits(limits)).await
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
+    let running = limited(|limits| limits.body = 1000).await;
+    let large = message(&"x".repeat(1000));
+    let rpc = running.rpc("SendMessage", &large).fetch().await;
+    assert_eq!((rpc.status, rpc.media_type()), (413, "application/json"));
+    assert_eq!(reason(&rpc.json()["error"]), "PAYLOAD_TOO_LARGE");
+    let rest = running.send("POST", "/message:send").json(&large).fetch().await;
+    assert_eq!((rest.status, reason(&rest.rest_error())), (413, "PAYLOAD_TOO_LARGE"));
+    assert!(running.call("SendMessage", &message(&"x".repeat(700))).await["task"].is_object());
+    let mut raw = Raw::connect(running.address).await;
+    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+        .await;
+    raw.write(&format!("258\r\n{0}\r\n258\r\n{0}\r\n", "x".repeat(600))).await;
+    assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 413 "));
+}
+
+#[tokio::test]
+async fn messages_of_many_megabytes_pass_by_default() {
+    let running = Running::start().await;
+    let text = "x".repeat(12 * 1024 * 1024);
+    let task = running.task(&text).await;
+    assert_eq!(task["artifacts"][0]["parts"][0]["text"].as_str().unwrap().len(), text.len());
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let running = limited(|limits| limits.body_time = Duration::from_millis(100)).await;
+    let mut raw = Raw::connect(running.address).await;
+    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").await;
+    let answer = raw.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+    assert!(answer.contains("DEADLINE_EXCEEDED"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_closes_the_connection() {
+    let running = limited(|limits| limits.head_time = Duration::from_millis(100)).await;
+    for begin in ["", "G", "GET /tasks HTTP/1.1\r\nhost: x\r\nslow: ", "PRI * HTTP/2.0\r\n\r\nSM"] {
+        let (mut raw, time) = (Raw::connect(running.address).await, Instant::now());
+        raw.write(begin).await;
+        raw.read_to_end().await;
+        let elapsed = time.elapsed();
+        assert!(elapsed >= Duration::from_millis(90) && elapsed < Duration::from_secs(5), "{begin:?}: {elapsed:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_and_a_stream_is_not() {
+    let running = limited(|limits| limits.head_time = Duration::from_millis(100)).await;
+    let mut raw = Raw::connect(running.address).await;
+    raw.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(raw.read_to_end().await.ends_with("alive\n"));
+    let mut feed = running.stream("slow 400").await;
+    assert_eq!(feed.rest().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_head_over_the_limit_is_431() {
+    let running = Running::start().await;
+    let answer = running.send("GET", "/tasks").header("x-large", &"x".repeat(12 * 1024)).fetch().await;
+    assert_eq!(answer.status, 200);
+    let mut raw = Raw::connect(running.address).await;
+    raw.write(&format!("GET /tasks HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "x".repeat(20 * 1024))).await;
+    assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 431 "));
+}
+
+#[tokio::test]
+async fn requests_that_are_too_many_at_once_are_503_and_health_is_not() {
+    let running = limited(|limits| limits.requests = 1).await;
+    let blocked = tokio::spawn(running.rpc("SendMessage", &message("silent")).fetch());
+    until(async || running.send("GET", "/tasks").fetch().await.status == 503).await;
+    let rpc = running.rpc("ListTasks", &json!({})).fetch().await;
+    assert_eq!((rpc.status, rpc.header("retry-after"), rpc.media_type()), (503, "1", "application/json"));
+    assert_eq!(reason(&rpc.json()["error"]), "UNAVAILABLE");
+    for path in ["/healthz", "/readyz", "/.well-known/agent-card.json"] {
+        assert_eq!(running.send("GET", path).fetch().await.status, 200);
+    }
+    blocked.abort();
+    until(async || running.send("GET", "/tasks").fetch().await.status == 200).await;
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait() {
+    let running = limited(|limits| limits.connections = 1).await;
+    let first = Raw::connect(running.address).await;
+    let mut second = Raw::connect(running.address).await;
+    second.write("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let mut answer = tokio::spawn(async move { second.read_to_end().await });
+    assert!(tokio::time::timeout(Duration::from_millis(100), &mut answer).await.is_err());
+    drop(first);
+    assert!(answer.await.unwrap().ends_with("alive\n"));
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_no_harm() {
+    let running = Running::start().await;
+    for garbage in ["GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
+        let mut raw = Raw::connect(running.address).await;
+        raw.write(garbage).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{garbage:?}: {answer}");
+    }
+    assert_eq!(running.send("GET", "/healthz").fetch().await.status, 200);
+}

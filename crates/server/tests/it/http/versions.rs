@@ -1,0 +1,115 @@
+//! Which version a request speaks, and its extensions.
+
+use nuncio_model::card::AgentExtension;
+use nuncio_wire::Versions;
+use serde_json::{Value, json};
+
+use super::{
+    Running,
+    agent::{EXTENSION, OTHER, card, engine, message},
+    client::reason,
+};
+
+fn every_call() -> [(&'static str, Value); 11] {
+    [
+        ("SendMessage", message("hello")),
+        ("SendStreamingMessage", message("hello")),
+        ("GetTask", json!({"id": "x"})),
+        ("ListTasks", json!({})),
+        ("CancelTask", json!({"id": "x"})),
+        ("SubscribeToTask", json!({"id": "x"})),
+        ("CreateTaskPushNotificationConfig", json!({"taskId": "x", "url": "https://example.com"})),
+        ("GetTaskPushNotificationConfig", json!({"taskId": "x", "id": "y"})),
+        ("ListTaskPushNotificationConfigs", json!({"taskId": "x"})),
+        ("DeleteTaskPushNotificationConfig", json!({"taskId": "x", "id": "y"})),
+        ("GetExtendedAgentCard", json!({})),
+    ]
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_spoken_is_refused_on_every_operation() {
+    let running = Running::start().await;
+    for version in ["99.0", "1.99", "nonsense"] {
+        for (method, params) in every_call() {
+            let answer = running.rpc(method, &params).header("a2a-version", version).fetch().await;
+            let error = &answer.json()["error"];
+            assert_eq!((&error["code"], reason(error)), (&json!(-32009), "VERSION_NOT_SUPPORTED"), "{method}");
+        }
+        for path in
+            ["/tasks", "/tasks/x", "/tasks/x:subscribe", "/extendedAgentCard", "/tasks/x/pushNotificationConfigs"]
+        {
+            let answer = running.send("GET", path).header("a2a-version", version).fetch().await;
+            assert_eq!((answer.status, reason(&answer.rest_error())), (400, "VERSION_NOT_SUPPORTED"), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_missing_version_is_an_old_one_unless_that_is_allowed() {
+    let strict = Running::with(|builder| builder.versions(Versions::only([nuncio_wire::Version::V1_0]))).await;
+    let answer = strict.rpc("ListTasks", &json!({})).without("a2a-version").fetch().await;
+    assert_eq!(reason(&answer.json()["error"]), "VERSION_NOT_SUPPORTED");
+    let lenient = Running::with(|builder| builder.versions(Versions::default().with_lenient(true))).await;
+    let answer = lenient.rpc("ListTasks", &json!({})).without("a2a-version").fetch().await;
+    assert!(answer.json()["result"].is_object());
+    assert_eq!(lenient.send("GET", "/tasks").without("a2a-version").fetch().await.status, 200);
+}
+
+#[tokio::test]
+async fn patch_digits_do_not_matter_and_the_query_may_say_it() {
+    let running = Running::start().await;
+    for version in ["1.0", "1.0.1", "1.0.0"] {
+        assert_eq!(running.send("GET", "/tasks").header("a2a-version", version).fetch().await.status, 200);
+    }
+    let status = |path: &'static str, header: Option<&'static str>| {
+        let get = running.send("GET", path).without("a2a-version");
+        let get = match header {
+            Some(version) => get.header("a2a-version", version),
+            None => get,
+        };
+        async { get.fetch().await.status }
+    };
+    assert_eq!(status("/tasks?A2A-Version=1.0", None).await, 200);
+    assert_eq!(status("/tasks?pageSize=1&a2a-version=1.0", None).await, 200);
+    assert_eq!(status("/tasks?A2A-Version=99.0", None).await, 400);
+    assert_eq!(status("/tasks?A2A-Version=99.0", Some("1.0")).await, 200, "the header wins");
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"});
+    let answer = running.send("POST", "/?A2A-Version=1.0").without("a2a-version").json(&call).fetch().await;
+    assert!(answer.json()["result"].is_object());
+}
+
+#[tokio::test]
+async fn extensions_that_are_active_are_named() {
+    let running = Running::start().await;
+    let unknown = "https://example.com/extensions/unknown/v1";
+    let asked = |lists: &'static [&'static str]| {
+        let call = running.rpc("SendMessage", &message("hello"));
+        lists.iter().fold(call, |call, list| call.more("a2a-extensions", list)).fetch()
+    };
+    assert_eq!(asked(&[EXTENSION]).await.header("a2a-extensions"), EXTENSION);
+    let lists: &[&str] =
+        &["https://example.com/extensions/unknown/v1,https://example.com/extensions/two/v1", EXTENSION];
+    assert_eq!(asked(lists).await.header("a2a-extensions"), format!("{EXTENSION}, {OTHER}"));
+    assert!(!asked(&[" , "]).await.headers.contains_key("a2a-extensions"));
+    let call = running.send("POST", "/message:stream").json(&message("hello")).header("a2a-extensions", OTHER);
+    assert_eq!(call.open().await.headers["a2a-extensions"], OTHER);
+    let call = running.send("GET", "/tasks").header("a2a-extensions", unknown).fetch().await;
+    assert!(!call.headers.contains_key("a2a-extensions"));
+}
+
+#[tokio::test]
+async fn a_required_extension_must_be_declared() {
+    let mut demanding = card();
+    let required =
+        AgentExtension { uri: "https://example.com/required".to_owned(), required: true, ..Default::default() };
+    demanding.capabilities.extensions.push(required);
+    let running = Running::of(engine().card(demanding).build(), |builder| builder).await;
+    for (method, params) in every_call().into_iter().take(2) {
+        let error = running.error(method, &params).await;
+        assert_eq!((&error["code"], reason(&error)), (&json!(-32008), "EXTENSION_SUPPORT_REQUIRED"), "{method}");
+    }
+    let answer = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
+    assert_eq!((answer.status, reason(&answer.rest_error())), (400, "EXTENSION_SUPPORT_REQUIRED"));
+    let call = running.rpc("SendMessage", &message("hello")).header("a2a-extensions", "https://example.com/required");
+    assert!(call.fetch().await.json()["result"]["task"].is_object());
+}
