@@ -1,0 +1,50 @@
+//! Which agent, how to reach it and what to show it.
+
+use clap::Args;
+
+use super::values::key_value;
+
+/// Flags of every command that calls an agent.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Agent")]
+pub(crate) struct ConnectArgs {
+    /// The agent: a host, a URL, the URL of its card, or a file with its card
+    #[arg(short = 'a', long, value_name = "REF", conflicts_with = "endpoint")]
+    pub(crate) agent_card: Option<String>,
+    /// Call this address without a card; needs one --transport
+    #[arg(short = 'e', long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+    /// Prefer this transport: jsonrpc, rest or grpc; repeat for more [default: as the card has them]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) transport: Vec<String>,
+    /// The version of the protocol to ask for [default: the highest that both speak]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) a2a_version: Option<String>,
+    /// A bearer token
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) bearer: Option<String>,
+    /// An API key, sent where the card wants it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) api_key: Option<String>,
+    /// The whole value of the Authorization header
+    #[arg(long, value_name = "VALUE", conflicts_with = "bearer")]
+    pub(crate) auth: Option<String>,
+    /// A service parameter (HTTP header, gRPC metadata) for each call; repeatable
+    #[arg(long, value_name = "NAME:VALUE", value_parser = key_value)]
+    pub(crate) svc_param: Vec<(String, String)>,
+    /// Let an interface at this other origin see the credentials; repeatable
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    pub(crate) trust_origin: Vec<String>,
+    /// Show the credentials when the card is fetched, too
+    #[arg(long)]
+    pub(crate) card_auth: bool,
+    /// Declare a protocol extension; repeatable
+    #[arg(long = "extension", value_name = "URI", value_delimiter = ',')]
+    pub(crate) extension: Vec<String>,
+    /// The tenant to name in each request [default: the one in the card]
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
+    /// Do not verify TLS certificates [default: verify]
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}

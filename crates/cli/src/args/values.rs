@@ -1,0 +1,55 @@
+//! Reading the values of flags.
+
+use std::time::Duration;
+
+use nuncio_model::{Struct, Value};
+
+/// `30s`, `1m30s`, `250ms`, or a number of seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a duration such as 30s, 1m30s or 250ms");
+    if let Ok(seconds) = text.trim().parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    let parsed: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from(parsed).map_err(|_| wrong())
+}
+
+/// `name:value` or `name=value`, cut at whichever comes first.
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
+    let at = text.find([':', '=']).filter(|at| *at > 0);
+    let at = at.ok_or_else(|| format!("`{text}` is not NAME:VALUE"))?;
+    Ok((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
+}
+
+/// A JSON object.
+pub(crate) fn metadata(text: &str) -> Result<Struct, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("it must be a JSON object such as {\"key\":\"value\"}".to_owned()),
+        Err(error) => Err(format!("it is not JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_or_are_seconds() {
+        for (text, millis) in
+            [("30s", 30_000), ("1m30s", 90_000), ("250ms", 250), ("2", 2_000), ("0.5", 500), ("1h", 3_600_000)]
+        {
+            assert_eq!(duration(text).unwrap(), Duration::from_millis(millis), "{text}");
+        }
+        for text in ["", "soon", "-1s", "-1", "1x"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_cut_at_the_first_mark() {
+        assert_eq!(key_value("X-A: b=c").unwrap(), ("X-A".into(), "b=c".into()));
+        assert_eq!(key_value("k=v:w").unwrap(), ("k".into(), "v:w".into()));
+        assert!(key_value("nothing").is_err() && key_value(":x").is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! The commands: one file each. A command takes its arguments and a [`Context`], prints its result and gives an exit code.
+
+pub(crate) mod card_get;
+pub(crate) mod completion;
+pub(crate) mod config_show;
+pub(crate) mod push_config;
+pub(crate) mod send;
+pub(crate) mod serve;
+pub(crate) mod task_cancel;
+pub(crate) mod task_get;
+pub(crate) mod task_list;
+pub(crate) mod task_subscribe;
+mod version;
+
+use std::process::ExitCode;
+
+use crate::{
+    args::{CardCommand, Cli, Command, ConfigCommand, ConnectArgs, GlobalArgs, TaskCommand},
+    connect,
+    context::{self, Context},
+    diag,
+    error::CliError,
+    log,
+    output::Output,
+    reference, signal,
+};
+
+/// Runs a command, and gives the way to say how it failed.
+pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
+    let agent = cli.command.connect_args().and_then(|args| args.agent_card.as_deref());
+    let context = match Context::load(&cli.global, agent, cli.command.reads_client_file(&cli.global)) {
+        Ok(context) => context,
+        Err(error) => {
+            let variable = std::env::var(crate::config::variable("output")).unwrap_or_default();
+            let format = cli.global.output.or_else(|| context::format_of(&variable).ok());
+            let format = format.unwrap_or(crate::args::Format::Text);
+            return (Output::new(format, cli.global.stream, false), Err(error));
+        }
+    };
+    if let Some(args) = cli.command.connect_args() {
+        diag::hide(connect::secrets(&context, args));
+    }
+    let output = context.output;
+    if let Command::Serve(args) = &cli.command {
+        return (output, serve::run(&context, args).await);
+    }
+    log::start(context.global.debug, "warn");
+    let outcome = match signal::or_signal(dispatch(&context, &cli.command)).await {
+        Ok(outcome) => outcome,
+        Err(signal) => {
+            if let Some(task) = reference::in_hand() {
+                task.tell();
+                diag::hint(&format!("the task goes on; {}", task.wait_command()));
+            }
+            Ok(signal.exit())
+        }
+    };
+    (output, outcome)
+}
+
+async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Card(CardCommand::Get(args)) => card_get::run(context, args).await?,
+        Command::Send(args) => send::run(context, args).await?,
+        Command::Task(TaskCommand::Get(args)) => task_get::run(context, args).await?,
+        Command::Task(TaskCommand::List(args)) => task_list::run(context, args).await?,
+        Command::Task(TaskCommand::Cancel(args)) => task_cancel::run(context, args).await?,
+        Command::Task(TaskCommand::Subscribe(args)) => task_subscribe::run(context, args).await?,
+        Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
+        Command::Serve(args) => return serve::run(context, args).await,
+        Command::Config(ConfigCommand::Show(args)) => config_show::run(context, args)?,
+        Command::Completion(args) => completion::run(args)?,
+        Command::Version => version::run(context)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Command {
+    /// Whether the file of `--config` is one of client settings; that of `nuncio serve` is its own.
+    fn reads_client_file(&self, global: &GlobalArgs) -> bool {
+        match self {
+            Self::Serve(_) => false,
+            Self::Config(ConfigCommand::Show(args)) => !args.is_of_serve(global.config.as_deref()),
+            _ => true,
+        }
+    }
+
+    /// Which agent the command is for, where it calls one.
+    fn connect_args(&self) -> Option<&ConnectArgs> {
+        Some(match self {
+            Self::Card(CardCommand::Get(args)) => &args.connect,
+            Self::Send(args) => &args.connect,
+            Self::Task(TaskCommand::Get(args)) => &args.connect,
+            Self::Task(TaskCommand::List(args)) => &args.connect,
+            Self::Task(TaskCommand::Cancel(args)) => &args.connect,
+            Self::Task(TaskCommand::Subscribe(args)) => &args.connect,
+            Self::Task(TaskCommand::PushConfig(command)) => command.connect_args(),
+            Self::Config(ConfigCommand::Show(args)) => &args.connect,
+            Self::Serve(_) | Self::Completion(_) | Self::Version => return None,
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! `nuncio card get` (section 8; sections 3.1.11 and 5.7 for `--extended` and `--validate`).
+
+mod validate;
+
+use clap::Args;
+use nuncio_model::Value;
+
+use crate::{
+    args::{ConnectArgs, WaitArgs},
+    connect::{self, Connection},
+    context::Context,
+    diag,
+    error::{CliError, Code},
+    follow,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct CardGetArgs {
+    /// The agent, as with -a
+    #[arg(value_name = "REF", conflicts_with_all = ["agent_card", "endpoint"])]
+    reference: Option<String>,
+    /// Check the card against the specification
+    #[arg(long)]
+    validate: bool,
+    /// Read the card for authenticated callers
+    #[arg(long, conflicts_with = "validate")]
+    extended: bool,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+pub(crate) async fn run(context: &Context, args: &CardGetArgs) -> Result<(), CliError> {
+    let mut connect = args.connect.clone();
+    if args.reference.is_some() {
+        connect.agent_card.clone_from(&args.reference);
+    }
+    follow::within(context, &args.waiting, async {
+        if args.extended { extended(context, &connect).await } else { public(context, args, &connect).await }
+    })
+    .await
+}
+
+async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) -> Result<(), CliError> {
+    let resolved = connect::resolve(context, connect).await?;
+    let document: Value = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
+    if args.validate {
+        let found = validate::check(&document, &resolved.card);
+        for remark in &found.remarks {
+            diag::warn(remark);
+        }
+        if !found.mistakes.is_empty() {
+            return Err(CliError::new(Code::CardInvalid, found.mistakes.join("; "))
+                .with_hint("section 4.4 of the specification says what a card holds"));
+        }
+        diag::progress("the card is valid");
+    }
+    context.output.card(&resolved.card, &document)
+}
+
+async fn extended(context: &Context, connect: &ConnectArgs) -> Result<(), CliError> {
+    let connection = Connection::open(context, connect).await?;
+    if connection.client.card().is_some_and(|card| !card.capabilities.extends_card()) {
+        diag::warn("the agent's card does not declare an extended card");
+    }
+    let card = connection.client.extended_card().await.map_err(|error| connection.explain(error))?;
+    context.output.card(&card, &*card)
+}

@@ -1,0 +1,102 @@
+//! `nuncio config show`: each setting, its value and where it is from. It changes nothing.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::serve;
+use crate::{
+    args::ConnectArgs,
+    config::{SETTINGS, Setting, Source},
+    context::Context,
+    error::CliError,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    /// Show the settings of `nuncio serve` instead
+    #[arg(long)]
+    serve: bool,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// A setting as it holds.
+pub(crate) struct Effective {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) source: Source,
+    pub(crate) is_secret: bool,
+}
+
+pub(crate) fn run(context: &Context, args: &ConfigShowArgs) -> Result<(), CliError> {
+    let settings = if args.is_of_serve(context.global.config.as_deref()) {
+        serve::effective(context)?
+    } else {
+        SETTINGS.iter().map(|setting| effective(context, args, setting)).collect()
+    };
+    let document: Vec<Value> = settings
+        .iter()
+        .map(|it| json!({"name": it.name, "value": it.shown(), "source": it.source.to_string()}))
+        .collect();
+    context.output.document(&json!({"settings": document}), |to| {
+        for it in &settings {
+            to.field(&it.name, &format!("{} ({})", it.shown(), it.source));
+        }
+    })
+}
+
+impl ConfigShowArgs {
+    /// Whether the settings of `nuncio serve` are meant: they have files in TOML.
+    pub(crate) fn is_of_serve(&self, config: Option<&Path>) -> bool {
+        self.serve || config.is_some_and(|path| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml")))
+    }
+}
+
+impl Effective {
+    fn shown(&self) -> &str {
+        match (self.is_secret, self.value.as_str()) {
+            (_, "") => "(none)",
+            (true, _) => "***",
+            (false, value) => value,
+        }
+    }
+}
+
+fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Effective {
+    let (value, source) = match given(context, args, setting.name) {
+        Some(value) => (value, Source::Flag),
+        None => match context.layers.get(setting.name) {
+            Some((value, source)) => (value.to_owned(), source.clone()),
+            None => (setting.default.to_owned(), Source::Default),
+        },
+    };
+    Effective { name: setting.name.to_owned(), value, source, is_secret: setting.is_secret }
+}
+
+/// The value of a flag on this command line.
+fn given(context: &Context, args: &ConfigShowArgs, name: &str) -> Option<String> {
+    let connect = &args.connect;
+    let on = |is_on: bool| is_on.then(|| "true".to_owned());
+    let list = |items: &[String]| (!items.is_empty()).then(|| items.join(","));
+    match name {
+        "agent-card" => connect.agent_card.clone(),
+        "endpoint" => connect.endpoint.clone(),
+        "transport" => list(&connect.transport),
+        "a2a-version" => connect.a2a_version.clone(),
+        "bearer" => connect.bearer.clone(),
+        "api-key" => connect.api_key.clone(),
+        "auth" => connect.auth.clone(),
+        "svc-param" => connect.svc_param.first().map(|(name, value)| format!("{name}:{value}")),
+        "trust-origin" => list(&connect.trust_origin),
+        "card-auth" => on(connect.card_auth),
+        "extension" => list(&connect.extension),
+        "tenant" => connect.tenant.clone(),
+        "insecure" => on(connect.insecure),
+        "output" => context.global.output.map(|format| format!("{format:?}").to_lowercase()),
+        "verbose" => context.layers.get("verbose").is_none().then(|| on(context.global.verbose)).flatten(),
+        "debug" => context.layers.get("debug").is_none().then(|| on(context.global.debug)).flatten(),
+        _ => None,
+    }
+}

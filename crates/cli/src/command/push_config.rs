@@ -1,0 +1,145 @@
+//! `nuncio task push-config create|get|list|delete` (sections 3.1.7 to 3.1.10).
+
+use clap::{Args, Subcommand};
+use nuncio_model::{
+    AuthenticationInfo, TaskPushNotificationConfig,
+    op::{DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest},
+};
+use serde_json::json;
+
+use crate::{
+    args::{ConnectArgs, WaitArgs},
+    connect::Connection,
+    context::Context,
+    diag,
+    error::CliError,
+    follow,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PushConfigCommand {
+    /// Register a webhook for a task
+    Create(CreateArgs),
+    /// Show a webhook
+    Get(OneArgs),
+    /// List the webhooks of a task
+    List(AllArgs),
+    /// Remove a webhook
+    Delete(OneArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    #[command(flatten)]
+    of: AllArgs,
+    /// Where notifications are posted
+    #[arg(long)]
+    url: String,
+    /// The webhook's id; the same id replaces [default: made by the agent]
+    #[arg(long)]
+    id: Option<String>,
+    /// A token that comes with each notification
+    #[arg(long)]
+    token: Option<String>,
+    /// The scheme of the Authorization header of notifications
+    #[arg(long, value_name = "SCHEME")]
+    auth_scheme: Option<String>,
+    /// What follows the scheme
+    #[arg(long, value_name = "CREDENTIALS", requires = "auth_scheme")]
+    auth_credentials: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneArgs {
+    #[command(flatten)]
+    of: AllArgs,
+    /// The webhook's id
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AllArgs {
+    /// The task's id
+    #[arg(value_name = "TASK_ID")]
+    task: String,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl PushConfigCommand {
+    pub(crate) fn connect_args(&self) -> &ConnectArgs {
+        &self.of().connect
+    }
+
+    fn of(&self) -> &AllArgs {
+        match self {
+            Self::Create(args) => &args.of,
+            Self::Get(args) | Self::Delete(args) => &args.of,
+            Self::List(args) => args,
+        }
+    }
+}
+
+pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Result<(), CliError> {
+    let AllArgs { task, waiting, connect } = command.of();
+    let task_id = nuncio_model::TaskId::from(task.as_str());
+    follow::within(context, waiting, async {
+        let connection = Connection::open(context, connect).await?;
+        let client = &connection.client;
+        if client.card().is_some_and(|card| !card.capabilities.pushes()) {
+            diag::warn("the agent's card does not declare push notifications");
+        }
+        let explain = |error| connection.explain(error);
+        match command {
+            PushConfigCommand::Create(args) => {
+                diag::hide([args.token.clone(), args.auth_credentials.clone()].into_iter().flatten());
+                let made = client.create_push_config(config(args)).await.map_err(explain)?;
+                context.output.push_config(&made)
+            }
+            PushConfigCommand::Get(args) => {
+                let id = args.id.as_str().into();
+                let request = GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() };
+                context.output.push_config(&client.call(request).await.map_err(explain)?)
+            }
+            PushConfigCommand::List(_) => {
+                let page = client.push_configs(task_id).await.map_err(explain)?;
+                if context.output.is_lines() {
+                    return page.configs.iter().try_for_each(|config| context.output.push_config(config));
+                }
+                context.output.document(&page, |to| {
+                    for config in &page.configs {
+                        to.gap();
+                        to.push_config(config);
+                    }
+                    to.gap();
+                    to.field("Shown", &page.configs.len().to_string());
+                    to.field_if("Next-Page", Some(&*page.next_page_token));
+                })
+            }
+            PushConfigCommand::Delete(args) => {
+                let id = args.id.as_str().into();
+                let request = DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() };
+                client.call(request).await.map_err(explain)?;
+                context.output.document(&json!({}), |to| to.field("Deleted", &args.id))
+            }
+        }
+    })
+    .await
+}
+
+fn config(args: &CreateArgs) -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig {
+        task_id: Some(args.of.task.as_str().into()),
+        id: args.id.as_deref().map(Into::into),
+        url: args.url.clone(),
+        token: args.token.clone(),
+        authentication: args
+            .auth_scheme
+            .clone()
+            .map(|scheme| AuthenticationInfo { scheme, credentials: args.auth_credentials.clone() }),
+        ..TaskPushNotificationConfig::default()
+    }
+}

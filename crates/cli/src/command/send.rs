@@ -1,0 +1,150 @@
+//! `nuncio send` (sections 3.1.1 and 3.1.2): a message, and what comes of it.
+
+mod request;
+
+use clap::Args;
+use nuncio_model::{
+    ErrorKind, StreamResponse, Struct,
+    op::{SendMessageRequest, SendMessageResponse},
+};
+
+use crate::{
+    args::{ConnectArgs, PartArgs, WaitArgs, metadata},
+    connect::Connection,
+    context::Context,
+    diag,
+    error::CliError,
+    follow::{self, Follower, Outcome},
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// A text, which comes before all other parts; - reads it from stdin
+    #[arg(value_name = "MESSAGE")]
+    message: Option<String>,
+    #[command(flatten, next_help_heading = "Parts")]
+    parts: PartArgs,
+    /// Start a new task in this context
+    #[arg(long, value_name = "ID", help_heading = "Conversation")]
+    context_id: Option<String>,
+    /// Continue this task
+    #[arg(long, value_name = "ID", help_heading = "Conversation")]
+    task_id: Option<String>,
+    /// Data to send along, a JSON object; repeatable, later members win
+    #[arg(long, value_name = "JSON", value_parser = metadata, help_heading = "Conversation")]
+    metadata: Vec<Struct>,
+    /// How many messages of history to show [default: all]
+    #[arg(long, value_name = "N", help_heading = "Conversation")]
+    history: Option<i32>,
+    /// A whole SendMessageRequest, as a file or inline
+    #[arg(long, value_name = "PATH|JSON", help_heading = "Conversation", conflicts_with_all = [
+        "message", "text-part", "file-part", "data-part", "context_id", "task_id", "metadata", "history", "return_at_once",
+    ])]
+    request_payload: Option<String>,
+    /// Do not wait: print the ids and go [default: off]
+    #[arg(long = "async", visible_aliases = ["return-immediately", "no-wait"], help_heading = "Waiting")]
+    return_at_once: bool,
+    /// Wait until the task has ended or is interrupted [default: true]
+    #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        conflicts_with = "return_at_once", help_heading = "Waiting")]
+    wait: Option<bool>,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<(), CliError> {
+    let is_stream = context.global.stream;
+    // A flag beats a setting that says otherwise.
+    let at_once = match args.wait {
+        Some(wait) => !wait,
+        None if is_stream => args.return_at_once,
+        None => context.switch(args.return_at_once, "async")? || context.layers.switch("wait")? == Some(false),
+    };
+    if at_once && is_stream {
+        return Err(CliError::usage("--stream waits for events, --async does not wait"));
+    }
+    let mut request = request::build(context, args).await?;
+    let history = request.history_length();
+    follow::within(context, &args.waiting, async {
+        let connection = Connection::open(context, &args.connect).await?;
+        let follower = Follower::new(context, &connection, &args.waiting, history, is_stream)?;
+        let outcome = if at_once {
+            request.configuration.get_or_insert_default().return_immediately = true;
+            answer(&connection, request).await?
+        } else {
+            send(&follower, request).await?
+        };
+        report(context, &follower, outcome)
+    })
+    .await
+}
+
+/// Sends and follows: by a stream where the agent has one.
+async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Result<Outcome, CliError> {
+    let connection = follower.connection;
+    if connection.client.card().is_none_or(|card| card.capabilities.streams()) {
+        match connection.client.send_stream(request.clone()).await {
+            Ok(watch) => return follower.watch(watch, false).await,
+            // The card says too much, or there is none. Nothing was done, so the message can be sent another way.
+            Err(error) if error.as_agent_error().is_some_and(|it| is_about_streaming(it.kind(), &request)) => {
+                tracing::debug!(%error, "the agent does not stream");
+            }
+            Err(error) => return Err(connection.explain(error)),
+        }
+    }
+    if follower.is_stream {
+        diag::progress("the agent does not stream; asking for the task instead");
+        request.configuration.get_or_insert_default().return_immediately = true;
+    }
+    match answer(connection, request).await? {
+        Outcome::Task(task) => follower.go_on(*task).await,
+        Outcome::Message(message) => {
+            if follower.is_stream {
+                follower.output.event(&StreamResponse::Message((*message).clone()))?;
+            }
+            Ok(Outcome::Message(message))
+        }
+    }
+}
+
+/// Whether an error says that there is no streaming, and not that this message is refused.
+fn is_about_streaming(kind: ErrorKind, request: &SendMessageRequest) -> bool {
+    match kind {
+        ErrorKind::MethodNotFound => true,
+        ErrorKind::UnsupportedOperation => request.message.task_id.is_none(),
+        _ => false,
+    }
+}
+
+async fn answer(connection: &Connection, request: SendMessageRequest) -> Result<Outcome, CliError> {
+    Ok(match connection.client.send(request).await.map_err(|error| connection.explain(error))? {
+        SendMessageResponse::Task(task) => Outcome::Task(Box::new(task)),
+        SendMessageResponse::Message(message) => Outcome::Message(Box::new(message)),
+    })
+}
+
+fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome) -> Result<(), CliError> {
+    match outcome {
+        Outcome::Message(message) => {
+            if follower.is_stream {
+                return Ok(());
+            }
+            let response = SendMessageResponse::Message(*message);
+            context.output.document(&response, |to| {
+                if let SendMessageResponse::Message(message) = &response {
+                    to.message(message);
+                }
+            })
+        }
+        Outcome::Task(task) => {
+            if !follower.is_stream {
+                let has_head = follower.has_head();
+                let response = SendMessageResponse::Task((*task).clone());
+                context.output.document(&response, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
+            }
+            follower.close(&task)
+        }
+    }
+}

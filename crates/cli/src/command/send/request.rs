@@ -1,0 +1,127 @@
+//! The request of `nuncio send`: its parts in the order of the command line.
+
+use std::path::Path;
+
+use nuncio_model::{Message, Part, Role, Value, op::SendMessageRequest};
+use tokio::io::AsyncReadExt as _;
+
+use super::SendArgs;
+use crate::{
+    args::{PartFlag, PartKind},
+    command::{task_cancel::merged, task_get::history},
+    context::Context,
+    error::CliError,
+};
+
+/// Schemes of URLs that are sent as they are.
+const BY_REFERENCE: [&str; 6] = ["http", "https", "s3", "gs", "ftp", "ftps"];
+
+pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMessageRequest, CliError> {
+    if let Some(payload) = &args.request_payload {
+        return payload_request(payload).await;
+    }
+    let mut parts = Vec::new();
+    match args.message.as_deref() {
+        Some("-") => parts.push(Part::text(stdin_text().await?)),
+        Some(text) => parts.push(Part::text(text)),
+        None => {}
+    }
+    for flag in &args.parts.0 {
+        parts.push(part(flag).await?);
+    }
+    if parts.is_empty() {
+        return Err(CliError::usage("there is nothing to send")
+            .with_hint("give a message, or a part by --text-part, --file-part or --data-part"));
+    }
+    let mut message = Message::new(Role::User, parts);
+    message.task_id = context.text(args.task_id.as_ref(), "task-id").map(Into::into);
+    message.context_id = context.text(args.context_id.as_ref(), "context-id").map(Into::into);
+    let mut request = SendMessageRequest::new(message);
+    request.metadata = merged(context, &args.metadata)?.map(Box::new);
+    if let Some(length) = history(context, args.history)? {
+        request.configuration.get_or_insert_default().history_length = Some(length);
+    }
+    Ok(request)
+}
+
+async fn payload_request(payload: &str) -> Result<SendMessageRequest, CliError> {
+    let text = if payload.trim_start().starts_with('{') { payload.to_owned() } else { read_text(payload).await? };
+    let mut request: SendMessageRequest = serde_json::from_str(&text)
+        .map_err(|error| CliError::usage(format!("--request-payload is not a SendMessageRequest: {error}")))?;
+    if request.message == Message::default() {
+        return Err(CliError::usage("--request-payload has no message"));
+    }
+    if request.message.message_id.is_empty() {
+        request.message.message_id = nuncio_model::MessageId::generate();
+    }
+    if request.message.role == Role::Unspecified {
+        request.message.role = Role::User;
+    }
+    Ok(request)
+}
+
+async fn part(flag: &PartFlag) -> Result<Part, CliError> {
+    let part = match flag.kind {
+        PartKind::Text => Part::text(flag.value.as_str()),
+        PartKind::Data => data(&flag.value).await?,
+        PartKind::File => file(&flag.value).await?,
+    };
+    Ok(match &flag.media_type {
+        Some(media_type) => part.with_media_type(media_type.as_str()),
+        None => part,
+    })
+}
+
+/// JSON from stdin, inline, or from a file.
+async fn data(value: &str) -> Result<Part, CliError> {
+    let is_json = |text: &str| serde_json::from_str::<Value>(text);
+    let (text, place) = if value == "-" {
+        (stdin_text().await?, "stdin")
+    } else if Path::new(value).is_file() {
+        (read_text(value).await?, value)
+    } else if is_json(value).is_ok() {
+        (value.to_owned(), "--data-part")
+    } else {
+        let message = format!("--data-part `{value}` is neither a file nor JSON");
+        return Err(CliError::usage(message).with_hint("a text needs quotes within: '\"text\"'"));
+    };
+    let data = is_json(&text).map_err(|error| CliError::usage(format!("{place} is not JSON: {error}")))?;
+    Ok(Part::data(data).with_media_type("application/json"))
+}
+
+/// A file by reference or by its bytes.
+async fn file(value: &str) -> Result<Part, CliError> {
+    let scheme = value.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    if scheme.as_deref().is_some_and(|scheme| BY_REFERENCE.contains(&scheme)) {
+        let path = value.split(['?', '#']).next().unwrap_or_default();
+        return Ok(match mime_guess::from_path(path).first() {
+            Some(media_type) => Part::url(value).with_media_type(media_type.essence_str()),
+            None => Part::url(value),
+        });
+    }
+    let path = Path::new(value.strip_prefix("file://").unwrap_or(value));
+    let bytes = tokio::fs::read(path).await.map_err(|error| unreadable(value, &error))?;
+    let media_type = mime_guess::from_path(path).first_or_octet_stream();
+    let part = Part::raw(bytes).with_media_type(media_type.essence_str());
+    Ok(match path.file_name() {
+        Some(name) => part.with_filename(name.to_string_lossy().as_ref()),
+        None => part,
+    })
+}
+
+async fn read_text(path: &str) -> Result<String, CliError> {
+    tokio::fs::read_to_string(path).await.map_err(|error| unreadable(path, &error))
+}
+
+async fn stdin_text() -> Result<String, CliError> {
+    let mut text = String::new();
+    tokio::io::stdin()
+        .read_to_string(&mut text)
+        .await
+        .map_err(|error| CliError::usage(format!("stdin cannot be read: {error}")))?;
+    Ok(text)
+}
+
+fn unreadable(path: &str, error: &std::io::Error) -> CliError {
+    CliError::usage(format!("cannot read {path}: {error}"))
+}

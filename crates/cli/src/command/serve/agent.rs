@@ -1,0 +1,174 @@
+//! Which agent is served, and what its card says.
+
+use std::path::Path;
+
+use nuncio_adapters::{Exec, JsonLines, Program};
+use nuncio_demo::{Capability, Demo, DemoOptions};
+use nuncio_engine::{Engine, EngineBuilder};
+use nuncio_model::{
+    AgentCard,
+    card::{AgentExtension, AgentSkill},
+};
+use nuncio_wire::{Version, dialect};
+
+use super::{limits, settings::Settings};
+use crate::error::CliError;
+
+/// An engine to be, with its card, and what people are told of the agent.
+pub(super) struct Chosen {
+    pub(super) engine: EngineBuilder,
+    pub(super) card: AgentCard,
+    pub(super) about: String,
+}
+
+pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, CliError> {
+    let options = options(settings)?;
+    let program = |name: &'static str| settings.values(name).map(|values| program(settings, name, values)).transpose();
+    let (engine, mut card, about) = match (program("exec")?, program("jsonl")?) {
+        (Some(_), Some(_)) => {
+            return Err(CliError::usage("--exec and --jsonl cannot both be").with_hint(
+                "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
+            ));
+        }
+        (Some(program), None) => {
+            let (card, about) = program_card(&program, &["text/plain"], "runs");
+            let mut exec = Exec::new(program);
+            if let Some(delimiter) = settings.get("chunk") {
+                exec = exec.with_delimiter(unescaped(delimiter));
+            }
+            (Engine::builder(exec), card, about)
+        }
+        (None, Some(program)) => {
+            let (card, about) = program_card(&program, &[], "talks to");
+            (Engine::builder(JsonLines::new(program)), card, about)
+        }
+        (None, None) if !settings.command.is_empty() => {
+            return Err(CliError::usage("a program is given, but not how to run it")
+                .with_hint("say --exec -- CMD, or --jsonl -- CMD"));
+        }
+        (None, None) => {
+            let engine = Engine::builder(Demo::new());
+            let engine = if has_callers { engine.extended_card(nuncio_demo::extended_card(&options)) } else { engine };
+            (engine, nuncio_demo::card(&options), "the demo agent".to_owned())
+        }
+    };
+    if let Some(path) = settings.get("card") {
+        card = read_card(path)?;
+    }
+    declare(&mut card, &options);
+    if let Some(name) = settings.get("name") {
+        name.clone_into(&mut card.name);
+    }
+    if let Some(description) = settings.get("description") {
+        description.clone_into(&mut card.description);
+    }
+    let engine = engine
+        .card(card.clone())
+        .limits(limits::engine(settings)?)
+        .cancel_is_idempotent(settings.switch("idempotent-cancel")?);
+    Ok(Chosen { engine, card, about })
+}
+
+fn options(settings: &Settings) -> Result<DemoOptions, CliError> {
+    let own = |name| settings.list(name).into_iter().map(str::to_owned).collect();
+    let without = settings
+        .list("without")
+        .into_iter()
+        .map(|name| name.trim().parse::<Capability>().map_err(|reason| settings.wrong("without", &reason)));
+    Ok(DemoOptions {
+        without: without.collect::<Result<_, _>>()?,
+        extensions: own("extension"),
+        required_extensions: own("require-extension"),
+    })
+}
+
+/// The program of `--exec` or `--jsonl`: what stands behind `--`, a list in a file, or a line for a shell.
+fn program(settings: &Settings, name: &str, values: &[String]) -> Result<Program, CliError> {
+    let line = values.first().filter(|line| !line.is_empty());
+    match (&settings.command[..], values, line) {
+        ([command, arguments @ ..], _, None) => finish(settings, Program::new(command).with_args(arguments)),
+        ([_, ..], _, Some(_)) => {
+            Err(CliError::usage(format!("--{name} has a command line, and another program stands behind --")))
+        }
+        ([], [command, arguments @ ..], _) if !arguments.is_empty() => {
+            finish(settings, Program::new(command).with_args(arguments))
+        }
+        ([], _, Some(line)) => finish(settings, Program::shell(line)),
+        ([], _, None) => Err(CliError::usage(format!("--{name} needs a program"))
+            .with_hint(format!("put it at the end: nuncio serve --{name} -- CMD"))),
+    }
+}
+
+fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
+    let mut program = program.with_limits(limits::program(settings)?);
+    if settings.switch("resume")? {
+        program = program.with_resume();
+    }
+    // The secrets of the server are none of the program's business.
+    for secret in ["NUNCIO_SERVE_TOKEN", "A2ACLI_BEARER", "A2ACLI_API_KEY", "A2ACLI_AUTH", "A2ACLI_SVC_PARAM"] {
+        program = program.without_env(secret);
+    }
+    program.check().map_err(|error| {
+        CliError::usage(error.to_string()).with_hint("check the name, the PATH and the file's permissions")
+    })?;
+    Ok(program)
+}
+
+/// The card of a program. Its arguments are not told, as they may hold anything.
+fn program_card(program: &Program, modes: &[&str], verb: &str) -> (AgentCard, String) {
+    let path = Path::new(program.command());
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let description = format!("Hands each message to the program {name}.");
+    let mut card = AgentCard::new(name.clone(), description);
+    let own = |modes: &[&str]| modes.iter().map(|mode| (*mode).to_owned()).collect();
+    card.default_input_modes = own(if modes.is_empty() { &["*/*"] } else { modes });
+    card.default_output_modes = own(&["text/plain", "application/json", "application/octet-stream"]);
+    card.capabilities.streaming = Some(true);
+    card.capabilities.push_notifications = Some(true);
+    let skill =
+        AgentSkill::new("run", format!("Run {name}"), format!("Gives a message to {name} and streams its output."));
+    (card.with_skill(skill.with_tags(["program"])), format!("{verb} the program {name}"))
+}
+
+fn read_card(path: &str) -> Result<AgentCard, CliError> {
+    let wrong = |reason: String| CliError::usage(format!("--card {path}: {reason}"));
+    let document = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let mut card =
+        dialect(Version::LATEST).decode_card(&document).map_err(|error| wrong(error.message().to_owned()))?;
+    if card.name.is_empty() {
+        return Err(wrong("it has no name".to_owned()));
+    }
+    // Where the agent is reached is the server's to say, but for a card that somebody signed.
+    if card.signatures.is_empty() {
+        card.supported_interfaces.clear();
+    }
+    Ok(card)
+}
+
+/// Turns capabilities off and declares extensions.
+fn declare(card: &mut AgentCard, options: &DemoOptions) {
+    for capability in &options.without {
+        match capability {
+            Capability::Streaming => card.capabilities.streaming = Some(false),
+            Capability::Push => card.capabilities.push_notifications = Some(false),
+            Capability::ExtendedCard => card.capabilities.extended_agent_card = Some(false),
+            _ => {}
+        }
+    }
+    let optional = options.extensions.iter().map(|uri| (uri, false));
+    for (uri, required) in optional.chain(options.required_extensions.iter().map(|uri| (uri, true))) {
+        if !card.capabilities.extensions.iter().any(|known| known.uri == *uri) {
+            let extension = AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() };
+            card.capabilities.extensions.push(extension);
+        }
+    }
+}
+
+/// `\n`, `\t`, `\0` and `\\` in a delimiter.
+fn unescaped(text: &str) -> String {
+    text.replace("\\\\", "\u{0}\\")
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("\\0", "\0")
+        .replace("\u{0}\\", "\\")
+}

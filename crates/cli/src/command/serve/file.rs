@@ -1,0 +1,123 @@
+//! The TOML file of `nuncio serve`: the names of the flags, with `-` or `_`.
+
+use std::{collections::BTreeMap, path::Path};
+
+use toml::{Table, Value};
+
+use super::settings::{Kind, SETTINGS, Setting};
+use crate::{config::Source, error::CliError};
+
+type Set = BTreeMap<&'static str, (Vec<String>, Source)>;
+
+/// Reads a file. A key that is not known is refused, so that no slip goes unnoticed.
+pub(super) fn read(path: &Path) -> Result<Set, CliError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CliError::usage(format!("cannot read {}: {error}", path.display())))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
+    let at = path.display();
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        CliError::usage(format!("{at}, line {line}: {}", error.message()))
+    })?;
+    let mut set = Set::new();
+    for (key, value) in table {
+        let name = key.replace('_', "-");
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&&*name))
+        else {
+            let error = CliError::usage(format!("{at}: `{key}` is not a setting"));
+            return Err(match nearest(&name) {
+                Some(other) => error.with_hint(format!("did you mean `{other}`?")),
+                None => error.with_hint("`nuncio serve --help` lists the settings"),
+            });
+        };
+        let values = values(setting, value).map_err(|reason| CliError::usage(format!("{at}: {key} {reason}")))?;
+        let line = line_of(text, &key);
+        set.insert(setting.name, (values, Source::File { path: path.to_owned(), section: None, line }));
+    }
+    Ok(set)
+}
+
+fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
+    match (setting.kind, value) {
+        (Kind::List | Kind::Program, Value::Array(items)) => items.into_iter().map(plain).collect(),
+        (Kind::List, Value::Table(entries)) if setting.name == "token" => {
+            entries.into_iter().map(|(name, secret)| Ok(format!("{name}={}", plain(secret)?))).collect()
+        }
+        (Kind::Switch, value @ Value::Boolean(_)) => Ok(vec![plain(value)?]),
+        (Kind::Switch, _) => Err("must be true or false".to_owned()),
+        (_, Value::Array(_)) => Err("must be one value, not a list".to_owned()),
+        (_, value) => Ok(vec![plain(value)?]),
+    }
+}
+
+fn plain(value: Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        Value::Boolean(is_on) => Ok(is_on.to_string()),
+        other => Err(format!("cannot be a {}", other.type_str())),
+    }
+}
+
+fn line_of(text: &str, key: &str) -> usize {
+    let is_it = |line: &str| {
+        let line = line.trim_start().trim_start_matches(['[', '"', '\'']);
+        line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '"', '\'', '.']))
+    };
+    text.lines().position(is_it).map_or(0, |index| index + 1)
+}
+
+/// The setting that a slip may have meant.
+fn nearest(name: &str) -> Option<&'static str> {
+    let distances = SETTINGS.iter().map(|setting| (distance(name, setting.name), setting.name));
+    distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, name)| name)
+}
+
+/// How many letters must change (Levenshtein).
+fn distance(one: &str, two: &str) -> usize {
+    let mut row: Vec<usize> = (0..=two.chars().count()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (place, other) in two.chars().enumerate() {
+            let changed = diagonal + usize::from(letter != other);
+            diagonal = row[place + 1];
+            row[place + 1] = changed.min(row[place] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Set, CliError> {
+        parse(Path::new("n.toml"), text)
+    }
+
+    #[test]
+    fn keys_are_written_either_way_and_values_as_what_they_are() {
+        let set =
+            read("port = 0\npublic_url = 'https://a'\nexec = ['wc', '-w']\nanonymous = true\n\n[token]\nalice = 's'\n");
+        let set = set.unwrap();
+        assert_eq!(set["port"].0, ["0"]);
+        assert_eq!(set["public-url"].0, ["https://a"]);
+        assert_eq!(set["exec"].0, ["wc", "-w"]);
+        assert_eq!(set["token"].0, ["alice=s"]);
+        assert_eq!(set["public-url"].1.to_string(), "n.toml, line 2");
+        assert_eq!(set["token"].1.to_string(), "n.toml, line 6");
+    }
+
+    #[test]
+    fn a_slip_is_refused_and_what_was_meant_is_said() {
+        let error = read("prot = 1").unwrap_err();
+        assert_eq!(error.message, "n.toml: `prot` is not a setting");
+        assert_eq!(error.hint.unwrap(), "did you mean `port`?");
+        assert!(read("anonymous = 'x'").unwrap_err().message.contains("true or false"));
+        assert!(read("port = ").unwrap_err().message.contains("line 1"));
+    }
+}

@@ -1,0 +1,53 @@
+//! From settings to the limits of the server, the engine and programs. What is not set keeps its default.
+
+use nuncio_adapters::ProgramLimits;
+
+use super::settings::Settings;
+use crate::error::CliError;
+
+/// Puts a value where there is one.
+fn put<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliError> {
+    let mut limits = nuncio_server::Limits::default();
+    put(&mut limits.body, settings.size("max-body")?);
+    put(&mut limits.body_time, settings.duration("body-timeout")?);
+    put(&mut limits.head_time, settings.duration("head-timeout")?);
+    put(&mut limits.head, settings.size("max-head")?);
+    put(&mut limits.requests, settings.count("max-requests")?);
+    put(&mut limits.streams, settings.count("max-streams")?);
+    put(&mut limits.connections, settings.count("max-connections")?);
+    put(&mut limits.keep_alive, settings.duration("keep-alive")?);
+    put(&mut limits.drain, settings.duration("drain")?);
+    Ok(limits)
+}
+
+pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliError> {
+    let mut limits = nuncio_engine::Limits::default();
+    put(&mut limits.cancel_grace, settings.duration("cancel-grace")?);
+    put(&mut limits.queued_messages, settings.count("max-queued-messages")?);
+    put(&mut limits.push_configs, settings.count("max-webhooks")?);
+    put(&mut limits.running_turns, settings.count("max-turns")?);
+    Ok(limits)
+}
+
+pub(super) fn program(settings: &Settings) -> Result<ProgramLimits, CliError> {
+    let mut limits = ProgramLimits::default();
+    put(&mut limits.piece, settings.size("max-line")?);
+    put(&mut limits.output, settings.size("max-output")?.map(|bytes| bytes as u64));
+    put(&mut limits.grace, settings.duration("program-grace")?);
+    limits.time = settings.duration("turn-timeout")?;
+    limits.silence = settings.duration("silence-timeout")?;
+    Ok(limits)
+}
+
+pub(super) fn retry(settings: &Settings) -> Result<nuncio_push::Retry, CliError> {
+    let mut retry = nuncio_push::Retry::default();
+    let attempts = settings.count("webhook-attempts")?;
+    put(&mut retry.attempts, attempts.map(|attempts| u32::try_from(attempts).unwrap_or(u32::MAX)));
+    Ok(retry)
+}

@@ -1,0 +1,209 @@
+//! Puts the parts together, says where the agent is, and serves until a signal comes.
+
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+
+use nuncio_auth::{Authenticator, Tokens};
+use nuncio_engine::Engine;
+use nuncio_push::{Courier, Guard};
+use nuncio_server::{BindError, Builder, PublicUrl, Server};
+use nuncio_wire::Versions;
+use serde_json::json;
+
+use super::{agent, limits, settings::Settings, store};
+use crate::{
+    context::Context,
+    diag,
+    error::{CliError, Code},
+    signal::{self, Signal},
+};
+
+pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<ExitCode, CliError> {
+    raise_file_limit();
+    let tokens = tokens(settings)?;
+    let chosen = agent::choose(settings, tokens.is_some())?;
+    let limits = limits::server(settings)?;
+    let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
+    let port =
+        settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
+    let opened = store::open(settings).await?;
+    let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
+    let engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone())).build();
+    engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
+
+    let mut builder = builder(settings, engine.clone())?.limits(limits);
+    if chosen.card.capabilities.pushes() {
+        builder = builder.courier(courier(settings, &engine, guard)?);
+    }
+    builder = match tokens {
+        Some(tokens) => builder.authenticator(tokens),
+        None => builder.allow_open(settings.switch("allow-open")?),
+    };
+    let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
+    let server = builder.bind(address).await.map_err(|error| explain(&error))?;
+    let where_it_is = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
+    where_it_is.announce(context, &chosen.about, &chosen.card.name, opened.path.as_deref())?;
+    run(server).await
+}
+
+/// Serves until the first signal, and in good order from there; the second ends it at once.
+async fn run(server: Server) -> Result<ExitCode, CliError> {
+    let (told, first) = tokio::sync::oneshot::channel::<()>();
+    let signals = async {
+        let signal = signal::next().await;
+        diag::line("stopping; once more to stop at once");
+        // Nobody listens any more once the server has ended.
+        let _ = told.send(());
+        let _: Signal = signal;
+        signal::next().await
+    };
+    let serving = server.serve(async {
+        let _ = first.await;
+    });
+    tokio::select! {
+        () = serving => Ok(ExitCode::SUCCESS),
+        signal = signals => Ok(signal.exit()),
+    }
+}
+
+fn builder(settings: &Settings, engine: Engine) -> Result<Builder, CliError> {
+    let mut builder = Server::builder(engine)
+        .trust_forwarded(settings.switch("trust-forwarded")?)
+        .versions(Versions::default().with_lenient(settings.switch("lenient-version")?));
+    if let Some(url) =
+        settings.parsed("public-url", |url| url.parse::<PublicUrl>().map_err(|error| error.to_string()))?
+    {
+        builder = builder.public_url(url);
+    }
+    if let Some(age) = settings.duration("card-max-age")? {
+        builder = builder.card_max_age(age);
+    }
+    let origins = settings.list("cors-origin").into_iter().map(|origin| {
+        origin.parse().map_err(|_| settings.wrong("cors-origin", &format!("`{origin}` is not an origin")))
+    });
+    Ok(builder.cors(origins.collect::<Result<Vec<_>, CliError>>()?))
+}
+
+/// The callers that are known; `None` where nobody is asked.
+fn tokens(settings: &Settings) -> Result<Option<impl Authenticator + use<>>, CliError> {
+    let entries = settings.list("token");
+    let is_anonymous = settings.switch("anonymous")?;
+    if entries.is_empty() {
+        return if is_anonymous {
+            Err(CliError::usage("--anonymous lets callers in beside those with tokens, and there are none")
+                .with_hint("add --token NAME=SECRET, or leave --anonymous out"))
+        } else {
+            Ok(None)
+        };
+    }
+    let mut tokens = Tokens::new();
+    for entry in entries {
+        diag::hide(entry.split_once('=').map(|(_, secret)| secret.to_owned()));
+        tokens = tokens.with_entry(entry).map_err(|error| settings.wrong("token", &error.to_string()))?;
+    }
+    Ok(Some(tokens.with_anonymous(is_anonymous)))
+}
+
+fn courier(settings: &Settings, engine: &Engine, guard: Guard) -> Result<Courier, CliError> {
+    let mut courier = Courier::builder(engine, guard).retry(limits::retry(settings)?);
+    if let Some(timeout) = settings.duration("webhook-timeout")? {
+        courier = courier.timeout(timeout);
+    }
+    courier.build().map_err(|error| CliError::internal(format!("webhooks cannot be called: {error}")))
+}
+
+fn explain(error: &BindError) -> CliError {
+    if let BindError::Listen { address, source } = error {
+        let failed = CliError::internal(format!("cannot listen on {address}: {}", bare(source)));
+        return match source.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                failed.with_hint("stop what listens there, or choose another --port; 0 takes one that is free")
+            }
+            std::io::ErrorKind::PermissionDenied => {
+                failed.with_hint("ports below 1024 are the system's; choose another --port")
+            }
+            std::io::ErrorKind::AddrNotAvailable => failed.with_hint("--host must be an address of this machine"),
+            _ => failed,
+        };
+    }
+    let text = error.to_string();
+    match (text.split_once("\nhint: "), error) {
+        (Some((message, _)), BindError::Open(_)) => CliError::new(Code::Usage, message).with_hint(
+            "give callers tokens with --token NAME=SECRET, or listen on a loopback address such as 127.0.0.1",
+        ),
+        _ => CliError::new(Code::Usage, text).with_hint("--host must be an address or a name of this machine"),
+    }
+}
+
+fn bare(error: &std::io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// Where the agent is.
+struct Place {
+    local: SocketAddr,
+    public: Option<String>,
+}
+
+impl Place {
+    /// Tells people, and programs that start us, where the agent is and how to call it.
+    fn announce(
+        &self,
+        context: &Context,
+        about: &str,
+        name: &str,
+        database: Option<&std::path::Path>,
+    ) -> Result<(), CliError> {
+        let near = self.near();
+        let base = self.public.clone().unwrap_or_else(|| format!("http://{near}"));
+        let base = base.trim_end_matches('/');
+        let card = format!("http://{near}/.well-known/agent-card.json");
+        let database = database.map(|path| path.display().to_string());
+        let database = database.as_deref().unwrap_or("memory; tasks end with the process");
+        let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
+        let bindings = "JSONRPC, HTTP+JSON, GRPC";
+        let document = json!({
+            "name": name, "card": card, "url": base, "address": self.local.to_string(),
+            "bindings": bindings.split(", ").collect::<Vec<_>>(), "database": database,
+        });
+        context.output.document(&document, |to| {
+            to.field("Agent", &format!("{name}, {about}"));
+            to.field("Card", &card);
+            to.field_if("Public-URL", self.public.as_deref());
+            to.field("Bindings", &format!("{bindings} at {base}"));
+            to.field("Database", database);
+            to.field("Try", &format!("nuncio send -a {reference} \"hello\""));
+        })
+    }
+
+    /// The address from this machine.
+    fn near(&self) -> SocketAddr {
+        let mut near = self.local;
+        if near.ip().is_unspecified() {
+            near.set_ip(if near.is_ipv4() {
+                std::net::Ipv4Addr::LOCALHOST.into()
+            } else {
+                std::net::Ipv6Addr::LOCALHOST.into()
+            });
+        }
+        near
+    }
+}
+
+/// How long what is cut off may take to end, child processes above all.
+pub(crate) const CUT_OFF: Duration = Duration::from_secs(2);
+
+/// Each connection is a file, and the usual soft limit is a thousand.
+#[cfg(unix)]
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current < limit.maximum || limit.maximum.is_none() {
+        limit.current = limit.maximum;
+        if let Err(error) = setrlimit(Resource::Nofile, limit) {
+            tracing::debug!(%error, "the limit of open files stays as it is");
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() {}

@@ -1,0 +1,56 @@
+//! Where tasks are kept.
+
+use std::{path::PathBuf, sync::Arc};
+
+use nuncio_engine::{MemoryStore, TaskStore};
+use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
+
+use super::settings::Settings;
+use crate::error::CliError;
+
+/// A store, and what people are told of it.
+pub(super) struct Opened {
+    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) path: Option<PathBuf>,
+}
+
+pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
+    let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
+    if wanted == "memory" {
+        return Ok(Opened { store: Arc::new(MemoryStore::new()), path: None });
+    }
+    let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
+        return Err(settings.wrong("store", &format!("`{wanted}` is neither memory nor sqlite:PATH")));
+    };
+    let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));
+    let mut options = SqliteOptions::new();
+    if let Some(when) = settings.get("sqlite-synchronous") {
+        options = options.with_synchronous(match when.to_ascii_lowercase().as_str() {
+            "normal" => Synchronous::Normal,
+            "full" => Synchronous::Full,
+            _ => return Err(settings.wrong("sqlite-synchronous", &format!("`{when}` is neither normal nor full"))),
+        });
+    }
+    if let Some(bytes) = settings.size("store-cache")? {
+        options = options.with_cache(bytes as u64);
+    }
+    if let Some(retention) = settings.duration("log-retention")? {
+        options = options.with_log_retention(retention);
+    }
+    let store = SqliteStore::open(&path, options).await.map_err(explain)?;
+    Ok(Opened { store: Arc::new(store), path: Some(path) })
+}
+
+fn explain(error: OpenError) -> CliError {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    // What to do stands behind a semicolon.
+    match text.split_once("; ") {
+        Some((message, hint)) => CliError::internal(message).with_hint(hint),
+        None => CliError::internal(text).with_hint("choose another place with --store sqlite:PATH, or --store memory"),
+    }
+}

@@ -1,0 +1,49 @@
+//! `nuncio task subscribe ID` (section 3.1.6): follows a task that exists.
+
+use clap::Args;
+
+use crate::{
+    args::{ConnectArgs, WaitArgs},
+    connect::Connection,
+    context::Context,
+    diag,
+    error::CliError,
+    follow::{self, Follower, Outcome},
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct TaskSubscribeArgs {
+    /// The task's id
+    #[arg(value_name = "TASK_ID")]
+    task: String,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<(), CliError> {
+    let is_stream = context.global.stream;
+    follow::within(context, &args.waiting, async {
+        let connection = Connection::open(context, &args.connect).await?;
+        let follower = Follower::new(context, &connection, &args.waiting, None, is_stream)?;
+        let streams = connection.client.card().is_none_or(|card| card.capabilities.streams());
+        let outcome = if streams {
+            let watch = connection.client.watch(args.task.as_str()).await;
+            // Who waits for the outcome has it when the task stands still; who wants events wants the next.
+            follower.watch(watch.map_err(|error| connection.explain(error))?, is_stream).await?
+        } else {
+            diag::progress("the agent does not stream; asking for the task instead");
+            follower.poll(&args.task.as_str().into(), None).await?
+        };
+        let Outcome::Task(task) = outcome else {
+            return Err(CliError::internal("a task became a message"));
+        };
+        if !is_stream {
+            let has_head = follower.has_head();
+            context.output.document(&task, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
+        }
+        follower.close(&task)
+    })
+    .await
+}

@@ -1,0 +1,13 @@
+//! Where settings come from, and which wins (cli specification, section 5).
+//!
+//! A flag beats the environment, which beats the nearest `.env` (or the file of `--config`), which beats the user's own
+//! file, which beats what is built in. A section `[REF]` of a file holds for the agent of that reference alone and beats
+//! the rest of the file.
+
+mod document;
+mod dotenv;
+mod layers;
+mod setting;
+
+pub(crate) use layers::{Layers, Source};
+pub(crate) use setting::{SETTINGS, Setting, variable};

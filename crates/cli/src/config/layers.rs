@@ -1,0 +1,168 @@
+//! The layers of settings below the flags.
+
+use std::{
+    collections::BTreeMap,
+    env, fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use super::{document, dotenv, setting::variable};
+use crate::error::CliError;
+
+/// Where a value is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Flag,
+    Environment(String),
+    File { path: PathBuf, section: Option<String>, line: usize },
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("flag"),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::File { path, section, line } => {
+                path.display().fmt(f)?;
+                if let Some(section) = section {
+                    write!(f, " [{section}]")?;
+                }
+                if *line > 0 { write!(f, ", line {line}") } else { Ok(()) }
+            }
+            Self::Default => f.write_str("built in"),
+        }
+    }
+}
+
+/// Values from the environment and from files, the strongest layer first.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    layers: Vec<BTreeMap<String, (String, Source)>>,
+    /// Files with credentials that others can read.
+    pub(crate) exposed: Vec<PathBuf>,
+}
+
+impl Layers {
+    /// Reads the environment, the local file and the user's own. `agent` is the reference given as a flag.
+    pub(crate) fn load(config: Option<&Path>, agent: Option<&str>) -> Result<Self, CliError> {
+        let environment = env::vars().filter(|(name, _)| name.starts_with("A2ACLI_"));
+        let environment: BTreeMap<_, _> =
+            environment.map(|(name, value)| (name.clone(), (value, Source::Environment(name)))).collect();
+        let mut layers = Self::default();
+        layers.layers.push(environment);
+        let named = config.map(Path::to_owned);
+        let files = [named.clone().or_else(nearest), user_file("config.yaml"), user_file(".env")];
+        let files: Vec<_> = files
+            .into_iter()
+            .flatten()
+            .filter_map(|path| match fs::read_to_string(&path) {
+                Ok(text) => Some(Ok((path, text))),
+                Err(error) if named.as_ref() == Some(&path) => {
+                    Some(Err(CliError::usage(format!("cannot read {}: {error}", path.display()))))
+                }
+                Err(_) => None,
+            })
+            .collect::<Result<_, _>>()?;
+        // The agent that a section is for may itself be named by a weaker layer.
+        let mut parsed = Vec::new();
+        for (path, text) in files {
+            parsed.push((read(&path, &text)?, path));
+        }
+        let general = |entries: &[dotenv::Entry]| {
+            let mut found = entries.iter().filter(|it| it.section.is_none() && it.name == variable("agent-card"));
+            found.next_back().map(|entry| entry.value.clone())
+        };
+        let agent = agent
+            .map(str::to_owned)
+            .or_else(|| layers.value("agent-card").map(str::to_owned))
+            .or_else(|| parsed.iter().find_map(|(entries, _)| general(entries)));
+        for (entries, path) in parsed {
+            layers.add(entries, &path, agent.as_deref());
+        }
+        Ok(layers)
+    }
+
+    fn add(&mut self, entries: Vec<dotenv::Entry>, path: &Path, agent: Option<&str>) {
+        let mut layer = BTreeMap::new();
+        let (general, special): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.section.is_none());
+        let special = special.into_iter().filter(|entry| is_same(entry.section.as_deref(), agent));
+        let mut has_secret = false;
+        for entry in general.into_iter().chain(special) {
+            has_secret |= ["bearer", "api-key", "auth", "svc-param"].iter().any(|it| variable(it) == entry.name);
+            let source = Source::File { path: path.to_owned(), section: entry.section, line: entry.line };
+            layer.insert(entry.name, (entry.value, source));
+        }
+        if has_secret && is_exposed(path) {
+            self.exposed.push(path.to_owned());
+        }
+        self.layers.push(layer);
+    }
+
+    /// The value of a flag that was not given. An empty one is none.
+    pub(crate) fn get(&self, flag: &str) -> Option<(&str, &Source)> {
+        let name = variable(flag);
+        let mut found = self.layers.iter().filter_map(|layer| layer.get(&name));
+        found.next().filter(|(value, _)| !value.is_empty()).map(|(value, source)| (value.as_str(), source))
+    }
+
+    /// The value alone.
+    pub(crate) fn value(&self, flag: &str) -> Option<&str> {
+        self.get(flag).map(|(value, _)| value)
+    }
+
+    /// The value of a flag that was not given, as what it is of; a value that is none is named with its source.
+    pub(crate) fn parsed<T>(
+        &self,
+        flag: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, CliError> {
+        let Some((value, source)) = self.get(flag) else { return Ok(None) };
+        parse(value).map(Some).map_err(|reason| CliError::usage(format!("{flag} from {source}: {reason}")))
+    }
+
+    /// Whether a switch that was not given is on.
+    pub(crate) fn switch(&self, flag: &str) -> Result<Option<bool>, CliError> {
+        self.parsed(flag, |text| match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err(format!("`{text}` is neither true nor false")),
+        })
+    }
+}
+
+fn read(path: &Path, text: &str) -> Result<Vec<dotenv::Entry>, CliError> {
+    let wrong = |reason: String| CliError::usage(format!("{}: {reason}", path.display()));
+    match document::read(path, text) {
+        Some(entries) => entries.map_err(wrong),
+        None => dotenv::read(text).map_err(|(line, reason)| wrong(format!("line {line} {reason}"))),
+    }
+}
+
+fn is_same(section: Option<&str>, agent: Option<&str>) -> bool {
+    let bare = |text: &str| text.trim_end_matches('/').to_ascii_lowercase();
+    section.zip(agent).is_some_and(|(section, agent)| bare(section) == bare(agent))
+}
+
+/// The `.env` of the working directory, or of the nearest directory above it that has one.
+fn nearest() -> Option<PathBuf> {
+    let here = env::current_dir().ok()?;
+    here.ancestors().map(|folder| folder.join(".env")).find(|path| path.is_file())
+}
+
+fn user_file(name: &str) -> Option<PathBuf> {
+    let base = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let base = base.or_else(|| Some(env::home_dir()?.join(".config")))?;
+    Some(base.join("a2a-cli").join(name))
+}
+
+#[cfg(unix)]
+fn is_exposed(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_exposed(_: &Path) -> bool {
+    false
+}

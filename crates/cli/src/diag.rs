@@ -1,0 +1,49 @@
+//! What people are told on stderr: warnings, hints, errors, progress. Never a secret.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    sync::{PoisonError, RwLock},
+};
+
+use nuncio_client::redact::Redactor;
+
+static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
+
+/// Hides these from everything that is written to stderr, logs included.
+pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
+    let mut redactor = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
+    let redactor = redactor.get_or_insert_default();
+    secrets.into_iter().for_each(|secret| redactor.add(secret));
+}
+
+/// The text without the secrets that are known.
+pub(crate) fn redact(text: &str) -> String {
+    match &*SECRETS.read().unwrap_or_else(PoisonError::into_inner) {
+        Some(redactor) => redactor.text(text),
+        None => text.to_owned(),
+    }
+}
+
+/// A line on stderr. One that cannot be written is lost, as there is nobody to tell.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", redact(text));
+}
+
+pub(crate) fn warn(text: &str) {
+    line(&format!("warning: {text}"));
+}
+
+pub(crate) fn hint(text: &str) {
+    line(&format!("hint: {text}"));
+}
+
+pub(crate) fn error(text: &str) {
+    line(&format!("Error: {text}"));
+}
+
+/// What goes on, for a person who looks on.
+pub(crate) fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        line(text);
+    }
+}

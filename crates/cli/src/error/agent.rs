@@ -1,0 +1,64 @@
+//! Errors that an agent answered with.
+
+use nuncio_client::PeerCode;
+use nuncio_model::{Error, ErrorKind};
+
+use super::{CliError, Code};
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
+        let code = code(error.kind());
+        let a2a_code = PeerCode::of(&error).map(|code| match code {
+            PeerCode::JsonRpc(code) => code,
+            PeerCode::Http(code) => code.into(),
+            PeerCode::Grpc(code) => code.into(),
+            _ => 0,
+        });
+        let message = if error.message().is_empty() { code.name().to_owned() } else { error.message().to_owned() };
+        Self { code, message, hint: hint(&error).map(str::to_owned), a2a_code }
+    }
+}
+
+fn code(kind: ErrorKind) -> Code {
+    use ErrorKind as Kind;
+    match kind {
+        Kind::TaskNotFound => Code::Agent("TaskNotFoundError"),
+        Kind::TaskNotCancelable => Code::Agent("TaskNotCancelableError"),
+        Kind::PushNotificationNotSupported => Code::Agent("PushNotificationNotSupportedError"),
+        Kind::UnsupportedOperation => Code::Agent("UnsupportedOperationError"),
+        Kind::ContentTypeNotSupported => Code::Agent("ContentTypeNotSupportedError"),
+        Kind::InvalidAgentResponse => Code::Agent("InvalidAgentResponseError"),
+        Kind::ExtendedAgentCardNotConfigured => Code::Agent("ExtendedAgentCardNotConfiguredError"),
+        Kind::ExtensionSupportRequired => Code::Agent("ExtensionSupportRequiredError"),
+        Kind::VersionNotSupported => Code::Agent("VersionNotSupportedError"),
+        Kind::Parse => Code::Agent("JSONParseError"),
+        Kind::InvalidRequest | Kind::PayloadTooLarge => Code::Agent("InvalidRequestError"),
+        Kind::MethodNotFound => Code::Agent("MethodNotFoundError"),
+        Kind::InvalidParams => Code::Agent("InvalidParamsError"),
+        Kind::Unauthenticated | Kind::PermissionDenied => Code::AuthFailed,
+        Kind::Unavailable => Code::Unreachable,
+        Kind::DeadlineExceeded => Code::Timeout,
+        _ => Code::Agent("InternalError"),
+    }
+}
+
+fn hint(error: &Error) -> Option<&'static str> {
+    use ErrorKind as Kind;
+    Some(match error.kind() {
+        Kind::TaskNotFound => "check the task's id and the agent; --debug shows what was sent",
+        Kind::TaskNotCancelable => "the task has ended; `nuncio task get` shows how",
+        Kind::PushNotificationNotSupported => "the agent sends no notifications; poll with `nuncio task get --wait`",
+        Kind::UnsupportedOperation => "a task that has ended takes no messages; --debug shows what was sent",
+        Kind::ContentTypeNotSupported => "`nuncio card get` shows the media types that the agent takes",
+        Kind::InvalidAgentResponse => "--debug shows what the agent answered",
+        Kind::ExtensionSupportRequired => "`nuncio card get` shows the extensions; declare them with --extension",
+        Kind::VersionNotSupported => "`nuncio card get` shows the versions; choose one with --a2a-version",
+        Kind::InvalidRequest | Kind::InvalidParams | Kind::Parse | Kind::MethodNotFound => {
+            "--debug shows what was sent"
+        }
+        Kind::PermissionDenied => "the credentials are known, but may not do this",
+        Kind::Unauthenticated => "check --bearer or --api-key (A2ACLI_BEARER, A2ACLI_API_KEY)",
+        Kind::ResourceExhausted | Kind::Unavailable => "try again later",
+        _ => return None,
+    })
+}

@@ -1,0 +1,50 @@
+//! Failures before or outside a request.
+
+use nuncio_client::{ClientError, Failure};
+
+use super::{CliError, Code};
+
+impl From<ClientError> for CliError {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClientError::Agent(error) => error.into(),
+            ClientError::Transport(failure) => failure.into(),
+            ClientError::Reference(_) => {
+                Self::usage(message).with_hint("name an agent by a host, a URL or a file: -a localhost:8080")
+            }
+            ClientError::Address { .. } => {
+                Self::usage(message).with_hint("give an absolute URL: -e http://localhost:8080 --transport jsonrpc")
+            }
+            ClientError::CardNotFound(_) => Self::new(Code::CardNotFound, message)
+                .with_hint("check the address, or call an endpoint without a card: -e URL --transport NAME"),
+            ClientError::CardInvalid { .. } => {
+                Self::new(Code::CardInvalid, message).with_hint("`nuncio card get --validate` shows what is wrong")
+            }
+            ClientError::NoInterface { .. } => Self::new(Code::CardInvalid, message),
+            _ => Self::new(Code::Usage, message),
+        }
+    }
+}
+
+impl From<Failure> for CliError {
+    fn from(failure: Failure) -> Self {
+        let message = failure.to_string();
+        match failure {
+            Failure::Unreachable { .. } => {
+                Self::new(Code::Unreachable, message).with_hint("check that the agent runs and the address is right")
+            }
+            Failure::Tls { origin, .. } => {
+                let plain = origin.replacen("https:", "http:", 1);
+                Self::new(Code::Unreachable, message)
+                    .with_hint(format!("for an agent without TLS say {plain}; --insecure takes any certificate"))
+            }
+            Failure::TimedOut { .. } => Self::new(Code::Timeout, message),
+            Failure::Broken { .. } => Self::new(Code::Unreachable, message)
+                .with_hint("whether the agent heard it is not known; `nuncio task list` shows its tasks"),
+            Failure::Credentials(_) => Self::new(Code::CredentialsMissing, message)
+                .with_hint("`nuncio card get` shows what the agent wants; give --bearer or --api-key"),
+            _ => Self::new(Code::Internal, message),
+        }
+    }
+}

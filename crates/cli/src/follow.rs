@@ -1,0 +1,210 @@
+//! Following a task to its end: by a stream where there is one, by asking again and again where there is none or it
+//! breaks (cli specification, section 10).
+
+mod changes;
+mod fold;
+
+use std::{cell::Cell, future::Future, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_client::Watch;
+use nuncio_model::{Message, StreamResponse, Task, TaskId, op::GetTaskRequest};
+
+use crate::{
+    args::{WaitArgs, duration},
+    connect::Connection,
+    context::Context,
+    diag,
+    error::{CliError, Code},
+    output::Output,
+    reference::{self, InHand},
+};
+use fold::Fold;
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    Task(Box<Task>),
+    Message(Box<Message>),
+}
+
+/// Follows one task.
+pub(crate) struct Follower<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) output: Output,
+    pub(crate) interval: Duration,
+    pub(crate) history: Option<i32>,
+    /// Whether each event is printed, and not the outcome alone.
+    pub(crate) is_stream: bool,
+    is_announced: Cell<bool>,
+}
+
+impl<'a> Follower<'a> {
+    pub(crate) fn new(
+        context: &Context,
+        connection: &'a Connection,
+        wait: &WaitArgs,
+        history: Option<i32>,
+        is_stream: bool,
+    ) -> Result<Self, CliError> {
+        let interval = context.value(wait.poll_interval, "poll-interval", duration)?;
+        let interval = interval.unwrap_or(Duration::from_secs(2));
+        let is_announced = Cell::new(false);
+        Ok(Self { connection, output: context.output, interval, history, is_stream, is_announced })
+    }
+
+    /// Reads a stream to its end. A task that was interrupted when the stream began is followed on `through` that.
+    pub(crate) async fn watch(&self, mut watch: Watch, through: bool) -> Result<Outcome, CliError> {
+        let mut fold = Fold::default();
+        let mut was_interrupted = through;
+        while let Some(item) = watch.next().await {
+            let event = match item {
+                Ok(event) => event,
+                Err(error) => match watch.task_id() {
+                    Some(task) => {
+                        diag::progress(&format!("the stream broke ({error}); asking for the task instead"));
+                        return self.poll(&task, fold.into_task()).await;
+                    }
+                    None => return Err(self.connection.explain(error)),
+                },
+            };
+            if self.is_stream {
+                self.output.event(&event.response)?;
+            }
+            if let StreamResponse::Message(message) = &event.response {
+                return Ok(Outcome::Message(Box::new(message.clone())));
+            }
+            fold.apply(&event.response);
+            let Some(task) = fold.task() else { continue };
+            self.announce(task)?;
+            let state = task.state();
+            if let StreamResponse::StatusUpdate(_) = &event.response {
+                diag::progress(&format!("{} {}", task.id, state.short()));
+            }
+            let stops = state.is_interrupted() && !std::mem::take(&mut was_interrupted);
+            if state.is_terminal() || stops {
+                break;
+            }
+        }
+        match fold.into_task() {
+            Some(task) => self.last_look(task).await,
+            None => Err(CliError::new(Code::Agent("InvalidAgentResponseError"), "the stream ended without an event")),
+        }
+    }
+
+    /// Asks for a task until it has ended or is interrupted. What it was before is known, where it was printed.
+    pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>) -> Result<Outcome, CliError> {
+        let mut request = GetTaskRequest::new(id.clone());
+        request.history_length = self.history;
+        let mut poll = self.connection.client.poll(request).every(self.interval).up_to(self.interval * 4);
+        if known.is_some() {
+            poll = poll.after_a_pause();
+        }
+        while let Some(answer) = poll.next().await {
+            let task = answer.map_err(|error| self.connection.explain(error))?;
+            self.announce(&task)?;
+            let changes = changes::between(known.as_ref(), &task);
+            if !changes.is_empty() {
+                diag::progress(&format!("{} {}", task.id, task.state().short()));
+            }
+            if self.is_stream {
+                changes.iter().try_for_each(|change| self.output.event(change))?;
+            }
+            known = Some(task);
+        }
+        known.map(|task| Outcome::Task(Box::new(task))).ok_or_else(|| CliError::internal("the task was not read"))
+    }
+
+    /// Follows a task of which one answer is known; it is printed if events are.
+    pub(crate) async fn go_on(&self, task: Task) -> Result<Outcome, CliError> {
+        if self.is_stream {
+            self.output.event(&StreamResponse::Task(task.clone()))?;
+        }
+        let state = task.state();
+        if state.is_terminal() || state.is_interrupted() {
+            return Ok(Outcome::Task(Box::new(task)));
+        }
+        self.announce(&task)?;
+        self.poll(&task.id.clone(), Some(task)).await
+    }
+
+    /// The task as the agent has it, which may know more than its events told.
+    async fn last_look(&self, folded: Task) -> Result<Outcome, CliError> {
+        if self.is_stream {
+            return Ok(Outcome::Task(Box::new(folded)));
+        }
+        let mut request = GetTaskRequest::new(folded.id.clone());
+        request.history_length = self.history;
+        Ok(Outcome::Task(Box::new(match self.connection.client.call(request).await {
+            Ok(task) => task,
+            Err(error) => {
+                tracing::debug!(%error, "the task cannot be read; its events told enough");
+                folded
+            }
+        })))
+    }
+
+    /// Names the task as soon as it is known: in the output for people, else on stderr.
+    fn announce(&self, task: &Task) -> Result<(), CliError> {
+        if self.is_announced.replace(true) {
+            return Ok(());
+        }
+        let in_hand = self.in_hand(task);
+        reference::note(in_hand.clone());
+        match (self.is_stream, self.output.is_text()) {
+            (true, _) => Ok(()),
+            (false, true) => self.output.document(&(), |to| to.head(&task.id, task.context_id.as_ref())),
+            (false, false) => {
+                in_hand.tell();
+                Ok(())
+            }
+        }
+    }
+
+    fn in_hand(&self, task: &Task) -> InHand {
+        let flags = self.connection.flags.clone();
+        InHand { task: task.id.clone(), context: task.context_id.clone(), flags }
+    }
+
+    /// Whether the ids stand in the output for people already.
+    pub(crate) fn has_head(&self) -> bool {
+        self.is_announced.get() && !self.is_stream && self.output.is_text()
+    }
+
+    /// Says what is to be done next, and what an exit code of 0 does not tell.
+    pub(crate) fn close(&self, task: &Task) -> Result<(), CliError> {
+        let state = task.state();
+        if state.is_interrupted() {
+            let resume = self.in_hand(task).resume_command();
+            if self.output.is_text() {
+                self.output.document(&(), |to| to.field("Resume", &resume))?;
+            }
+            diag::warn(&format!("the task is not done, it is {}", state.short()));
+            if !self.output.is_text() {
+                diag::hint(&resume);
+            }
+        } else if state.is_terminal() && state != nuncio_model::TaskState::Completed {
+            diag::warn(&format!("the task is {}", state.short()));
+        }
+        Ok(())
+    }
+}
+
+/// Waits no longer than `--timeout` says; the task goes on without us.
+pub(crate) async fn within<T>(
+    context: &Context,
+    wait: &WaitArgs,
+    work: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    let Some(limit) = context.value(wait.timeout, "timeout", duration)? else { return work.await };
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+        let error = CliError::new(Code::Timeout, format!("nothing came within {limit:?}"));
+        Err(match reference::in_hand() {
+            Some(task) => {
+                let message = format!("task {} is not done after {limit:?}", task.task);
+                CliError::new(Code::Timeout, message).with_hint(format!("it goes on; {}", task.wait_command()))
+            }
+            None => error.with_hint("raise --timeout"),
+        })
+    })
+}

@@ -1,0 +1,78 @@
+//! The events that lead from one look at a task to the next.
+
+use nuncio_model::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+
+/// What happened between two looks; the first look is an event of its own.
+pub(super) fn between(before: Option<&Task>, after: &Task) -> Vec<StreamResponse> {
+    let Some(before) = before else { return vec![StreamResponse::Task(after.clone())] };
+    let mut events = Vec::new();
+    let context_id = after.context_id.clone().unwrap_or_default();
+    for artifact in &after.artifacts {
+        let known = before.artifacts.iter().find(|known| known.artifact_id == artifact.artifact_id);
+        let Some((artifact, append)) = news(known, artifact) else { continue };
+        events.push(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: after.id.clone(),
+            context_id: context_id.clone(),
+            artifact,
+            append,
+            last_chunk: after.state().is_terminal(),
+            metadata: None,
+        }));
+    }
+    if before.status != after.status {
+        events.push(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: after.id.clone(),
+            context_id,
+            status: after.status.clone(),
+            metadata: None,
+        }));
+    }
+    events
+}
+
+/// What is new of an artifact, and whether it goes behind what is known.
+fn news(known: Option<&Artifact>, now: &Artifact) -> Option<(Artifact, bool)> {
+    let Some(known) = known else { return Some((now.clone(), false)) };
+    if known == now {
+        return None;
+    }
+    match now.parts.strip_prefix(&known.parts[..]) {
+        Some(rest) if !rest.is_empty() => Some((Artifact { parts: rest.to_vec(), ..now.clone() }, true)),
+        _ => Some((now.clone(), false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Part, TaskState, TaskStatus};
+
+    use super::*;
+
+    fn task(state: TaskState, parts: &[&str]) -> Task {
+        let mut task = Task::new("t".into(), "c".into());
+        task.status = TaskStatus { state, ..TaskStatus::default() };
+        if !parts.is_empty() {
+            task.artifacts.push(Artifact::new("a", parts.iter().map(|text| Part::text(*text)).collect()));
+        }
+        task
+    }
+
+    #[test]
+    fn an_artifact_that_grew_is_a_chunk_and_one_that_changed_is_replaced() {
+        let working = task(TaskState::Working, &["1"]);
+        let grown = between(Some(&working), &task(TaskState::Working, &["1", "2"]));
+        let [StreamResponse::ArtifactUpdate(chunk)] = &grown[..] else { panic!("{grown:?}") };
+        assert!(chunk.append && chunk.artifact.text() == "2");
+        let changed = between(Some(&working), &task(TaskState::Working, &["x"]));
+        let [StreamResponse::ArtifactUpdate(whole)] = &changed[..] else { panic!("{changed:?}") };
+        assert!(!whole.append && whole.artifact.text() == "x");
+    }
+
+    #[test]
+    fn the_end_comes_last_and_nothing_new_is_no_event() {
+        let (before, after) = (task(TaskState::Working, &[]), task(TaskState::Completed, &["1"]));
+        let events = between(Some(&before), &after);
+        assert!(matches!(events[..], [StreamResponse::ArtifactUpdate(_), StreamResponse::StatusUpdate(_)]));
+        assert!(between(Some(&after), &after).is_empty());
+    }
+}

@@ -1,0 +1,35 @@
+//! What the events of a stream add up to.
+
+use nuncio_engine::{Record, lifecycle};
+use nuncio_model::{StreamResponse, Task, TaskId};
+
+/// A task as its events tell it.
+#[derive(Debug, Default)]
+pub(super) struct Fold(Option<Task>);
+
+impl Fold {
+    pub(super) fn task(&self) -> Option<&Task> {
+        self.0.as_ref()
+    }
+
+    pub(super) fn into_task(self) -> Option<Task> {
+        self.0
+    }
+
+    /// Adds an event. One that no task could have is passed over: agents are not ours to judge here.
+    pub(super) fn apply(&mut self, event: &StreamResponse) {
+        match event {
+            StreamResponse::Task(task) => self.0 = Some(task.clone()),
+            StreamResponse::Message(_) => {}
+            StreamResponse::StatusUpdate(update) => self.add(&update.task_id, &update.context_id, event),
+            StreamResponse::ArtifactUpdate(update) => self.add(&update.task_id, &update.context_id, event),
+        }
+    }
+
+    fn add(&mut self, id: &TaskId, context: &nuncio_model::ContextId, event: &StreamResponse) {
+        let task = self.0.get_or_insert_with(|| Task::new(id.clone(), context.clone()));
+        if let Err(error) = lifecycle::apply(task, &Record::update(0, event.clone())) {
+            tracing::debug!(%error, "an event that does not fit its task");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Tasks and their events for people.
+
+use nuncio_model::{Artifact, ContextId, StreamResponse, Task, TaskId, TaskStatus};
+
+use super::Text;
+
+impl Text {
+    /// What every task command says: task, context, state.
+    pub(crate) fn head(&mut self, task: &TaskId, context: Option<&ContextId>) {
+        self.field("Task", task.as_str());
+        self.field_if("Context", context.map(ContextId::as_str));
+    }
+
+    pub(crate) fn task(&mut self, task: &Task) {
+        self.head(&task.id, task.context_id.as_ref());
+        self.outcome(task);
+    }
+
+    /// A task whose ids were said before.
+    pub(crate) fn outcome(&mut self, task: &Task) {
+        self.status(&task.status);
+        for artifact in &task.artifacts {
+            self.artifact(artifact);
+        }
+        if self.is_verbose {
+            for message in &task.history {
+                self.field("History", message.role.short());
+                self.parts(&message.parts);
+            }
+        }
+        self.metadata(task.metadata.as_deref());
+    }
+
+    fn status(&mut self, status: &TaskStatus) {
+        self.field("State", status.state.short());
+        if self.is_verbose {
+            self.field_if("Updated", status.timestamp.map(|time| time.to_string()).as_deref());
+        }
+        if let Some(message) = &status.message {
+            self.field("Status-Message", message.role.short());
+            self.parts(&message.parts);
+        }
+    }
+
+    fn artifact(&mut self, artifact: &Artifact) {
+        self.field("Artifact", artifact.artifact_id.as_str());
+        self.field_if("Name", artifact.name.as_deref().filter(|name| artifact.artifact_id != **name));
+        self.field_if("Description", artifact.description.as_deref().filter(|_| self.is_verbose));
+        self.parts(&joined(artifact));
+        self.metadata(artifact.metadata.as_deref());
+    }
+
+    /// One event of a stream; the last says once more which task and context it was.
+    pub(crate) fn event(&mut self, event: &StreamResponse) {
+        match event {
+            StreamResponse::Task(task) => self.task(task),
+            StreamResponse::Message(message) => self.message(message),
+            StreamResponse::StatusUpdate(update) => {
+                let state = update.status.state;
+                if self.is_verbose || state.is_terminal() || state.is_interrupted() {
+                    self.head(&update.task_id, Some(&update.context_id));
+                }
+                self.status(&update.status);
+                self.metadata(update.metadata.as_deref());
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                if self.is_verbose {
+                    self.head(&update.task_id, Some(&update.context_id));
+                    self.field("Append", if update.append { "true" } else { "false" });
+                    self.field("Last-Chunk", if update.last_chunk { "true" } else { "false" });
+                }
+                self.artifact(&update.artifact);
+                self.metadata(update.metadata.as_deref());
+            }
+        }
+    }
+}
+
+/// The parts of an artifact, with the chunks of a text joined to that text.
+fn joined(artifact: &Artifact) -> Vec<nuncio_model::Part> {
+    use nuncio_model::Part;
+    let is_bare = |part: &Part| part.as_text().is_some() && part.media_type().is_none() && part.metadata().is_none();
+    let mut parts: Vec<Part> = Vec::new();
+    let mut text = String::new();
+    for part in &artifact.parts {
+        if is_bare(part) {
+            text.push_str(part.as_text().unwrap_or_default());
+            continue;
+        }
+        if !text.is_empty() {
+            parts.push(Part::text(std::mem::take(&mut text)));
+        }
+        parts.push(part.clone());
+    }
+    if !text.is_empty() || (parts.is_empty() && !artifact.parts.is_empty()) {
+        parts.push(Part::text(text));
+    }
+    parts
+}
