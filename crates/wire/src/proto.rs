@@ -16,6 +16,7 @@ mod message;
 pub mod metadata;
 mod part;
 mod reader;
+pub mod reflection;
 mod reply;
 mod request;
 mod scalar;

@@ -8,6 +8,8 @@ use super::{
     reader::Side,
 };
 
+/// The full name of the service.
+pub const SERVICE: &str = "grpc.health.v1.Health";
 /// The path of the call that asks once.
 pub const CHECK: &str = "/grpc.health.v1.Health/Check";
 /// The path of the call that asks to be told of changes.

@@ -6,5 +6,6 @@ mod frames;
 mod hostile;
 mod metadata;
 mod oracle;
+mod reflection;
 mod round_trip;
 mod status;

@@ -7,14 +7,23 @@ use serde_json::Value;
 
 /// All of `proto/`.
 pub(crate) static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    let files = [
+        "lf/a2a/v1/a2a.proto",
+        "google/rpc/status.proto",
+        "google/rpc/error_details.proto",
+        "grpc/health/v1/health.proto",
+        "grpc/reflection/v1/reflection.proto",
+    ];
+    compiler().open_files(files).unwrap().descriptor_pool()
+});
+
+/// Compiles files of `proto/`.
+pub(crate) fn compiler() -> protox::Compiler {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
     let mut compiler = protox::Compiler::new([root]).unwrap();
+    compiler.include_imports(true);
     compiler
-        .include_imports(true)
-        .open_files(["lf/a2a/v1/a2a.proto", "google/rpc/status.proto", "google/rpc/error_details.proto"])
-        .unwrap();
-    compiler.descriptor_pool()
-});
+}
 
 /// A message of `lf.a2a.v1`.
 pub(crate) fn message(name: &str) -> MessageDescriptor {

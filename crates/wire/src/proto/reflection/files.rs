@@ -1,0 +1,142 @@
+//! The descriptors of the `.proto` files, compiled, and what is in which of them.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use super::super::{
+    message::{decode, message},
+    reader::Side,
+};
+
+/// A `google.protobuf.FileDescriptorSet` of all files that what is served here needs. A test makes it anew and compares.
+const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
+
+/// The files, taken apart when first asked for.
+pub(super) static FILES: LazyLock<Index> = LazyLock::new(|| Index::new(DESCRIPTORS));
+
+#[derive(Default)]
+pub(super) struct Index {
+    files: Vec<File>,
+    symbols: BTreeMap<String, usize>,
+    services: Vec<String>,
+}
+
+struct File {
+    bytes: Box<[u8]>,
+    name: String,
+    dependencies: Vec<String>,
+}
+
+#[derive(Default)]
+struct FileSet {
+    file: Vec<Box<[u8]>>,
+}
+
+/// What matters here of `FileDescriptorProto`, and of the messages below.
+#[derive(Default)]
+struct FileDescriptor {
+    name: String,
+    package: String,
+    dependency: Vec<String>,
+    message_type: Vec<Named>,
+    enum_type: Vec<Named>,
+    service: Vec<Service>,
+}
+
+#[derive(Default)]
+struct Named {
+    name: String,
+}
+
+#[derive(Default)]
+struct Service {
+    name: String,
+    method: Vec<Named>,
+}
+
+message! {
+    FileSet {
+        1 file: repeated,
+    }
+
+    FileDescriptor {
+        1 name: implicit,
+        2 package: implicit,
+        3 dependency: repeated,
+        4 message_type: repeated,
+        5 enum_type: repeated,
+        6 service: repeated,
+    }
+
+    Named {
+        1 name: implicit,
+    }
+
+    Service {
+        1 name: implicit,
+        2 method: repeated,
+    }
+}
+
+impl Index {
+    fn new(descriptors: &[u8]) -> Self {
+        let mut index = Self::default();
+        for bytes in decode::<FileSet>(descriptors, Side::Reply).unwrap_or_default().file {
+            let descriptor: FileDescriptor = decode(&bytes, Side::Reply).unwrap_or_default();
+            index.add(bytes, descriptor);
+        }
+        index
+    }
+
+    fn add(&mut self, bytes: Box<[u8]>, descriptor: FileDescriptor) {
+        let file = self.files.len();
+        let in_package = |name: &str| format!("{}.{name}", descriptor.package);
+        for Named { name } in descriptor.message_type.iter().chain(&descriptor.enum_type) {
+            self.symbols.insert(in_package(name), file);
+        }
+        for Service { name, method } in &descriptor.service {
+            let service = in_package(name);
+            for Named { name } in method {
+                self.symbols.insert(format!("{service}.{name}"), file);
+            }
+            self.symbols.insert(service.clone(), file);
+            self.services.push(service);
+        }
+        self.files.push(File { bytes, name: descriptor.name, dependencies: descriptor.dependency });
+    }
+
+    pub(super) fn services(&self) -> impl Iterator<Item = &str> {
+        self.services.iter().map(String::as_str)
+    }
+
+    pub(super) fn by_name(&self, name: &str) -> Option<usize> {
+        self.files.iter().position(|file| file.name == name)
+    }
+
+    /// The file of a symbol, or of what it is a part of: a field of a message, for example.
+    pub(super) fn by_symbol(&self, symbol: &str) -> Option<usize> {
+        let mut symbol = symbol.trim_start_matches('.');
+        loop {
+            if let Some(file) = self.symbols.get(symbol) {
+                return Some(*file);
+            }
+            symbol = symbol.rsplit_once('.')?.0;
+        }
+    }
+
+    /// A file, and behind it those that it needs.
+    pub(super) fn with_dependencies(&self, file: usize) -> Vec<&[u8]> {
+        let mut found = vec![file];
+        let mut next = 0;
+        while let Some(file) = found.get(next) {
+            for name in &self.files[*file].dependencies {
+                if let Some(needed) = self.by_name(name)
+                    && !found.contains(&needed)
+                {
+                    found.push(needed);
+                }
+            }
+            next += 1;
+        }
+        found.into_iter().map(|file| &*self.files[file].bytes).collect()
+    }
+}

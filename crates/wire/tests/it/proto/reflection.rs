@@ -1,0 +1,87 @@
+//! Server reflection: the descriptors are those of the `.proto` files, and tools find their way with them.
+
+use std::{fs, path::Path};
+
+use nuncio_wire::proto::{self, health, reflection};
+use prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _};
+use serde_json::{Value, json};
+
+use super::oracle;
+
+const SERVED: [&str; 3] = ["lf/a2a/v1/a2a.proto", "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto"];
+
+/// Asks as JSON and answers as JSON.
+fn ask(question: &Value) -> DynamicMessage {
+    let message = |name: &str| oracle::POOL.get_message_by_name(&format!("grpc.reflection.v1.{name}")).unwrap();
+    let question = oracle::from_json(&message("ServerReflectionRequest"), question).encode_to_vec();
+    let mut answer = Vec::new();
+    reflection::answer(&question, &mut answer).unwrap();
+    oracle::from_bytes(&message("ServerReflectionResponse"), &answer)
+}
+
+fn files(question: &Value) -> Vec<Vec<u8>> {
+    let answer = ask(question);
+    let files = answer.get_field_by_name("file_descriptor_response").unwrap();
+    let files = files.as_message().unwrap().get_field_by_name("file_descriptor_proto").unwrap().into_owned();
+    files.as_list().unwrap().iter().map(|file| file.as_bytes().unwrap().to_vec()).collect()
+}
+
+/// With `UPDATE=1` in the environment it writes the file instead.
+#[test]
+fn descriptors_are_those_of_the_proto_files() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/proto/reflection/descriptors.bin");
+    let descriptors =
+        oracle::compiler().include_source_info(false).open_files(SERVED).unwrap().encode_file_descriptor_set();
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&file, &descriptors).unwrap();
+    }
+    assert!(fs::read(&file).unwrap() == descriptors, "run this test with UPDATE=1");
+}
+
+#[test]
+fn services_are_listed() {
+    let services = oracle::to_json(&ask(&json!({"host": "h", "listServices": ""})));
+    assert_eq!(services["validHost"], "h");
+    assert_eq!(services["originalRequest"], json!({"host": "h", "listServices": ""}));
+    let mut names: Vec<_> =
+        services["listServicesResponse"]["service"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    names.sort_by_key(|name| name.as_str());
+    assert_eq!(names, [health::SERVICE, "grpc.reflection.v1.ServerReflection", proto::SERVICE]);
+}
+
+#[test]
+fn files_come_with_all_that_they_need() {
+    for question in [
+        json!({"fileContainingSymbol": proto::SERVICE}),
+        json!({"fileContainingSymbol": "lf.a2a.v1.A2AService.GetTask"}),
+        json!({"fileContainingSymbol": "lf.a2a.v1.Task.id"}),
+        json!({"fileContainingSymbol": ".lf.a2a.v1.TaskState"}),
+        json!({"fileByFilename": "lf/a2a/v1/a2a.proto"}),
+    ] {
+        let mut files = files(&question);
+        files.reverse();
+        let mut pool = DescriptorPool::new();
+        let set = files.iter().map(|file| prost_reflect::prost_types::FileDescriptorProto::decode(&file[..]).unwrap());
+        pool.add_file_descriptor_protos(set).unwrap();
+        assert_eq!(pool.get_service_by_name(proto::SERVICE).unwrap().methods().len(), 11);
+        assert_eq!(pool.files().len(), files.len());
+    }
+    assert_eq!(files(&json!({"fileByFilename": "google/protobuf/struct.proto"})).len(), 1);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for (question, code) in [
+        (json!({"fileContainingSymbol": "some.Other"}), 5),
+        (json!({"fileByFilename": "other.proto"}), 5),
+        (json!({"fileContainingExtension": {"containingType": "a", "extensionNumber": 1}}), 12),
+        (json!({"allExtensionNumbersOfType": "a"}), 12),
+    ] {
+        let answer = oracle::to_json(&ask(&question));
+        assert_eq!(answer["errorResponse"]["errorCode"], code, "{answer}");
+    }
+    assert!(reflection::answer(b"\xff", &mut Vec::new()).is_err());
+    let answer = ask(&json!({}));
+    assert_eq!(answer.descriptor().name(), "ServerReflectionResponse");
+}
