@@ -14,7 +14,7 @@ use std::{
 
 use http::{HeaderMap, Request, Response};
 use nuncio_model::{Error, Principal};
-use nuncio_wire::proto::metadata;
+use nuncio_wire::proto::{self, metadata};
 pub(crate) use rest::refuse_path;
 
 use crate::{
@@ -54,6 +54,17 @@ impl Binding {
         } else {
             Self::Rest
         }
+    }
+
+    /// Whether a request asks after the server's health in the way that gRPC has for it.
+    pub(crate) fn is_health(path: &str, headers: &HeaderMap) -> bool {
+        matches!(path, proto::health::CHECK | proto::health::WATCH) && Self::of(path, headers) == Self::Grpc
+    }
+
+    /// Answers a request that [asks after health](Self::is_health); everybody may.
+    pub(crate) async fn health(service: &Service, request: Request<RequestBody>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        grpc::health(service, &head, body).await
     }
 
     /// Says no to a request that was not read any further than its head.

@@ -20,16 +20,25 @@ pub(crate) fn alive() -> Response<Body> {
 }
 
 pub(crate) async fn readiness(service: &Service) -> Response<Body> {
+    match check(service).await {
+        Ok(()) => text(StatusCode::OK, "ready\n"),
+        Err(reason) => text(StatusCode::SERVICE_UNAVAILABLE, reason),
+    }
+}
+
+/// Whether requests are welcome, or why not.
+pub(crate) async fn check(service: &Service) -> Result<(), &'static str> {
+    const SILENT: &str = "the task store does not answer\n";
     if service.drain.has_started() {
-        return text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
+        return Err("stopping\n");
     }
     match tokio::time::timeout(PATIENCE, service.engine.store().check()).await {
-        Ok(Ok(())) => text(StatusCode::OK, "ready\n"),
+        Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "the task store does not answer");
-            text(StatusCode::SERVICE_UNAVAILABLE, "the task store does not answer\n")
+            Err(SILENT)
         }
-        Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "the task store does not answer\n"),
+        Err(_) => Err(SILENT),
     }
 }
 

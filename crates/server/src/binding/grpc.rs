@@ -5,6 +5,8 @@
 
 mod body;
 mod deadline;
+mod health;
+mod reflection;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version as HttpVersion, header, request::Parts};
@@ -19,6 +21,7 @@ use nuncio_wire::{
     },
 };
 
+pub(super) use self::health::answer as health;
 use self::{
     body::{Many, Single},
     deadline::Deadline,
@@ -38,23 +41,24 @@ const USUAL_REPLY: usize = 1024;
 
 /// Answers a request whose body is of gRPC's type, whatever its path.
 pub(super) async fn answer(service: &Service, principal: Principal, head: Parts, body: RequestBody) -> Response<Body> {
-    if let Some(status) = refuse_http(&head) {
-        let mut response = Response::new(Body::Empty);
-        *response.status_mut() = status;
-        return response;
+    if let Some(refusal) = refuse_http(&head) {
+        return refusal;
     }
     call(service, principal, &head, body).await.unwrap_or_else(|error| refuse(&error))
 }
 
 /// What is wrong below gRPC is answered by HTTP.
-fn refuse_http(head: &Parts) -> Option<StatusCode> {
-    if head.version != HttpVersion::HTTP_2 {
-        Some(StatusCode::HTTP_VERSION_NOT_SUPPORTED)
+fn refuse_http(head: &Parts) -> Option<Response<Body>> {
+    let status = if head.version != HttpVersion::HTTP_2 {
+        StatusCode::HTTP_VERSION_NOT_SUPPORTED
     } else if head.method != http::Method::POST {
-        Some(StatusCode::METHOD_NOT_ALLOWED)
+        StatusCode::METHOD_NOT_ALLOWED
     } else {
-        None
-    }
+        return None;
+    };
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = status;
+    Some(response)
 }
 
 /// Says no: trailers and nothing else, in the head.
@@ -77,6 +81,9 @@ async fn call(
     body: RequestBody,
 ) -> Result<Response<Body>, Error> {
     let path = service.cards.site().path(&head.uri);
+    if proto::reflection::PATHS.contains(&path) {
+        return reflection::answer(service, body);
+    }
     let method = proto::method_of_path(path).ok_or_else(|| unknown(path))?;
     refuse_compression(&head.headers)?;
     let mut deadline = Deadline::of(&head.headers)?;
@@ -106,22 +113,30 @@ async fn read_message(service: &Service, head: &Parts, body: RequestBody) -> Res
 }
 
 fn respond(service: &Service, method: Method, answer: Answer, deadline: Deadline) -> Result<Response<Body>, Error> {
-    let limit = service.body_limits.size;
     let body = match answer.outcome {
         Outcome::Events(events, permit) => {
-            UnsyncBoxBody::new(Many::new(events, limit, deadline, &service.drain, permit))
+            let limit = service.body_limits.size;
+            Body::Boxed(UnsyncBoxBody::new(Many::new(events, limit, deadline, &service.drain, permit)))
         }
-        Outcome::Reply(reply) => {
-            let mut message = Vec::with_capacity(USUAL_REPLY);
-            frame::write(&mut message, limit, |to| proto::encode_reply(method, &reply, to))?;
-            UnsyncBoxBody::new(Single::new(message))
-        }
+        Outcome::Reply(reply) => single(service, |to| proto::encode_reply(method, &reply, to))?,
     };
-    let mut response = Response::new(Body::Boxed(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, CONTENT_TYPE);
-    head::echo_extensions(&answer.extensions, headers);
+    let mut response = head_of(body);
+    head::echo_extensions(&answer.extensions, response.headers_mut());
     Ok(response)
+}
+
+/// One message that `write` appends, and success.
+fn single(service: &Service, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Result<Body, Error> {
+    let mut message = Vec::with_capacity(USUAL_REPLY);
+    frame::write(&mut message, service.body_limits.size, write)?;
+    Ok(Body::Boxed(UnsyncBoxBody::new(Single::new(message))))
+}
+
+/// A response with this body, whose trailers have the outcome.
+fn head_of(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
+    response
 }
 
 fn unknown(path: &str) -> Error {

@@ -14,7 +14,7 @@ use nuncio_wire::rest::RouteError;
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::refuse_path,
+    binding::{Binding, refuse_path},
     body::{Body, RequestBody},
     card, health,
     service::Service,
@@ -54,6 +54,10 @@ where
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let path = self.service.cards.site().path(request.uri());
+        if Binding::is_health(path, request.headers()) {
+            let service = Arc::clone(&self.service);
+            return Either::Right(Either::Right(Box::pin(async move { Ok(Binding::health(&service, request).await) })));
+        }
         if !matches!(path, card::PATH | health::LIVE | health::READY) {
             return Either::Left(self.inner.call(request));
         }

@@ -4,6 +4,7 @@ mod calls;
 mod client;
 mod limits;
 mod refusals;
+mod services;
 mod streams;
 
 use client::Client;

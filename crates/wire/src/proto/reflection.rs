@@ -85,15 +85,12 @@ struct Failure {
 impl Answer {
     /// Answers with a file and all that it needs.
     fn files(&mut self, found: Option<usize>, what: &str) {
-        match found {
-            Some(file) => {
-                let file_descriptor_proto = FILES.with_dependencies(file).into_iter().map(Box::from).collect();
-                self.files = Some(Files { file_descriptor_proto });
-            }
-            None => {
-                let error_message = format!("there is no {what} here");
-                self.error = Some(Failure { error_code: NOT_FOUND, error_message });
-            }
+        if let Some(file) = found {
+            let file_descriptor_proto = FILES.with_dependencies(file).into_iter().map(Box::from).collect();
+            self.files = Some(Files { file_descriptor_proto });
+        } else {
+            let error_message = format!("there is no {what} here");
+            self.error = Some(Failure { error_code: NOT_FOUND, error_message });
         }
     }
 }

@@ -28,7 +28,8 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 type Polled = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
 
-fn success() -> HeaderMap {
+/// The trailers of a call that went well.
+pub(super) fn success() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert(metadata::STATUS, HeaderValue::from_static("0"));
     trailers
@@ -168,6 +169,6 @@ fn trailers(outcome: Result<(), Error>, last: Option<u64>) -> HeaderMap {
     trailers
 }
 
-fn going_away() -> Error {
+pub(super) fn going_away() -> Error {
     Error::new(ErrorKind::Unavailable, "the server is going away; come back with the id of the last event")
 }
