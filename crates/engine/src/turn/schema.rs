@@ -1,0 +1,131 @@
+//! Structured answers by the JSON schema that a client asks for: found in its message, held against the data before it
+//! is sent.
+
+mod weight;
+
+use jsonschema::PatternOptions;
+use nuncio_model::{Part, Value};
+
+use super::Turn;
+use crate::agent::AgentError;
+
+/// Bytes of a schema, as JSON. A larger one is not used.
+const SCHEMA_BYTES: usize = 256 << 10;
+/// Bytes that a compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 20;
+/// How often a pattern may go back on its steps before it counts as not matching.
+const PATTERN_STEPS: usize = 100_000;
+/// Characters of a complaint; what the data holds may be long.
+const COMPLAINT: usize = 500;
+
+impl Turn {
+    /// The JSON schema that the client wants structured data to follow: the member `schema` in the metadata of a part of
+    /// the message, the first that has one.
+    pub fn requested_schema(&self) -> Option<&Value> {
+        self.message().parts.iter().find_map(|part| part.metadata()?.get("schema"))
+    }
+
+    /// The data as a part, if it follows the requested schema, or if none was requested.
+    ///
+    /// The schema is a stranger's, so what it may do is bounded: references lead to places within it (`#/…`) and to no
+    /// file or network, it is at most 256 KiB and 128 levels deep, and refers to itself no more often than a check can
+    /// follow.
+    ///
+    /// # Errors
+    ///
+    /// The peer reads what does not follow the schema, and where; or why the schema cannot be used.
+    pub fn validated(&self, data: impl Into<Value>) -> Result<Part, AgentError> {
+        let data = data.into();
+        if let Some(schema) = self.requested_schema() {
+            check(schema, &data).map_err(AgentError::new)?;
+        }
+        Ok(Part::data(data))
+    }
+}
+
+fn check(schema: &Value, data: &Value) -> Result<(), String> {
+    let unusable = |reason: &str| format!("the requested schema cannot be used: {}", short(reason));
+    if schema.to_string().len() > SCHEMA_BYTES {
+        return Err(unusable("it is over 256 KiB"));
+    }
+    let is_recursive = weight::weigh(schema).map_err(|reason| unusable(&reason))?;
+    let patterns = PatternOptions::fancy_regex()
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES)
+        .backtrack_limit(PATTERN_STEPS);
+    let validator = jsonschema::options()
+        .offline()
+        .with_pattern_options(patterns)
+        .build(schema)
+        .map_err(|error| unusable(&error.to_string()))?;
+    // This way is short whatever the schema: it remembers where a recursion has been before.
+    if validator.is_valid(data) {
+        return Ok(());
+    }
+    let complaint = "the data does not follow the requested schema";
+    // Saying where does not remember.
+    if is_recursive {
+        return Err(complaint.to_owned());
+    }
+    Err(match validator.validate(data) {
+        Ok(()) => complaint.to_owned(),
+        Err(error) if error.instance_path().as_str().is_empty() => {
+            format!("{complaint}: {}", short(&error.to_string()))
+        }
+        Err(error) => format!("{complaint}: {}: {}", error.instance_path(), short(&error.to_string())),
+    })
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(COMPLAINT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn data_that_follows_the_schema_passes_and_other_data_is_told_where_it_does_not() {
+        let schema = json!({
+            "type": "object", "required": ["rows"],
+            "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}},
+            "$defs": {"row": {"type": "object", "properties": {"count": {"type": "integer"}}}},
+        });
+        assert_eq!(check(&schema, &json!({"rows": [{"count": 1}]})), Ok(()));
+        let complaint = check(&schema, &json!({"rows": [{"count": 1}, {"count": "x"}]})).unwrap_err();
+        assert_eq!(
+            complaint,
+            r#"the data does not follow the requested schema: /rows/1/count: "x" is not of type "integer""#
+        );
+        assert!(check(&schema, &json!({})).unwrap_err().ends_with(r#"schema: "rows" is a required property"#));
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_told_so() {
+        for schema in [json!({"type": "made-up"}), json!({"$ref": "#/nowhere"}), json!("text"), json!({"pattern": "("})]
+        {
+            let complaint = check(&schema, &json!(1)).unwrap_err();
+            assert!(complaint.starts_with("the requested schema cannot be used: "), "{schema}: {complaint}");
+        }
+        assert!(check(&json!({"const": "x".repeat(SCHEMA_BYTES)}), &json!(1)).unwrap_err().contains("is over"));
+    }
+
+    #[test]
+    fn a_recursive_schema_is_followed_as_deep_as_the_data() {
+        let schema = json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}, "type": "object"});
+        let deep = |leaf| (0..60).fold(leaf, |data, _| json!({"a": data}));
+        assert_eq!(check(&schema, &deep(json!({}))), Ok(()));
+        assert_eq!(check(&schema, &deep(json!(1))).unwrap_err(), "the data does not follow the requested schema");
+    }
+
+    #[test]
+    fn a_pattern_that_goes_back_and_forth_is_given_up() {
+        let schema = json!({"pattern": "^(?=(a+)+$)(a|aa)+$"});
+        assert!(check(&schema, &json!("a".repeat(5_000) + "b")).is_err());
+    }
+}
