@@ -1,0 +1,97 @@
+//! What the demo agent says of itself, in public and to callers it knows.
+
+use std::str::FromStr;
+
+use nuncio_model::{
+    AgentCard,
+    card::{AgentExtension, AgentSkill},
+};
+
+const MODES: [&str; 4] = ["text/plain", "application/json", "application/octet-stream", "image/png"];
+
+/// An optional part of the protocol that the card declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Capability {
+    /// `streaming`
+    Streaming,
+    /// `push`
+    Push,
+    /// `extended-card`
+    ExtendedCard,
+}
+
+impl FromStr for Capability {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "streaming" => Ok(Self::Streaming),
+            "push" => Ok(Self::Push),
+            "extended-card" => Ok(Self::ExtendedCard),
+            _ => Err(format!("`{name}` is none of streaming, push and extended-card")),
+        }
+    }
+}
+
+/// What the card declares. By default everything, and no extension.
+#[derive(Debug, Clone, Default)]
+pub struct DemoOptions {
+    /// Capabilities that are turned off.
+    pub without: Vec<Capability>,
+    /// URIs of extensions that a client may declare.
+    pub extensions: Vec<String>,
+    /// URIs of extensions that a client must declare.
+    pub required_extensions: Vec<String>,
+}
+
+/// The public card, without interfaces: the server knows where it is reached.
+pub fn card(options: &DemoOptions) -> AgentCard {
+    let has = |capability| Some(!options.without.contains(&capability));
+    let mut card = AgentCard::new(
+        "Nuncio demo agent",
+        "Echoes, and on certain words shows any state, event and error of the protocol.",
+    );
+    env!("CARGO_PKG_VERSION").clone_into(&mut card.version);
+    card.capabilities.streaming = has(Capability::Streaming);
+    card.capabilities.push_notifications = has(Capability::Push);
+    card.capabilities.extended_agent_card = has(Capability::ExtendedCard);
+    let optional = options.extensions.iter().map(|uri| (uri, false));
+    let required = options.required_extensions.iter().map(|uri| (uri, true));
+    card.capabilities.extensions = optional
+        .chain(required)
+        .map(|(uri, required)| AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() })
+        .collect();
+    card.default_input_modes = MODES.map(str::to_owned).to_vec();
+    card.default_output_modes = MODES.map(str::to_owned).to_vec();
+    card.skills = skills();
+    card
+}
+
+/// The card for authenticated callers: one skill and some words more.
+pub fn extended_card(options: &DemoOptions) -> AgentCard {
+    let mut card = card(options);
+    card.description.push_str(" Knows its callers, and tells them what it knows.");
+    card.with_skill(
+        AgentSkill::new("whoami", "Who am I", "Tells a caller what the agent knows of them.")
+            .with_tags(["identity", "test"])
+            .with_examples(["whoami"]),
+    )
+}
+
+fn skills() -> Vec<AgentSkill> {
+    vec![
+        AgentSkill::new("echo", "Echo", "Gives back the text that it is sent, as an artifact or as a bare message.")
+            .with_tags(["echo", "test"])
+            .with_examples(["echo hello", "message hello"]),
+        AgentSkill::new("streams", "Streams", "Writes an artifact in up to a million pieces.")
+            .with_tags(["streaming", "test"])
+            .with_examples(["stream 10", "stream 1000 every=5 size=64"]),
+        AgentSkill::new("states", "States", "Takes a task into any state: waits, asks, declines, fails, panics.")
+            .with_tags(["lifecycle", "test"])
+            .with_examples(["input", "auth", "slow 2", "fail", "reject", "panic"]),
+        AgentSkill::new("data", "Data", "Gives parts of every kind, and data by a JSON schema that the client sends.")
+            .with_tags(["data", "files", "test"])
+            .with_examples(["parts", "table"]),
+    ]
+}

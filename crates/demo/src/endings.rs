@@ -1,0 +1,24 @@
+//! `fail`, `reject`, `raise`, `panic`: turns that end badly.
+
+use nuncio_engine::{AgentError, Turn};
+
+pub(crate) async fn fail(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    turn.begin().await?;
+    turn.fail("it broke").await
+}
+
+pub(crate) async fn reject(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    turn.reject("I will not do that").await
+}
+
+/// Returns an error: its message is for the peer, its cause for the log.
+pub(crate) async fn raise(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    turn.begin().await?;
+    Err(AgentError::new("the agent raised an error").with_source("a cause that only the log sees"))
+}
+
+/// Panics; the engine fails the task and goes on.
+pub(crate) async fn panic(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    turn.begin().await?;
+    panic!("a panic that only the log sees")
+}

@@ -1,0 +1,105 @@
+//! `stream`, `append-first`, `replace`: artifacts in pieces.
+
+use std::time::Duration;
+
+use nuncio_engine::{AgentError, Turn};
+use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
+
+const MOST_CHUNKS: u32 = 1_000_000;
+const LARGEST_CHUNK: usize = 1 << 20;
+
+/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES]`.
+pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentError> {
+    let Some(plan) = Plan::read(arguments) else {
+        return turn
+            .reject("say `stream N [every=MS] [size=BYTES]`, with N up to 1000000 and BYTES up to 1048576")
+            .await;
+    };
+    turn.begin().await?;
+    let mut artifact = turn.artifact("stream-1");
+    for number in 1..plan.chunks {
+        if turn.cancelled().is_cancelled() {
+            return Ok(());
+        }
+        artifact.chunk(plan.chunk(number)).await?;
+        if !plan.every.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(plan.every) => {}
+                () = turn.cancelled().cancelled() => {}
+            }
+        }
+    }
+    if plan.chunks > 0 {
+        artifact.finish(plan.chunk(plan.chunks)).await?;
+    }
+    Ok(())
+}
+
+/// What `stream` was asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    chunks: u32,
+    every: Duration,
+    size: Option<usize>,
+}
+
+impl Plan {
+    fn read(arguments: &str) -> Option<Self> {
+        let mut words = arguments.split_whitespace();
+        let chunks = words.next()?.parse().ok().filter(|chunks| *chunks <= MOST_CHUNKS)?;
+        let mut plan = Self { chunks, every: Duration::ZERO, size: None };
+        for word in words {
+            match word.split_once('=')? {
+                ("every", milliseconds) => plan.every = Duration::from_millis(milliseconds.parse().ok()?),
+                ("size", bytes) => plan.size = Some(bytes.parse().ok().filter(|bytes| *bytes <= LARGEST_CHUNK)?),
+                _ => return None,
+            }
+        }
+        Some(plan)
+    }
+
+    /// The text of a chunk: its number, and dots up to the size where one is given.
+    fn chunk(&self, number: u32) -> String {
+        let mut text = format!("chunk {number}\n");
+        if let Some(size) = self.size {
+            text.truncate(size);
+            text.extend(std::iter::repeat_n('.', size - text.len()));
+        }
+        text
+    }
+}
+
+/// Begins with the continuation of an artifact that nobody has seen.
+pub(crate) async fn append_first(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    for (text, last_chunk) in [("first ", false), ("second", true)] {
+        let artifact = Artifact::new("append-1", vec![Part::text(text)]);
+        let update = TaskArtifactUpdateEvent { artifact, append: true, last_chunk, ..Default::default() };
+        turn.emit(StreamResponse::ArtifactUpdate(update)).await?;
+    }
+    Ok(())
+}
+
+/// Sends one artifact twice; the second takes the place of the first.
+pub(crate) async fn replace(turn: &Turn, _: &str) -> Result<(), AgentError> {
+    turn.begin().await?;
+    for text in ["first version", "second version"] {
+        turn.add_artifact(Artifact::new("replace-1", vec![Part::text(text)])).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_or_refused() {
+        let plan = Plan::read(" 3 every=5 size=12").unwrap();
+        assert_eq!(plan, Plan { chunks: 3, every: Duration::from_millis(5), size: Some(12) });
+        assert_eq!(plan.chunk(2), "chunk 2\n....");
+        assert_eq!(Plan { size: Some(3), ..plan }.chunk(2), "chu");
+        for refused in ["", "of consciousness", "1000001", "-1", "3 every", "3 size=2000000", "3 of=4"] {
+            assert_eq!(Plan::read(refused), None, "{refused}");
+        }
+    }
+}

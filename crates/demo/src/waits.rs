@@ -1,0 +1,56 @@
+//! `slow`, `stubborn`, `silent`: turns that take their time, given in seconds.
+
+use std::time::Duration;
+
+use nuncio_engine::{AgentError, Turn};
+
+/// The longest wait: a day.
+const LONGEST: f64 = 86_400.0;
+
+/// Works for some time, and stops at once when canceled.
+pub(crate) async fn slow(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
+    let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
+    turn.begin().await?;
+    work(turn, time).await
+}
+
+/// Works for some time, whatever the client says meanwhile.
+pub(crate) async fn stubborn(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
+    let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
+    turn.begin().await?;
+    tokio::time::sleep(time).await;
+    Ok(())
+}
+
+/// Says nothing for some time, then that it is done.
+pub(crate) async fn silent(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
+    let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
+    work(turn, time).await
+}
+
+/// Works until canceled.
+pub(crate) async fn until_canceled(turn: &Turn) -> Result<(), AgentError> {
+    turn.begin().await?;
+    turn.cancelled().cancelled().await;
+    Ok(())
+}
+
+/// Waits, or returns early when the client cancels: the engine then says that the task is canceled.
+pub(crate) async fn work(turn: &Turn, time: Duration) -> Result<(), AgentError> {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        () = turn.cancelled().cancelled() => {}
+    }
+    Ok(())
+}
+
+/// The time that was asked for, or `None` after the task was declined.
+async fn wanted(turn: &Turn, seconds: &str) -> Result<Option<Duration>, AgentError> {
+    match seconds.trim().parse::<f64>() {
+        Ok(seconds) if (0.0..=LONGEST).contains(&seconds) => Ok(Some(Duration::from_secs_f64(seconds))),
+        _ => {
+            turn.reject("name a time in seconds, `slow 1.5` for example, at most a day").await?;
+            Ok(None)
+        }
+    }
+}

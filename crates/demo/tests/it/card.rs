@@ -1,0 +1,45 @@
+//! What the agent says of itself.
+
+use nuncio_demo::{Capability, DemoOptions, card, extended_card};
+
+#[test]
+fn the_card_declares_everything_and_every_skill_can_be_tried() {
+    let card = card(&DemoOptions::default());
+    assert_eq!(card.name, "Nuncio demo agent");
+    assert!(card.capabilities.streams() && card.capabilities.pushes() && card.capabilities.extends_card());
+    assert!(card.skills.len() >= 2);
+    assert!(card.skills.iter().all(|skill| !skill.tags.is_empty() && !skill.examples.is_empty()));
+    let modes = ["text/plain", "application/json", "application/octet-stream", "image/png"];
+    assert_eq!(card.default_input_modes, modes);
+    assert_eq!(card.default_output_modes, modes);
+    assert_eq!(card.capabilities.extensions, []);
+}
+
+#[test]
+fn capabilities_can_be_taken_away() {
+    let without = ["streaming", "push", "extended-card"].map(|name| name.parse().unwrap()).to_vec();
+    let card = card(&DemoOptions { without, ..DemoOptions::default() }).capabilities;
+    assert!(!card.streams() && !card.pushes() && !card.extends_card());
+    let refused = "pull".parse::<Capability>().unwrap_err();
+    assert_eq!(refused, "`pull` is none of streaming, push and extended-card");
+}
+
+#[test]
+fn extensions_are_declared() {
+    let options = DemoOptions {
+        extensions: vec!["https://example.com/may".to_owned()],
+        required_extensions: vec!["https://example.com/must".to_owned()],
+        ..DemoOptions::default()
+    };
+    let extensions = card(&options).capabilities.extensions;
+    let declared: Vec<_> = extensions.iter().map(|extension| (extension.uri.as_str(), extension.required)).collect();
+    assert_eq!(declared, [("https://example.com/may", false), ("https://example.com/must", true)]);
+}
+
+#[test]
+fn the_extended_card_says_more() {
+    let options = DemoOptions::default();
+    let (public, extended) = (card(&options), extended_card(&options));
+    assert_eq!(extended.skills.len(), public.skills.len() + 1);
+    assert!(extended.description.len() > public.description.len());
+}

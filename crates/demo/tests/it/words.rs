@@ -1,0 +1,130 @@
+//! What each word does.
+
+use nuncio_model::{Message, TaskState, op::SendMessageResponse};
+
+use crate::support::{answer, cancel_while_working, demo, events, said, say, status};
+
+use TaskState::{AuthRequired, Canceled, Completed, Failed, InputRequired, Rejected};
+
+#[tokio::test]
+async fn echo_gives_back_what_follows_it() {
+    let task = say("echo héllo  ✓").await;
+    assert_eq!(status(&task), (Completed, "echo: héllo  ✓".to_owned()));
+    assert_eq!((task.artifacts[0].artifact_id.as_str(), task.artifacts[0].text().as_str()), ("echo-1", "héllo  ✓"));
+    let stream = ["task submitted", "working", r#"echo-1 "x" last"#, "completed"];
+    assert_eq!(events(Message::user("echo x")).await, stream);
+}
+
+#[tokio::test]
+async fn what_is_no_word_is_echoed_whole() {
+    for text in ["hello there", "Echo x", "echoes", "", "  fail"] {
+        let task = say(text).await;
+        assert_eq!(status(&task), (Completed, format!("echo: {text}")));
+        assert_eq!(task.artifacts[0].text(), text);
+    }
+}
+
+#[tokio::test]
+async fn message_is_answered_without_a_task() {
+    let SendMessageResponse::Message(message) = answer(&demo(), Message::user("message hi")).await else {
+        panic!("a message")
+    };
+    assert_eq!(message.text(), "message: hi");
+    assert_eq!(events(Message::user("message hi")).await, ["message message: hi"]);
+}
+
+#[tokio::test]
+async fn stream_writes_as_many_chunks_as_it_is_told() {
+    let three = [
+        "task submitted",
+        "working",
+        r#"stream-1 "chunk 1\n""#,
+        r#"stream-1 "chunk 2\n" append"#,
+        r#"stream-1 "chunk 3\n" append last"#,
+        "completed",
+    ];
+    assert_eq!(events(Message::user("stream 3")).await, three);
+    assert_eq!(events(Message::user("stream 3 every=1")).await, three);
+    let sized = say("stream 2 size=10").await;
+    assert_eq!(sized.artifacts[0].text(), "chunk 1\n..chunk 2\n..");
+    assert_eq!(events(Message::user("stream 0")).await, ["task submitted", "working", "completed"]);
+    assert_eq!(say("stream of consciousness").await.state(), Rejected);
+}
+
+#[tokio::test]
+async fn a_long_stream_is_kept_whole() {
+    let expected: String = (1..=5000).map(|number| format!("chunk {number}\n")).collect();
+    assert_eq!(say("stream 5000").await.artifacts[0].text(), expected);
+}
+
+#[tokio::test]
+async fn a_stream_stops_when_it_is_canceled() {
+    for text in ["stream 1000000 every=1", "stream 100 every=1000000"] {
+        assert_eq!(cancel_while_working(Message::user(text)).await.state(), Canceled);
+    }
+}
+
+#[tokio::test]
+async fn input_and_auth_wait_with_a_word() {
+    assert_eq!(status(&say("input").await), (InputRequired, "what else?".to_owned()));
+    let task = say("auth").await;
+    assert_eq!(task.state(), AuthRequired);
+    assert!(!said(&task).is_empty());
+}
+
+#[tokio::test]
+async fn waits_end_in_completion() {
+    for text in ["slow 0.02", "stubborn 0.02", "silent 0.02", "slow 0"] {
+        assert_eq!(say(text).await.state(), Completed, "{text}");
+    }
+    assert_eq!(events(Message::user("silent 0.01")).await, ["task submitted", "completed"]);
+    for text in ["slow", "slow down", "slow -1", "slow inf", "silent NaN", "stubborn 1e9"] {
+        assert_eq!(say(text).await.state(), Rejected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn slow_stops_at_once_when_it_is_canceled_and_stubborn_is_cut_off() {
+    let begun = std::time::Instant::now();
+    assert_eq!(cancel_while_working(Message::user("slow 1000")).await.state(), Canceled);
+    assert!(begun.elapsed() < nuncio_engine::Limits::default().cancel_grace);
+    assert_eq!(cancel_while_working(Message::user("stubborn 1000")).await.state(), Canceled);
+}
+
+#[tokio::test]
+async fn bad_endings_are_told() {
+    assert_eq!(status(&say("fail").await), (Failed, "it broke".to_owned()));
+    assert_eq!(events(Message::user("fail")).await, ["task submitted", "working", "failed"]);
+    for (text, state) in [("reject", Rejected), ("raise", Failed), ("panic", Failed)] {
+        let task = say(text).await;
+        assert_eq!(task.state(), state, "{text}");
+        assert!(!said(&task).is_empty() && !said(&task).contains("only the log"), "{text}: {}", said(&task));
+    }
+}
+
+#[tokio::test]
+async fn the_first_event_may_continue_an_artifact_that_nobody_has_seen() {
+    let stream = ["task submitted", r#"append-1 "first " append"#, r#"append-1 "second" append last"#, "completed"];
+    assert_eq!(events(Message::user("append-first")).await, stream);
+    assert_eq!(say("append-first").await.artifacts[0].text(), "first second");
+}
+
+#[tokio::test]
+async fn the_second_version_takes_the_place_of_the_first() {
+    let stream = [
+        "task submitted",
+        "working",
+        r#"replace-1 "first version" last"#,
+        r#"replace-1 "second version" last"#,
+        "completed",
+    ];
+    assert_eq!(events(Message::user("replace")).await, stream);
+    assert_eq!(say("replace").await.artifacts[0].text(), "second version");
+}
+
+#[tokio::test]
+async fn what_breaks_the_rules_is_not_forwarded() {
+    assert_eq!(events(Message::user("two-messages")).await, ["message the first message"]);
+    let task = say("after-end").await;
+    assert_eq!((status(&task), task.artifacts.len()), ((Completed, "that was the end".to_owned()), 0));
+}
