@@ -14,8 +14,6 @@ use std::{
     path::PathBuf,
 };
 
-pub use limits::ProgramLimits;
-pub use path::ProgramError;
 pub(crate) use self::{
     clock::Pulse,
     exit::Exit,
@@ -23,6 +21,8 @@ pub(crate) use self::{
     stderr::Tail,
     supervise::{Asked, Stop},
 };
+pub use limits::ProgramLimits;
+pub use path::ProgramError;
 
 /// A program that is run once for each turn.
 ///

@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn an_event_may_leave_out_what_the_server_knows() {
-        let Line::Event(StreamResponse::StatusUpdate(update)) =
-            read(br#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#)
-                .unwrap()
-        else {
+        let Line::Event(StreamResponse::StatusUpdate(update)) = read(
+            br#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#,
+        )
+        .unwrap() else {
             panic!("a status")
         };
         assert_eq!(update.status.state, TaskState::Working);
@@ -95,7 +95,10 @@ mod tests {
             ("hello", "it is not JSON: expected value at column 1"),
             (r#"{"text":"a"#, "it is not JSON: EOF while parsing a string at column 10"),
             ("{}", "it needs one of text, message, statusUpdate and artifactUpdate"),
-            (r#"{"text":"a","message":{}}"#, "more than one of text, task, message, statusUpdate and artifactUpdate is set"),
+            (
+                r#"{"text":"a","message":{}}"#,
+                "more than one of text, task, message, statusUpdate and artifactUpdate is set",
+            ),
             (r#"{"text":3}"#, "invalid type: integer `3`, expected a string at column 9"),
             (
                 r#"{"statusUpdate":{"status":{"state":"TASK_STATE_DONE"}}}"#,

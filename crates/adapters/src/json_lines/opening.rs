@@ -26,12 +26,7 @@ pub(super) async fn line(turn: &Turn) -> Result<Vec<u8>, AgentError> {
 
 /// Writes the first line, then the cancel when the program is to be told, and ends stdin when it is closed. A program
 /// that does not read is in its right.
-pub(super) async fn write(
-    mut stdin: ChildStdin,
-    opening: &[u8],
-    told: &CancellationToken,
-    closed: &CancellationToken,
-) {
+pub(super) async fn write(mut stdin: ChildStdin, opening: &[u8], told: &CancellationToken, closed: &CancellationToken) {
     let write = async {
         stdin.write_all(opening).await?;
         told.cancelled().await;

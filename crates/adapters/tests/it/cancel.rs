@@ -113,13 +113,11 @@ async fn a_script_that_does_not_read_the_line_gets_the_signal() {
     gone(&pid).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_output_can_be_canceled() {
-    for engine in [exec("exec yes"), json_lines(r#"exec yes '{"text":"x"}'"#)] {
+    for engine in [exec_within("exec yes", soon()), json_lines_within(r#"exec yes '{"text":"x"}'"#, soon())] {
         let mut feed = Feed::open(&engine, "go").await;
         feed.artifact().await;
-        let t = std::time::Instant::now();
         assert_eq!(cancel(&engine, &feed.task).await.state(), TaskState::Canceled);
-        eprintln!("{:?}", t.elapsed());
     }
 }

@@ -15,7 +15,10 @@ async fn a_filter_answers_with_its_output() {
     let task = send(&exec("tr a-z A-Z"), "héllo there\n").await;
     assert_eq!(task.state(), TaskState::Completed);
     assert_eq!(output(&task), "HéLLO THERE\n");
-    assert_eq!((&*task.artifacts[0].name.clone().unwrap(), task.artifacts[0].artifact_id.as_str()), ("output", "output"));
+    assert_eq!(
+        (&*task.artifacts[0].name.clone().unwrap(), task.artifacts[0].artifact_id.as_str()),
+        ("output", "output")
+    );
 }
 
 #[tokio::test]
@@ -101,7 +104,10 @@ async fn only_the_last_lines_of_stderr_are_told() {
 #[tokio::test]
 async fn a_signal_fails_the_task() {
     let task = send(&exec("kill -9 $$"), "x").await;
-    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Failed, "the program was killed by signal 9 (SIGKILL)"));
+    assert_eq!(
+        (task.state(), said(&task).as_str()),
+        (TaskState::Failed, "the program was killed by signal 9 (SIGKILL)")
+    );
 }
 
 #[tokio::test]

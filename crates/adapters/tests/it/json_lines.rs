@@ -9,7 +9,7 @@ use nuncio_model::{
 };
 use serde_json::json;
 
-use crate::support::{Feed, answer, call, chunks, gone, go_on, json_lines, json_lines_within, output, said, send};
+use crate::support::{Feed, answer, call, chunks, go_on, gone, json_lines, json_lines_within, output, said, send};
 
 /// A script that writes these lines.
 fn lines(lines: &[&str]) -> String {

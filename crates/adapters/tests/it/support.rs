@@ -31,7 +31,8 @@ pub(crate) fn json_lines_within(script: &str, limits: ProgramLimits) -> Engine {
 
 pub(crate) async fn call<O: Operation>(engine: &Engine, request: O) -> O::Output {
     let call: Call = request.into();
-    let reply = tokio::time::timeout(PATIENCE, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
+    let reply =
+        tokio::time::timeout(PATIENCE, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
     O::Output::try_from(reply.unwrap()).unwrap()
 }
 
