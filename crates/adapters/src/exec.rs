@@ -54,7 +54,8 @@ impl Exec {
 
 impl Agent for Exec {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-        let (mut process, Pipes { mut stdin, stdout, stderr }) = self.program.start(&turn)?;
+        let Some((mut process, pipes)) = self.program.start(&turn).await? else { return Ok(()) };
+        let Pipes { mut stdin, stdout, stderr } = pipes;
         turn.begin().await?;
         let pulse = process.pulse.clone();
         let mut tail = Tail::default();

@@ -49,7 +49,8 @@ impl JsonLines {
 impl Agent for JsonLines {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
         let opening = opening::line(&turn).await?;
-        let (mut process, Pipes { stdin, stdout, stderr }) = self.program.start(&turn)?;
+        let Some((mut process, pipes)) = self.program.start(&turn).await? else { return Ok(()) };
+        let Pipes { stdin, stdout, stderr } = pipes;
         let pulse = process.pulse.clone();
         let (told, over) = (CancellationToken::new(), CancellationToken::new());
         // stdin ends with the last word, or with stdout: nothing that is written there could be answered.

@@ -104,7 +104,7 @@ impl<R: AsyncRead + Unpin> Pieces<R> {
                 self.searched = 0;
                 let mut bytes = self.buffer.split_to(length + delimiter);
                 bytes.truncate(length);
-                return Some(Piece { bytes: bytes, end: End::Delimiter });
+                return Some(Piece { bytes, end: End::Delimiter });
             }
         } else {
             self.searched = self.buffer.len().saturating_sub(delimiter - 1);

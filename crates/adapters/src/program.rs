@@ -12,7 +12,12 @@ mod supervise;
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
+    sync::Arc,
 };
+
+pub use limits::ProgramLimits;
+pub use path::ProgramError;
+use tokio::sync::Semaphore;
 
 pub(crate) use self::{
     clock::Pulse,
@@ -21,10 +26,8 @@ pub(crate) use self::{
     stderr::Tail,
     supervise::{Asked, Stop},
 };
-pub use limits::ProgramLimits;
-pub use path::ProgramError;
 
-/// A program that is run once for each turn.
+/// A program that is run once for each turn. Clones share its places ([`ProgramLimits::processes`]).
 ///
 /// It runs in the server's working directory and environment, with `NUNCIO_TASK_ID` and `NUNCIO_CONTEXT_ID` added. It
 /// is the leader of a process group of its own. At the end of the turn, whatever the reason, what is left of the group
@@ -36,16 +39,19 @@ pub struct Program {
     environment: Vec<(OsString, Option<OsString>)>,
     pub(crate) limits: ProgramLimits,
     pub(crate) resumes: bool,
+    places: Arc<Semaphore>,
 }
 
 impl Program {
     /// A program by its name, looked for in `PATH`, or by its path. No shell is involved.
     pub fn new(command: impl Into<OsString>) -> Self {
+        let limits = ProgramLimits::default();
         Self {
             command: command.into(),
             arguments: Vec::new(),
             environment: Vec::new(),
-            limits: ProgramLimits::default(),
+            places: places(&limits),
+            limits,
             resumes: false,
         }
     }
@@ -75,6 +81,7 @@ impl Program {
 
     /// Bounds it.
     pub fn with_limits(mut self, limits: ProgramLimits) -> Self {
+        self.places = places(&limits);
         self.limits = limits;
         self
     }
@@ -98,4 +105,8 @@ impl Program {
     pub fn command(&self) -> &OsStr {
         &self.command
     }
+}
+
+fn places(limits: &ProgramLimits) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(limits.processes.clamp(1, Semaphore::MAX_PERMITS)))
 }

@@ -5,32 +5,35 @@ use std::time::Duration;
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
 
-const MOST_CHUNKS: u32 = 1_000_000;
-const LARGEST_CHUNK: usize = 1 << 20;
+use crate::waits;
 
-/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES]`.
+const MOST_CHUNKS: u32 = 1_000_000;
+const LARGEST_CHUNK: usize = 1 << 24;
+const USAGE: &str = "say `stream N [every=MS] [size=BYTES] [after=MS]`, with N up to 1000000 and BYTES up to 16777216";
+
+/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES] [after=MS]`.
+///
+/// `after` is the time that the task is at work before the first piece, so that others can join; `every` is the time
+/// between two pieces.
 pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentError> {
     let Some(plan) = Plan::read(arguments) else {
-        return turn
-            .reject("say `stream N [every=MS] [size=BYTES]`, with N up to 1000000 and BYTES up to 1048576")
-            .await;
+        return turn.reject(USAGE).await;
     };
     turn.begin().await?;
     let mut artifact = turn.artifact("stream-1");
-    for number in 1..plan.chunks {
+    let mut wait = plan.after;
+    for number in 1..=plan.chunks {
+        if !wait.is_zero() {
+            waits::work(turn, wait).await?;
+        }
         if turn.cancelled().is_cancelled() {
-            return Ok(());
+            break;
+        }
+        if number == plan.chunks {
+            return artifact.finish(plan.chunk(number)).await;
         }
         artifact.chunk(plan.chunk(number)).await?;
-        if !plan.every.is_zero() {
-            tokio::select! {
-                () = tokio::time::sleep(plan.every) => {}
-                () = turn.cancelled().cancelled() => {}
-            }
-        }
-    }
-    if plan.chunks > 0 {
-        artifact.finish(plan.chunk(plan.chunks)).await?;
+        wait = plan.every;
     }
     Ok(())
 }
@@ -41,16 +44,18 @@ struct Plan {
     chunks: u32,
     every: Duration,
     size: Option<usize>,
+    after: Duration,
 }
 
 impl Plan {
     fn read(arguments: &str) -> Option<Self> {
         let mut words = arguments.split_whitespace();
         let chunks = words.next()?.parse().ok().filter(|chunks| *chunks <= MOST_CHUNKS)?;
-        let mut plan = Self { chunks, every: Duration::ZERO, size: None };
+        let mut plan = Self { chunks, every: Duration::ZERO, size: None, after: Duration::ZERO };
         for word in words {
             match word.split_once('=')? {
                 ("every", milliseconds) => plan.every = Duration::from_millis(milliseconds.parse().ok()?),
+                ("after", milliseconds) => plan.after = Duration::from_millis(milliseconds.parse().ok()?),
                 ("size", bytes) => plan.size = Some(bytes.parse().ok().filter(|bytes| *bytes <= LARGEST_CHUNK)?),
                 _ => return None,
             }
@@ -94,11 +99,12 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_or_refused() {
-        let plan = Plan::read(" 3 every=5 size=12").unwrap();
-        assert_eq!(plan, Plan { chunks: 3, every: Duration::from_millis(5), size: Some(12) });
+        let plan = Plan::read(" 3 after=700 every=5 size=12").unwrap();
+        let [every, after] = [5, 700].map(Duration::from_millis);
+        assert_eq!(plan, Plan { chunks: 3, every, size: Some(12), after });
         assert_eq!(plan.chunk(2), "chunk 2\n....");
         assert_eq!(Plan { size: Some(3), ..plan }.chunk(2), "chu");
-        for refused in ["", "of consciousness", "1000001", "-1", "3 every", "3 size=2000000", "3 of=4"] {
+        for refused in ["", "of consciousness", "1000001", "-1", "3 every", "3 size=16777217", "3 after=-1", "3 of=4"] {
             assert_eq!(Plan::read(refused), None, "{refused}");
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn text(message: &Message) -> String {
         match &part.content {
             PartContent::Text(content) => text.push_str(content),
             PartContent::Url(url) => text.extend(["[file: ", url, "]"]),
-            PartContent::Raw(bytes) => text.push_str(&format!("[binary {} bytes]", bytes.len())),
+            PartContent::Raw(bytes) => text.extend(["[binary ", &bytes.len().to_string(), " bytes]"]),
             PartContent::Data(data) => text.push_str(&data.to_string()),
         }
     }

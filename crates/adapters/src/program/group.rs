@@ -32,9 +32,8 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let Some(group) = self.0 else { return };
         match kill_process_group(group, signal) {
-            Ok(()) | Err(io::Errno::SRCH) => {}
-            // Some systems say so of a group that has only zombies left.
-            Err(io::Errno::PERM) => {}
+            // It is gone; some systems say EPERM where only zombies are left of it.
+            Ok(()) | Err(io::Errno::SRCH | io::Errno::PERM) => {}
             Err(error) => tracing::warn!(?group, ?signal, %error, "a process group could not be signalled"),
         }
     }

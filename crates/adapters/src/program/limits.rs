@@ -6,6 +6,9 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProgramLimits {
+    /// How many of it run at the same time; a turn beyond waits for a place, and its own time begins when it has one.
+    /// 256.
+    pub processes: usize,
     /// Bytes of one line or piece of output; that much is buffered at most. 10 MiB.
     pub piece: usize,
     /// Bytes of output in one turn. 1 GiB.
@@ -24,11 +27,24 @@ pub struct ProgramLimits {
 
 impl Default for ProgramLimits {
     fn default() -> Self {
-        Self { piece: 10 << 20, output: 1 << 30, time: None, silence: None, grace: Duration::from_secs(1) }
+        Self {
+            processes: 256,
+            piece: 10 << 20,
+            output: 1 << 30,
+            time: None,
+            silence: None,
+            grace: Duration::from_secs(1),
+        }
     }
 }
 
 impl ProgramLimits {
+    /// Bounds how many run at the same time; 0 counts as 1.
+    pub fn with_processes(mut self, processes: usize) -> Self {
+        self.processes = processes;
+        self
+    }
+
     /// Bounds one line or piece of output.
     pub fn with_piece(mut self, bytes: usize) -> Self {
         self.piece = bytes;

@@ -1,10 +1,14 @@
 //! A program at work: started for one turn, and gone with it.
 
-use std::process::{ExitStatus, Stdio};
+use std::{
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+};
 
 use nuncio_engine::{AgentError, Turn};
 use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::OwnedSemaphorePermit,
     time::Instant,
 };
 
@@ -20,6 +24,8 @@ pub(crate) struct Process {
     pub(super) begun: Instant,
     /// When it was last heard of.
     pub(crate) pulse: Pulse,
+    /// Its place among those that run at the same time.
+    _place: OwnedSemaphorePermit,
 }
 
 /// What connects a program.
@@ -31,8 +37,12 @@ pub(crate) struct Pipes {
 }
 
 impl Program {
-    /// Starts it for a turn.
-    pub(crate) fn start(&self, turn: &Turn) -> Result<(Process, Pipes), AgentError> {
+    /// Starts it for a turn, when there is a place for it; `None` when the client cancels before.
+    pub(crate) async fn start(&self, turn: &Turn) -> Result<Option<(Process, Pipes)>, AgentError> {
+        let place = tokio::select! {
+            place = Arc::clone(&self.places).acquire_owned() => place?,
+            () = turn.cancelled().cancelled() => return Ok(None),
+        };
         let mut command = Command::new(&self.command);
         command.args(&self.arguments);
         for (name, value) in &self.environment {
@@ -59,8 +69,8 @@ impl Program {
             return Err(AgentError::new(format!("cannot start `{program}`: its pipes are missing")));
         };
         let limits = self.limits.clone();
-        let process = Process { group, child, limits, begun: Instant::now(), pulse: Pulse::default() };
-        Ok((process, Pipes { stdin, stdout, stderr }))
+        let process = Process { group, child, limits, begun: Instant::now(), pulse: Pulse::default(), _place: place };
+        Ok(Some((process, Pipes { stdin, stdout, stderr })))
     }
 }
 

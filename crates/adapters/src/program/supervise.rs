@@ -56,7 +56,8 @@ impl Process {
         tokio::pin!(work, expired);
         let mut ended = Ended { exit: None, stop: None, output: None };
         let mut next: Option<(Instant, Step)> = None;
-        let soon = |step| Some((Instant::now() + LINGER, step));
+        // A time beyond all times is never.
+        let after = |time, step| Instant::now().checked_add(time).map(|at| (at, step));
         loop {
             tokio::select! {
                 // The output comes last: endless output must not keep the rest from being looked at.
@@ -72,36 +73,39 @@ impl Process {
                     if ended.stop.is_some() {
                         self.group.kill();
                     }
-                    next = soon(Step::Kill);
+                    next = after(LINGER, Step::Kill);
                 }
                 () = asked.cancelled.cancelled(), if ended.stop.is_none() => {
                     ended.stop = Some(Stop::Canceled);
-                    next = Some((Instant::now() + grace, match asked.tell {
-                        Some(tell) => { tell.cancel(); Step::Terminate }
-                        None => { self.group.terminate(); Step::Kill }
-                    }));
+                    if let Some(tell) = asked.tell {
+                        tell.cancel();
+                        next = after(grace, Step::Terminate);
+                    } else {
+                        self.group.terminate();
+                        next = after(grace, Step::Kill);
+                    }
                 }
                 () = asked.over.cancelled(), if ended.stop.is_none() => {
                     ended.stop = Some(Stop::Over);
-                    next = Some((Instant::now() + grace, Step::Terminate));
+                    next = after(grace, Step::Terminate);
                 }
                 expired = &mut expired, if ended.stop.is_none() => {
                     ended.stop = Some(Stop::Expired(expired));
                     self.group.terminate();
-                    next = Some((Instant::now() + grace, Step::Kill));
+                    next = after(grace, Step::Kill);
                 }
                 () = until(next) => match next.take() {
                     Some((_, Step::Terminate)) => {
                         self.group.terminate();
-                        next = Some((Instant::now() + grace / 2, Step::Kill));
+                        next = after(grace / 2, Step::Kill);
                     }
                     Some((_, Step::Kill)) => {
                         self.group.kill();
-                        next = soon(Step::GiveUp);
+                        next = after(LINGER, Step::GiveUp);
                     }
                     // Output that is there is read to its end, however slow its reader.
                     Some((_, Step::GiveUp)) if ended.output.is_none() && self.pulse.silence() < LINGER => {
-                        next = soon(Step::GiveUp);
+                        next = after(LINGER, Step::GiveUp);
                     }
                     _ => break,
                 },
@@ -109,7 +113,7 @@ impl Process {
                     // Nobody reads on: there is nothing that it could still do.
                     if output.is_err() {
                         self.group.kill();
-                        next = soon(Step::GiveUp);
+                        next = after(LINGER, Step::GiveUp);
                     }
                     ended.output = Some(output);
                 }

@@ -13,7 +13,7 @@ use crate::support::{Feed, answer, call, chunks, go_on, gone, json_lines, json_l
 
 /// A script that writes these lines.
 fn lines(lines: &[&str]) -> String {
-    lines.iter().map(|line| format!("echo '{line}'\n")).collect()
+    lines.iter().fold(String::new(), |script, line| script + "echo '" + line + "'\n")
 }
 
 #[tokio::test]

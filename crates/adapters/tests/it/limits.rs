@@ -6,7 +6,7 @@ use nuncio_adapters::{Exec, Program, ProgramLimits};
 use nuncio_engine::Engine;
 use nuncio_model::TaskState;
 
-use crate::support::{exec_within, gone, json_lines_within, output, said, send};
+use crate::support::{Feed, cancel, exec_within, gone, json_lines_within, output, said, send};
 
 fn limits() -> ProgramLimits {
     ProgramLimits::default()
@@ -80,4 +80,17 @@ async fn a_program_that_keeps_writing_to_stderr_is_not_silent() {
     let script = "for i in $(seq 1 15); do sleep 0.05; echo $i >&2; done; echo done";
     let task = send(&exec_within(script, limits), "go").await;
     assert_eq!((task.state(), output(&task).as_str()), (TaskState::Completed, "done\n"));
+}
+
+#[tokio::test]
+async fn a_turn_without_a_place_waits_for_one() {
+    let engine =
+        exec_within("read line; test \"$line\" = stay && exec sleep 1000; echo ran", limits().with_processes(1));
+    let staying = Feed::open(&engine, "stay\n").await;
+    let mut waiting = Feed::open(&engine, "go\n").await;
+    let given_up = Feed::open(&engine, "go\n").await;
+    assert_eq!(cancel(&engine, &given_up.task).await.state(), TaskState::Canceled);
+    assert_eq!(cancel(&engine, &staying.task).await.state(), TaskState::Canceled);
+    assert_eq!(waiting.artifact().await.artifact.text(), "ran\n");
+    assert_eq!(waiting.rest().await.1, TaskState::Completed);
 }

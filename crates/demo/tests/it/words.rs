@@ -45,6 +45,7 @@ async fn stream_writes_as_many_chunks_as_it_is_told() {
     ];
     assert_eq!(events(Message::user("stream 3")).await, three);
     assert_eq!(events(Message::user("stream 3 every=1")).await, three);
+    assert_eq!(events(Message::user("stream 3 after=1")).await, three);
     let sized = say("stream 2 size=10").await;
     assert_eq!(sized.artifacts[0].text(), "chunk 1\n..chunk 2\n..");
     assert_eq!(events(Message::user("stream 0")).await, ["task submitted", "working", "completed"]);
@@ -52,14 +53,21 @@ async fn stream_writes_as_many_chunks_as_it_is_told() {
 }
 
 #[tokio::test]
+async fn a_stream_gives_others_time_to_join() {
+    let begun = std::time::Instant::now();
+    assert_eq!(say("stream 1 after=30").await.artifacts[0].text(), "chunk 1\n");
+    assert!(begun.elapsed() >= std::time::Duration::from_millis(30));
+}
+
+#[tokio::test]
 async fn a_long_stream_is_kept_whole() {
-    let expected: String = (1..=5000).map(|number| format!("chunk {number}\n")).collect();
-    assert_eq!(say("stream 5000").await.artifacts[0].text(), expected);
+    let text = say("stream 5000").await.artifacts[0].text();
+    assert!(text.lines().eq((1..=5000).map(|number| format!("chunk {number}"))));
 }
 
 #[tokio::test]
 async fn a_stream_stops_when_it_is_canceled() {
-    for text in ["stream 1000000 every=1", "stream 100 every=1000000"] {
+    for text in ["stream 1000000 every=1", "stream 100 every=1000000", "stream 1 after=1000000"] {
         assert_eq!(cancel_while_working(Message::user(text)).await.state(), Canceled);
     }
 }

@@ -1,0 +1,49 @@
+//! The examples, each in its language: the same agent, the same conversation.
+
+use nuncio_adapters::{JsonLines, Program};
+use nuncio_engine::Engine;
+use nuncio_model::{Part, Task, TaskState};
+use serde_json::json;
+
+use crate::support::{go_on, said, send};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agents");
+
+fn planner(interpreter: &str, file: &str) -> Engine {
+    Engine::builder(JsonLines::new(Program::new(interpreter).with_args([format!("{FOLDER}/{file}")]))).build()
+}
+
+fn status(task: &Task) -> (TaskState, String) {
+    (task.state(), said(task))
+}
+
+async fn plans_a_trip(engine: Engine) {
+    let task = send(&engine, "Café \u{1f1f5}").await;
+    assert_eq!(status(&task), (TaskState::InputRequired, "How many days in Café \u{1f1f5}?".to_owned()));
+    let task = go_on(&engine, &task, "a few").await;
+    assert_eq!(status(&task), (TaskState::InputRequired, "A number from 1 to 5, please.".to_owned()));
+    let task = go_on(&engine, &task, "2").await;
+    assert_eq!(status(&task), (TaskState::Completed, "Enjoy Café \u{1f1f5}!".to_owned()));
+    let plan = "Day 1: walk through the old town\nDay 2: visit a museum\n";
+    let [output, file, data] = &task.artifacts[..] else { panic!("{:?}", task.artifacts) };
+    assert_eq!(output.text(), plan);
+    let expected = Part::raw(plan.as_bytes()).with_filename("plan.txt").with_media_type("text/plain");
+    assert_eq!(file.parts, [expected]);
+    assert_eq!(data.parts, [Part::data(json!({"place": "Café \u{1f1f5}", "days": 2}))]);
+    assert!(task.history.iter().any(|message| message.text() == "Planning 2 days in Café \u{1f1f5}"));
+}
+
+#[tokio::test]
+async fn the_planner_in_python_plans_a_trip() {
+    plans_a_trip(planner("python3", "planner.py")).await;
+}
+
+#[tokio::test]
+async fn the_planner_in_node_plans_a_trip() {
+    plans_a_trip(planner("node", "planner.mjs")).await;
+}
+
+#[tokio::test]
+async fn the_planner_in_shell_plans_a_trip() {
+    plans_a_trip(planner("sh", "planner.sh")).await;
+}
