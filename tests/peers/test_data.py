@@ -111,7 +111,11 @@ def test_a_broken_base64_is_refused(http_wire):
         http_wire.send([{"raw": "not base64!"}])
 
 
-@pytest.mark.parametrize("role", ["user", "ROLE_MADE_UP", 99, "", True], ids=str)
+def test_the_old_name_of_a_role_is_read_and_not_written(http_wire):
+    assert http_wire.send("echo x", role="user")["history"][0]["role"] == "ROLE_USER"
+
+
+@pytest.mark.parametrize("role", ["human", "ROLE_MADE_UP", 99, "", True], ids=str)
 def test_an_unknown_role_is_refused(http_wire, role):
     with refused("InvalidParams"):
         http_wire.send("echo x", role=role)

@@ -59,7 +59,7 @@ def test_output_is_streamed_line_by_line(program):
 
 
 def test_a_delimiter_cuts_the_output(program):
-    wire = program("printf", "a--b--c", options=("--chunk", "--"))
+    wire = program("printf", "a--b--c", options=("--chunk=--",))
     events = wire.stream("go").rest()
     pieces = [text_of(u["artifact"]) for u in artifact_updates(events) if text_of(u["artifact"])]
     assert len(pieces) == 3
@@ -133,7 +133,7 @@ def test_cancel_ends_the_command_and_its_children(program, tmp_path):
 
 def test_stopping_the_agent_ends_its_commands(served, wire_to, tmp_path):
     script = f"echo $$ > {tmp_path}/pid; exec sleep 300"
-    agent = served("--exec", "--", "sh", "-c", script)
+    agent = served("--drain", "1s", "--exec", "--", "sh", "-c", script)
     wire_to(agent, "rest").start("x")
     pid = int(eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
     agent.stop()

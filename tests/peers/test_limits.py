@@ -46,9 +46,10 @@ def test_nothing_but_nesting_is_refused(http_wire, body):
     alive(http_wire)
 
 
-def test_nesting_of_a_hundred_levels_is_fine(wire):
+def test_deep_data_is_fine(wire):
     value: list = []
-    for _ in range(90):
+    # A list is two messages in protobuf, whose readers go no deeper than 100.
+    for _ in range(40 if wire.name == "grpc" else 90):
         value = [value]
     kept = wire.send([{"text": "echo x"}, {"data": value}])["history"][0]["parts"][1]["data"]
     assert kept == value

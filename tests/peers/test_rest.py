@@ -106,9 +106,16 @@ def test_unknown_query_members_are_ignored(rest):
 
 
 @pytest.mark.parametrize(
-    "path", ["/nowhere", "/tasks/a/b/c", "/message:shout", "/v1/x/y/z", "/tasks/x:dance"]
+    ("verb", "path"),
+    [
+        ("GET", "/nowhere"),
+        ("POST", "/tasks/a/b/c"),
+        ("DELETE", "/v1/x/y/z"),
+        ("POST", "/message:shout"),
+        # By its form, an id.
+        ("GET", "/tasks/x:dance"),
+    ],
 )
-@pytest.mark.parametrize("verb", ["GET", "POST", "DELETE"])
 def test_an_unknown_path_is_a_404_in_the_protocols_shape(rest, verb, path):
     failure_of(rest.http.request(verb, path, headers=V1), 404)
 

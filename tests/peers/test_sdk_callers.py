@@ -19,7 +19,7 @@ def test_a_caller_without_a_token_is_turned_away(secured, sdk_to, sdk_name):
         sdk_to(secured, sdk_name).send("echo x")
     except Exception as error:  # each client has its own type for this
         said = str(error).lower()
-        assert "401" in said or "unauthenticated" in said or "authenticat" in said, said
+        assert any(word in said for word in ("401", "authenticat", "credentials")), said
     else:
         raise AssertionError("the call succeeded without a token")
 

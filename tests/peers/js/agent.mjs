@@ -43,15 +43,14 @@ class Scripted {
       const update = { taskId, contextId, artifact: { artifactId, parts: [part] }, ...chunk };
       bus.publish(AgentEvent.artifactUpdate(TaskArtifactUpdateEvent.fromJSON(update)));
     };
-    if (!task) {
-      const created = Task.fromJSON({
-        id: taskId,
-        contextId,
-        status: { state: 'TASK_STATE_SUBMITTED', timestamp: new Date().toISOString() },
-      });
-      created.history = [userMessage];
-      bus.publish(AgentEvent.task(created));
-    }
+    const created = Task.fromJSON({
+      id: taskId,
+      contextId,
+      status: { state: 'TASK_STATE_SUBMITTED', timestamp: new Date().toISOString() },
+    });
+    created.history = [userMessage];
+    // The SDK wants a task before all else, on later turns too.
+    bus.publish(AgentEvent.task(task ?? created));
     if (task) {
       status('COMPLETED', `got: ${text}`);
     } else if (word === 'stream') {

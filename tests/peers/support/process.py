@@ -136,8 +136,11 @@ class Run:
 
     @property
     def error(self) -> dict:
-        """The error of the last line of stdout."""
-        return self.lines[-1]["error"]
+        """The error that is the only document on stdout, or its last line."""
+        try:
+            return self.json["error"]
+        except json.JSONDecodeError:
+            return self.lines[-1]["error"]
 
 
 def run(folder: Path, *arguments: str | Path, stdin: str = "", timeout: float = 30) -> Run:

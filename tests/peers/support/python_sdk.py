@@ -129,13 +129,13 @@ class Reader:
     def __init__(self, loop: Loop, events):
         self._loop = loop
         self._events = events
-        self._reading: Future | None = None
+        self._reading: asyncio.Task | None = None
 
     def next(self):
-        self._reading = self._loop.begin(self._next())
-        return self._reading.result(timeout=60)
+        return self._loop.run(self._next(), timeout=60)
 
     async def _next(self):
+        self._reading = asyncio.current_task()
         try:
             return strict.write(strict.complete(await anext(self._events)))
         except StopAsyncIteration:
@@ -144,9 +144,13 @@ class Reader:
             raise failure(error) from error
 
     def drop(self) -> None:
+        self._loop.run(self._drop())
+
+    async def _drop(self) -> None:
         if self._reading:
             self._reading.cancel()
-        self._loop.run(self._events.aclose())
+            await asyncio.wait([self._reading])
+        await self._events.aclose()
 
 
 def failure(error: A2AError) -> Failure:

@@ -19,7 +19,7 @@ def read(document: Any, kind: type[Message]) -> Message:
     """The document as a protobuf message; unknown or missing members fail."""
     assert isinstance(document, dict), f"{kind.__name__} expected, got {document!r}"
     _no_nulls(document, kind.__name__)
-    message = json_format.ParseDict(document, kind(), ignore_unknown_fields=False)
+    message = json_format.ParseDict(document, kind(), max_recursion_depth=1000)
     return complete(message)
 
 

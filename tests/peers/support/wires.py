@@ -192,6 +192,10 @@ def rest_failure(document: dict) -> Failure:
     assert set(error) <= {"code", "status", "message", "details"}, error
     assert isinstance(error["code"], int) and isinstance(error["message"], str), error
     name = failure_name(error["status"], error.get("details", []))
+    if error["code"] == 405:
+        # A wrong verb at a right path, of which the specification says nothing.
+        assert error["status"] == "UNIMPLEMENTED", error
+        name = "MethodNotAllowed"
     check_details(name, error.get("details", []))
     if name in KINDS:
         kind = KINDS[name]
