@@ -93,7 +93,7 @@ impl tower::Service<Authenticated> for Bindings {
             Ok(match Binding::of(service.cards.site().path(&head.uri), &head.headers) {
                 Binding::JsonRpc => jsonrpc::answer(&service, principal, &head, body).await,
                 Binding::Rest => rest::answer(&service, principal, &head, body).await,
-                Binding::Grpc => grpc::answer(&service, principal, head, body).await,
+                Binding::Grpc => grpc::answer(&service, principal, &head, body).await,
             })
         })
     }

@@ -40,11 +40,11 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 const USUAL_REPLY: usize = 1024;
 
 /// Answers a request whose body is of gRPC's type, whatever its path.
-pub(super) async fn answer(service: &Service, principal: Principal, head: Parts, body: RequestBody) -> Response<Body> {
-    if let Some(refusal) = refuse_http(&head) {
+pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
+    if let Some(refusal) = refuse_http(head) {
         return refusal;
     }
-    call(service, principal, &head, body).await.unwrap_or_else(|error| refuse(&error))
+    call(service, principal, head, body).await.unwrap_or_else(|error| refuse(&error))
 }
 
 /// What is wrong below gRPC is answered by HTTP.
