@@ -1,7 +1,16 @@
 //! The store in memory against the contract of stores.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use nuncio_engine::{MemoryStore, testing::StoreFixture};
+use nuncio_engine::{
+    MemoryStore, Record, StoreError, TaskStore,
+    store::{Commit, ListQuery, PushConfig},
+    testing::StoreFixture,
+};
+use nuncio_model::{
+    Artifact, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState,
+};
 
 struct InMemory;
 
@@ -20,3 +29,97 @@ impl StoreFixture for InMemory {
 }
 
 nuncio_engine::store_suite!(InMemory);
+
+fn create(id: &str, state: TaskState) -> Commit {
+    let mut task = Task::new(id.into(), format!("context of {id}").into());
+    task.status.state = state;
+    Commit {
+        scope: Scope::open(),
+        id: task.id.clone(),
+        context: task.context_id.clone().unwrap(),
+        expected: 0,
+        epoch: 0,
+        records: vec![Record::update(1, StreamResponse::Task(task.clone()))],
+        state,
+        updated: task.status.timestamp.unwrap(),
+        released: state != TaskState::Working,
+        snapshot: Some(Arc::new(task)),
+        push_configs: Vec::new(),
+    }
+}
+
+fn chunk(id: &str, expected: u64) -> Commit {
+    let update = TaskArtifactUpdateEvent {
+        artifact: Artifact::new("a", vec![Part::text("x")]),
+        append: true,
+        ..Default::default()
+    };
+    let records = vec![Record::update(expected + 1, StreamResponse::ArtifactUpdate(update))];
+    Commit { expected, epoch: 1, records, snapshot: None, ..create(id, TaskState::Working) }
+}
+
+async fn ids(store: &MemoryStore) -> Vec<String> {
+    let query = ListQuery { page_size: 100, ..ListQuery::default() };
+    let page = store.list(&Scope::open(), &query).await.unwrap();
+    assert_eq!(page.total, page.tasks.len());
+    let mut ids: Vec<_> = page.tasks.iter().map(|task| task.id.to_string()).collect();
+    ids.sort();
+    ids
+}
+
+#[tokio::test]
+async fn when_there_are_too_many_the_first_that_ended_goes_then_the_first_that_was_parked() {
+    let store = MemoryStore::builder().max_tasks(Some(4)).build();
+    let scope = Scope::open();
+    store.commit(create("running", TaskState::Working)).await.unwrap();
+    let mut owed = create("owed", TaskState::Completed);
+    let config =
+        TaskPushNotificationConfig { id: Some("p".into()), task_id: Some("owed".into()), ..Default::default() };
+    owed.push_configs.push(PushConfig { config, delivered: 0 });
+    store.commit(owed).await.unwrap();
+    store.commit(create("parked 1", TaskState::InputRequired)).await.unwrap();
+    store.commit(create("ended 1", TaskState::Completed)).await.unwrap();
+    store.commit(create("ended 2", TaskState::Failed)).await.unwrap();
+    assert_eq!(ids(&store).await, ["ended 2", "owed", "parked 1", "running"]);
+    assert!(store.load(&scope, &"ended 1".into()).await.unwrap().is_none());
+    store.commit(create("parked 2", TaskState::InputRequired)).await.unwrap();
+    assert_eq!(ids(&store).await, ["owed", "parked 1", "parked 2", "running"]);
+    store.commit(create("parked 3", TaskState::InputRequired)).await.unwrap();
+    assert_eq!(ids(&store).await, ["owed", "parked 2", "parked 3", "running"]);
+    let query = ListQuery { context: Some("context of parked 1".into()), page_size: 1, ..ListQuery::default() };
+    assert_eq!(store.list(&scope, &query).await.unwrap().total, 0);
+    assert!(matches!(store.commit(chunk("parked 1", 1)).await, Err(StoreError::Conflict)));
+    store.commit(create("parked 1", TaskState::Working)).await.unwrap();
+    assert_eq!(ids(&store).await, ["owed", "parked 1", "parked 3", "running"]);
+}
+
+#[tokio::test]
+async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
+    let store = MemoryStore::builder().log_limit(10).build();
+    let scope = Scope::open();
+    store.commit(create("t", TaskState::Working)).await.unwrap();
+    for sequence in 1..100 {
+        store.commit(chunk("t", sequence)).await.unwrap();
+    }
+    let records = store.events_after(&scope, &"t".into(), 90, 100).await.unwrap();
+    assert_eq!(records.iter().map(Record::sequence).collect::<Vec<_>>(), (91..=100).collect::<Vec<_>>());
+    assert!(matches!(store.events_after(&scope, &"t".into(), 89, 1).await, Err(StoreError::Compacted)));
+    let stored = store.load(&scope, &"t".into()).await.unwrap().unwrap();
+    assert_eq!((stored.sequence, stored.task.artifacts[0].parts.len()), (100, 99));
+}
+
+#[tokio::test]
+async fn logs_of_tasks_that_are_over_go_unless_they_are_to_be_kept() {
+    for keep_log in [false, true] {
+        let store = MemoryStore::builder().keep_log(keep_log).build();
+        store.commit(create("at once", TaskState::Completed)).await.unwrap();
+        store.commit(create("t", TaskState::Working)).await.unwrap();
+        store.commit(Commit { released: true, ..chunk("t", 1) }).await.unwrap();
+        for (id, records) in [("at once", 1), ("t", 2)] {
+            match store.events_after(&Scope::open(), &id.into(), 0, 10).await {
+                Ok(log) => assert!(keep_log && log.len() == records, "{log:?}"),
+                Err(error) => assert!(!keep_log && matches!(error, StoreError::Compacted), "{error:?}"),
+            }
+        }
+    }
+}

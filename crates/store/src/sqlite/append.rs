@@ -46,7 +46,8 @@ impl Append {
     pub(super) fn new(commit: Commit) -> Result<Self, StoreError> {
         // A task that comes and goes in one commit had no readers, and its snapshot says all.
         let is_over = commit.expected == 0 && commit.released && commit.snapshot.is_some();
-        let is_wanted = !commit.records.is_empty() && !(is_over && commit.push_configs.is_empty());
+        let has_readers = !is_over || !commit.push_configs.is_empty();
+        let is_wanted = has_readers && !commit.records.is_empty();
         let records =
             is_wanted.then(|| body::write_records(&commit.records, &commit.id, &commit.context)).transpose()?;
         let configs = commit

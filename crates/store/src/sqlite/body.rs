@@ -104,13 +104,13 @@ struct ArtifactBody<'a> {
 }
 
 /// The records of a commit.
-struct Records<'a> {
+struct RecordList<'a> {
     records: &'a [Record],
     id: &'a TaskId,
     context: &'a ContextId,
 }
 
-impl Serialize for Records<'_> {
+impl Serialize for RecordList<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(self.records.iter().map(|record| record_body(record, self.id, self.context)))
     }
@@ -118,7 +118,7 @@ impl Serialize for Records<'_> {
 
 /// The records of a commit, as a list.
 pub(super) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
-    write(&Records { records, id, context })
+    write(&RecordList { records, id, context })
 }
 
 fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {

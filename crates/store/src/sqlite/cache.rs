@@ -54,10 +54,9 @@ impl Cache {
         }
     }
 
-    /// The task, when it is here: `Some(None)` when it is here and of another scope.
-    pub(super) fn find(&self, scope: &Scope, id: &TaskId) -> Option<Option<Stored>> {
-        let entry = self.tasks.get(id)?;
-        Some((entry.scope == *scope).then_some(entry.stored))
+    /// The task, when it is here and of this scope.
+    pub(super) fn find(&self, scope: &Scope, id: &TaskId) -> Option<Stored> {
+        self.tasks.get(id).filter(|entry| entry.scope == *scope).map(|entry| entry.stored)
     }
 
     /// To be taken before a read of the database begins.
@@ -94,5 +93,55 @@ impl Cache {
     fn stamp(&self, id: &TaskId) -> &Mutex<u64> {
         #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
         &self.stamps[self.hasher.hash_one(id) as usize % STAMPS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use nuncio_model::Task;
+
+    use super::*;
+
+    fn stored(sequence: u64) -> Stored {
+        Stored { task: Arc::new(Task { id: "t".into(), ..Task::default() }), sequence, epoch: 1 }
+    }
+
+    fn sequence(cache: &Cache) -> Option<u64> {
+        cache.find(&Scope::open(), &"t".into()).map(|stored| stored.sequence)
+    }
+
+    #[test]
+    fn what_was_read_before_a_write_does_not_hide_it() {
+        let (cache, scope) = (Cache::new(1 << 20), Scope::open());
+        let ticket = cache.ticket(&"t".into());
+        cache.written(&scope, &"t".into(), None);
+        cache.fill(&ticket, &scope, &stored(1), 100);
+        assert_eq!(sequence(&cache), None);
+        let ticket = cache.ticket(&"t".into());
+        cache.fill(&ticket, &scope, &stored(2), 100);
+        assert_eq!(sequence(&cache), Some(2));
+        cache.written(&scope, &"t".into(), Some((stored(3), 100)));
+        assert_eq!(sequence(&cache), Some(3));
+    }
+
+    #[test]
+    fn a_task_that_is_too_big_to_keep_takes_its_earlier_self_along() {
+        let (cache, scope) = (Cache::new(1 << 20), Scope::open());
+        cache.written(&scope, &"t".into(), Some((stored(1), 100)));
+        cache.written(&scope, &"t".into(), Some((stored(2), 1 << 24)));
+        assert_eq!(sequence(&cache), None);
+    }
+
+    #[test]
+    fn keeps_no_more_than_it_may() {
+        let (cache, scope) = (Cache::new(1 << 20), Scope::open());
+        for number in 0..10_000 {
+            let id = TaskId::from(format!("{number}"));
+            let task = Arc::new(Task { id: id.clone(), ..Task::default() });
+            cache.written(&scope, &id, Some((Stored { task, sequence: 1, epoch: 1 }, 1_000)));
+        }
+        assert!(cache.tasks.weight() <= 1 << 20 && cache.tasks.len() > 100, "{}", cache.tasks.len());
     }
 }

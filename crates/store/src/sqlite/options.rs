@@ -40,7 +40,7 @@ impl Default for SqliteOptions {
             readers: 4,
             queue: 1024,
             busy_timeout: Duration::from_secs(5),
-            log_retention: Duration::from_secs(600),
+            log_retention: Duration::from_mins(10),
         }
     }
 }

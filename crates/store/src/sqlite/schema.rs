@@ -39,3 +39,23 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, O
     transaction.commit().map_err(failed)?;
     Ok(openings.unsigned_abs())
 }
+
+/// A database of the present schema without tasks.
+#[cfg(test)]
+pub(super) fn in_memory() -> Connection {
+    let mut connection = Connection::open_in_memory().expect("SQLite is there");
+    prepare(&mut connection, Path::new(":memory:")).expect("the steps are right");
+    connection
+}
+
+/// How SQLite would go about it.
+#[cfg(test)]
+pub(super) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("the statement is right");
+    let mut rows = statement.raw_query();
+    let mut plan = Vec::new();
+    while let Ok(Some(row)) = rows.next() {
+        plan.push(row.get("detail").expect("a plan has details"));
+    }
+    plan
+}

@@ -28,7 +28,7 @@ impl TaskStore for SqliteStore {
 
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
         if let Some(stored) = self.cache.find(scope, id) {
-            return Ok(stored);
+            return Ok(Some(stored));
         }
         let ticket = self.cache.ticket(id);
         let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());

@@ -29,6 +29,7 @@ use self::{
 };
 use super::{
     cache::Cache,
+    error::store_error,
     lock::Lock,
     queue::{Done, Group, Op, Order, Outcome},
 };
@@ -96,19 +97,14 @@ impl Writer {
 
     /// Writes a group and answers; `true` when it closed the store.
     fn write(&mut self, group: Group) -> bool {
-        let closes = group.ops.iter().any(|op| matches!(op, Op::Close));
         let mut outcomes = self.write_all(&group.ops);
-        if closes {
-            let closed = self.checkpoint();
-            for (outcome, op) in outcomes.iter_mut().zip(&group.ops) {
-                if let (Op::Close, Err(error)) = (op, &closed) {
-                    *outcome = Err(StoreError::Unavailable(error.to_string().into()));
-                }
-            }
+        let last = group.ops.iter().position(|op| matches!(op, Op::Close));
+        if let Some(last) = last {
+            outcomes[last] = self.checkpoint().map(|()| Done::Found(true)).map_err(store_error);
         }
         // Whoever dropped the receiver does not want to know.
         drop(group.done.send(outcomes));
-        closes
+        last.is_some()
     }
 
     /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's.

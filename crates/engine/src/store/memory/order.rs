@@ -150,3 +150,66 @@ impl<'a> Iterator for Descending<'a> {
         Some(&self.order.blocks[self.block][self.offset])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::{
+        store::memory::{node::Head, tables::Tables},
+        testing::random::Random,
+    };
+
+    fn entry(tables: &Tables, second: i64, id: &str) -> Entry {
+        let node = Node {
+            id: id.into(),
+            context: "c".into(),
+            scope: tables.scope_or_new(&nuncio_model::Scope::open()),
+            head: Mutex::new(Head::new()),
+        };
+        let at = Moment { seconds: second, nanoseconds: 0 };
+        Entry { at, state: TaskState::Working, node: Arc::new(node) }
+    }
+
+    fn ids<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
+        entries.map(|entry| entry.node.id.to_string()).collect()
+    }
+
+    #[test]
+    fn is_what_sorting_makes_of_it() {
+        let (tables, mut random, mut order) = (Tables::new(), Random::new(1), Order::default());
+        let mut plain: Vec<Entry> = Vec::new();
+        for number in 0..6_000 {
+            // Mostly at the end, sometimes anywhere, often at the same time.
+            let second = if random.one_in(3) { random.below(2_000) } else { 1_000 + number / 6 };
+            let new = entry(&tables, i64::try_from(second).unwrap(), &format!("{}", random.below(1 << 30)));
+            order.insert(new.clone());
+            plain.push(new);
+            if random.one_in(4) {
+                let gone = plain.swap_remove(random.below(plain.len()));
+                assert!(order.remove(gone.place()));
+                assert!(!order.remove(gone.place()));
+            }
+        }
+        plain.sort_by(|one, two| two.place().cmp(&one.place()));
+        assert_eq!(order.len(), plain.len());
+        assert_eq!(ids(order.before(None)), ids(plain.iter()));
+        assert!(order.blocks.iter().all(|block| (1..=BLOCK).contains(&block.len())));
+        for second in [-1, 0, 500, 1_500, 3_000] {
+            let place = Place::start_of(Moment { seconds: second, nanoseconds: 0 });
+            let later = plain.iter().take_while(|entry| entry.place() >= place).count();
+            assert_eq!(order.count_from(place), later);
+            assert_eq!(ids(order.before(Some(place))), ids(plain[later..].iter()));
+        }
+    }
+
+    #[test]
+    fn blocks_of_what_comes_in_order_are_full() {
+        let (tables, mut order) = (Tables::new(), Order::default());
+        for number in 0..2_000 {
+            order.insert(entry(&tables, number, "t"));
+        }
+        assert_eq!(order.blocks.iter().map(Vec::len).collect::<Vec<_>>(), [512, 512, 512, 464]);
+    }
+}

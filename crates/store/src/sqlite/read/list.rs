@@ -152,11 +152,36 @@ fn read(
     place: &Place,
     artifacts: bool,
 ) -> Result<Arc<Task>, StoreError> {
-    if let Some(Some(stored)) = cache.find(scope, &place.id)
+    if let Some(stored) = cache.find(scope, &place.id)
         && stored.task.status.timestamp.map(Moment::from) == Some(place.updated)
         && stored.task.state().number() == place.state
     {
         return Ok(stored.task);
     }
     Ok(task::fold(connection, task::get(connection, place.task, artifacts)?, artifacts)?.stored.task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn pages_and_totals_come_from_one_range_of_one_index() {
+        let database = schema::in_memory();
+        for (sql, index) in [
+            (IN_SCOPE, "tasks_by_state (scope=? AND state=? AND (updated,updated_rest)>(?,?)"),
+            (COUNT_IN_SCOPE, "tasks_by_state (scope=? AND state=? AND (updated,updated_rest)>(?,?)"),
+            (IN_CONTEXT, "tasks_by_context (scope=? AND context=? AND state=? AND (updated,updated_rest)>(?,?)"),
+            (COUNT_IN_CONTEXT, "tasks_by_context (scope=? AND context=? AND state=? AND (updated,updated_rest)>(?,?)"),
+        ] {
+            let plan = schema::plan(&database, sql);
+            assert_eq!(plan.len(), 1, "{plan:?}");
+            assert!(plan[0].contains(&format!("USING COVERING INDEX {index}")), "{plan:?}");
+        }
+        let (in_scope, in_context) = (schema::plan(&database, IN_SCOPE), schema::plan(&database, IN_CONTEXT));
+        for plan in [in_scope, in_context] {
+            assert!(plan[0].contains("(updated,updated_rest,id)<(?,?,?)"), "{plan:?}");
+        }
+    }
 }

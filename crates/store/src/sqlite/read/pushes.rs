@@ -14,6 +14,13 @@ use crate::sqlite::{
     error::store_error,
 };
 
+const DUE: &str = "SELECT tenant, caller, config, delivered, owed, attempts \
+    FROM push_configs INDEXED BY push_configs_due CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
+    WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
+const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered";
+const ORPHANS: &str = "SELECT tenant, caller, id FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
+    WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2";
+
 /// The configurations of a task, by id.
 pub(in crate::sqlite) fn configs(
     connection: &Connection,
@@ -40,12 +47,7 @@ pub(in crate::sqlite) fn due(
     limit: usize,
 ) -> Result<Vec<DuePush>, StoreError> {
     let read = || {
-        let mut statement = connection.prepare_cached(
-            "SELECT tenant, caller, config, delivered, owed, attempts FROM push_configs INDEXED BY push_configs_due \
-             CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
-             WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id \
-             LIMIT ?2",
-        )?;
+        let mut statement = connection.prepare_cached(DUE)?;
         let rows = statement.query_map((now.as_millisecond(), to_column(limit as u64)), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
         })?;
@@ -67,9 +69,7 @@ pub(in crate::sqlite) fn due(
 /// When the next push that is owed is due.
 pub(in crate::sqlite) fn next(connection: &Connection) -> Result<Option<Timestamp>, StoreError> {
     let read = || {
-        let mut statement = connection.prepare_cached(
-            "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered",
-        )?;
+        let mut statement = connection.prepare_cached(NEXT)?;
         statement.query_row([], |row| row.get::<_, Option<i64>>(0))
     };
     Ok(read().map_err(store_error)?.and_then(Timestamp::from_millisecond))
@@ -78,10 +78,7 @@ pub(in crate::sqlite) fn next(connection: &Connection) -> Result<Option<Timestam
 /// Tasks that run under an earlier opening, oldest first.
 pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usize) -> Result<Vec<Orphan>, StoreError> {
     let read = || {
-        let mut statement = connection.prepare_cached(
-            "SELECT tenant, caller, id FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
-             WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2",
-        )?;
+        let mut statement = connection.prepare_cached(ORPHANS)?;
         let rows = statement.query_map((to_column(epoch), to_column(limit as u64)), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
@@ -91,4 +88,24 @@ pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usi
     let orphans =
         rows.map(|(tenant, caller, id)| Ok(Orphan { scope: columns::scope(tenant, &caller)?, id: id.into() }));
     orphans.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn what_is_due_and_who_is_an_orphan_come_in_order_from_an_index() {
+        let database = schema::in_memory();
+        for (sql, index) in [
+            (DUE, "USING INDEX push_configs_due (next_attempt<?)"),
+            (NEXT, "SEARCH push_configs USING INDEX push_configs_due"),
+            (ORPHANS, "USING INDEX tasks_running (epoch<?)"),
+        ] {
+            let plan = schema::plan(&database, sql);
+            assert!(plan[0].contains(index), "{plan:?}");
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE") || step.contains("SCAN scopes")), "{plan:?}");
+        }
+    }
 }

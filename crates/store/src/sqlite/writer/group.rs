@@ -80,18 +80,19 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
     }
 
     fn apply(&mut self, op: &'o Op) -> Written<Outcome> {
-        match op {
-            Op::Append(append) if append.expected == 0 => self.create(append),
-            Op::Append(append) => self.append(append),
-            Op::Claim { scope, id } => self.claim(scope, id).map(found),
+        let found = match op {
+            Op::Append(append) if append.expected == 0 => return self.create(append),
+            Op::Append(append) => return self.append(append),
+            Op::Claim { scope, id } => self.claim(scope, id)?,
             Op::PutConfig { scope, task, id, config, delivered } => {
-                self.put_config(scope, task, id, config, *delivered).map(found)
+                self.put_config(scope, task, id, config, *delivered)?
             }
-            Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id).map(found),
-            Op::Settle(settlement) => self.settle(settlement).map(found),
-            Op::Probe => self.probe().map(|()| found(true)),
-            Op::Close => Ok(found(true)),
-        }
+            Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id)?,
+            Op::Settle(settlement) => self.settle(settlement)?,
+            Op::Probe => self.probe().map(|()| true)?,
+            Op::Close => true,
+        };
+        Ok(Ok(Done::Found(found)))
     }
 
     /// Inserts the rows that were put off.
@@ -135,8 +136,4 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         self.writer.connection.execute("UPDATE store SET openings = openings", [])?;
         Ok(())
     }
-}
-
-fn found(found: bool) -> Outcome {
-    Ok(Done::Found(found))
 }

@@ -11,7 +11,7 @@ use super::configs::covered;
 const BATCH: usize = 256;
 
 /// How long it rests when nothing may go yet, at least and at most: clocks jump.
-const REST: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
+const REST: [Duration; 2] = [Duration::from_millis(100), Duration::from_mins(1)];
 
 pub(super) struct Pruner {
     retention: Duration,

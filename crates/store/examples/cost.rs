@@ -1,0 +1,210 @@
+//! What a commit, a read and a list cost: `cargo run --release -p nuncio-store --example cost [memory|sqlite] [TASKS]`.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people")]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use nuncio_engine::{
+    MemoryStore, Record, TaskStore,
+    store::{Commit, ListQuery},
+};
+use nuncio_model::{
+    Artifact, ContextId, Message, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
+    TaskStatus, TaskStatusUpdateEvent, Timestamp,
+};
+use nuncio_store::{SqliteOptions, SqliteStore, Synchronous};
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let kind = arguments.next().unwrap_or_else(|| "memory".into());
+    let tasks = arguments.next().map_or(300_000, |tasks| tasks.parse().unwrap());
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let store: Arc<dyn TaskStore> = match &*kind {
+        "memory" => Arc::new(MemoryStore::new()),
+        kind => {
+            let synchronous = if kind == "full" { Synchronous::Full } else { Synchronous::Normal };
+            let options = SqliteOptions::new().with_synchronous(synchronous);
+            Arc::new(SqliteStore::open(directory.path().join("tasks.db"), options).await.unwrap())
+        }
+    };
+    let before = resident();
+    for writers in [1, 16, 64, 256] {
+        create(&store, writers, tasks / 4).await;
+    }
+    println!("memory per task: {} bytes", resident().saturating_sub(before) / u64::try_from(tasks).unwrap());
+    chunks(&store, 20_000).await;
+    load(&store).await;
+    list(&store).await;
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let entry = entry.unwrap();
+        println!("{}: {} bytes", entry.file_name().display(), entry.metadata().unwrap().len());
+    }
+}
+
+/// An echo task as it is when it has ended, and its log.
+fn echo() -> Commit {
+    let (id, context) = (TaskId::generate(), ContextId::generate());
+    let mut task = Task::new(id.clone(), context.clone());
+    let message = Message::user("hello, agent").with_task_id(id.clone()).with_context_id(context.clone());
+    task.history.push(message);
+    let first = Record::update(1, StreamResponse::Task(task.clone()));
+    let artifact = Artifact::new("echo", vec![Part::text("hello, agent")]);
+    let update = TaskArtifactUpdateEvent {
+        task_id: id.clone(),
+        context_id: context.clone(),
+        artifact: artifact.clone(),
+        last_chunk: true,
+        ..Default::default()
+    };
+    let second = Record::update(2, StreamResponse::ArtifactUpdate(update));
+    let status = TaskStatus::new(TaskState::Completed);
+    let update = TaskStatusUpdateEvent {
+        task_id: id.clone(),
+        context_id: context.clone(),
+        status: status.clone(),
+        metadata: None,
+    };
+    let third = Record::update(3, StreamResponse::StatusUpdate(update));
+    task.artifacts.push(artifact);
+    task.status = status;
+    task.history.shrink_to_fit();
+    task.artifacts.shrink_to_fit();
+    Commit {
+        scope: Scope::open(),
+        id,
+        context,
+        expected: 0,
+        epoch: 0,
+        records: vec![first, second, third],
+        state: TaskState::Completed,
+        updated: task.status.timestamp.unwrap(),
+        released: true,
+        snapshot: Some(Arc::new(task)),
+        push_configs: Vec::new(),
+    }
+}
+
+async fn create(store: &Arc<dyn TaskStore>, writers: usize, tasks: usize) {
+    let spent = Arc::new(AtomicU64::new(0));
+    let begun = Instant::now();
+    let writers: Vec<_> = (0..writers)
+        .map(|_| {
+            let (store, tasks, spent) = (Arc::clone(store), tasks / writers, Arc::clone(&spent));
+            tokio::spawn(async move {
+                let mut times = Vec::with_capacity(tasks);
+                for _ in 0..tasks {
+                    let made = Instant::now();
+                    let commit = echo();
+                    let begun = Instant::now();
+                    spent.fetch_add(nanos(begun - made), Ordering::Relaxed);
+                    store.commit(commit).await.unwrap();
+                    times.push(begun.elapsed());
+                }
+                times
+            })
+        })
+        .collect();
+    let (count, mut times) = (writers.len(), Vec::new());
+    for writer in writers {
+        times.extend(writer.await.unwrap());
+    }
+    let rate = times.len() as u128 * 1_000_000 / begun.elapsed().as_micros();
+    println!("create, {count} writers: {rate} a second, {}", percentiles(times));
+}
+
+async fn chunks(store: &Arc<dyn TaskStore>, chunks: usize) {
+    let mut commit = echo();
+    (commit.released, commit.state) = (false, TaskState::Working);
+    let mut task = Task::new(commit.id.clone(), commit.context.clone());
+    task.status = TaskStatus::new(TaskState::Working);
+    commit.records = vec![Record::update(1, StreamResponse::Task(task.clone()))];
+    commit.snapshot = Some(Arc::new(task));
+    let (mut epoch, mut sequence) = (store.commit(commit.clone()).await.unwrap().epoch, commit.sequence());
+    let mut times = Vec::with_capacity(chunks);
+    let begun = Instant::now();
+    for _ in 0..chunks {
+        let artifact = Artifact::new("echo", vec![Part::text("x".repeat(64))]);
+        let update = TaskArtifactUpdateEvent {
+            task_id: commit.id.clone(),
+            context_id: commit.context.clone(),
+            artifact,
+            append: true,
+            ..Default::default()
+        };
+        let record = Record::update(sequence + 1, StreamResponse::ArtifactUpdate(update));
+        let next = Commit { expected: sequence, epoch, records: vec![record], snapshot: None, ..commit.clone() };
+        let begun = Instant::now();
+        sequence = next.sequence();
+        epoch = store.commit(next).await.unwrap().epoch;
+        times.push(begun.elapsed());
+    }
+    let rate = times.len() as u128 * 1_000_000 / begun.elapsed().as_micros();
+    println!("append to one task: {rate} a second, {}", percentiles(times));
+    let begun = Instant::now();
+    store.load(&commit.scope, &commit.id).await.unwrap().unwrap();
+    println!("load of {chunks} chunks without a snapshot: {:?}", begun.elapsed());
+}
+
+async fn load(store: &Arc<dyn TaskStore>) {
+    let mut query = ListQuery { page_size: 100, ..ListQuery::default() };
+    let mut ids = Vec::new();
+    for _ in 0..100 {
+        let page = store.list(&Scope::open(), &query).await.unwrap();
+        ids.extend(page.tasks.iter().map(|task| task.id.clone()));
+        query.page_token = page.next;
+    }
+    for round in ["first", "again"] {
+        let mut times = Vec::new();
+        for id in &ids {
+            let begun = Instant::now();
+            store.load(&Scope::open(), id).await.unwrap().unwrap();
+            times.push(begun.elapsed());
+        }
+        println!("load, {round}: {}", percentiles(times));
+    }
+}
+
+async fn list(store: &Arc<dyn TaskStore>) {
+    let all = ListQuery { page_size: 50, ..ListQuery::default() };
+    let page = store.list(&Scope::open(), &all).await.unwrap();
+    let context = page.tasks[0].context_id.clone();
+    for (name, query) in [
+        ("all", all.clone()),
+        ("one", ListQuery { page_size: 1, ..all.clone() }),
+        ("by state", ListQuery { state: Some(TaskState::Completed), ..all.clone() }),
+        ("by context", ListQuery { context, ..all.clone() }),
+        ("next page", ListQuery { page_token: page.next, ..all.clone() }),
+        ("since", ListQuery { updated_since: page.tasks[9].status.timestamp, ..all.clone() }),
+        ("since ever", ListQuery { updated_since: Some(Timestamp::default()), ..all }),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..500 {
+            let begun = Instant::now();
+            store.list(&Scope::open(), &query).await.unwrap();
+            times.push(begun.elapsed());
+        }
+        println!("list, {name}: {}", percentiles(times));
+    }
+}
+
+fn percentiles(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let at = |share: usize| times[(times.len() - 1) * share / 1000];
+    format!("p50 {:?}, p99 {:?}, p99.9 {:?}, most {:?}", at(500), at(990), at(999), at(1000))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap()
+}
+
+/// Bytes of memory in use by this process.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default() * 4096
+}

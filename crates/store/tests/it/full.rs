@@ -1,0 +1,95 @@
+//! A disk that is full.
+
+use std::{path::Path, process::Command, sync::Arc};
+
+use nuncio_engine::{StoreError, TaskStore};
+use nuncio_model::{Scope, TaskState};
+use nuncio_store::{SqliteOptions, SqliteStore};
+
+use crate::support::{begin, chunk, create, load, task};
+
+/// A file system of four megabytes.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    /// `None` for those who may not mount one.
+    fn mount() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
+            .arg(directory.path())
+            .output()
+            .is_ok_and(|output| output.status.success());
+        mounted.then_some(Self(directory))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn resize(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        assert!(Command::new("mount").args(["-o", &options]).arg(self.path()).status().unwrap().success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("--lazy").arg(self.path()).status());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_refuses_writes_loses_nothing_and_the_store_goes_on_when_there_is_room() {
+    let Some(disk) = Small::mount() else { return };
+    let path = disk.path().join("tasks.db");
+    let store = Arc::new(SqliteStore::open(&path, SqliteOptions::new().with_cache(0)).await.unwrap());
+    let epoch = begin(&store, "running").await.epoch;
+    let mut acknowledged = Vec::new();
+    let mut refused = 0;
+    for round in 0..100 {
+        let commits: Vec<_> = (0..16)
+            .map(|number| {
+                let (store, id) = (Arc::clone(&store), format!("{round}.{number}"));
+                tokio::spawn(async move {
+                    let mut task = task(&id, TaskState::Completed);
+                    task.history.push(nuncio_model::Message::user("x".repeat(8_000)));
+                    (id, store.commit(create(&task)).await)
+                })
+            })
+            .collect();
+        for commit in commits {
+            match commit.await.unwrap() {
+                (id, Ok(_)) => acknowledged.push(id),
+                (_, Err(error)) => {
+                    assert!(matches!(error, StoreError::Full(_)), "{error:?}");
+                    refused += 1;
+                }
+            }
+        }
+        if refused > 100 {
+            break;
+        }
+    }
+    assert!(refused > 100 && acknowledged.len() > 50, "{refused} refused, {} written", acknowledged.len());
+    // A small write may still find room.
+    let checked = store.check().await;
+    assert!(matches!(checked, Ok(()) | Err(StoreError::Full(_))), "{checked:?}");
+    // Reading goes on.
+    for id in &acknowledged {
+        load(&store, id).await;
+    }
+    assert_eq!(load(&store, "running").await.sequence, 1);
+    disk.resize("64m");
+    store.check().await.unwrap();
+    store.commit(chunk("running", 1, epoch, "x")).await.unwrap();
+    begin(&store, "new").await;
+    drop(store);
+    let store = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap();
+    for id in &acknowledged {
+        load(&store, id).await;
+    }
+    assert_eq!(load(&store, "running").await.sequence, 2);
+    let query = nuncio_engine::store::ListQuery { page_size: 1, ..Default::default() };
+    assert_eq!(store.list(&Scope::open(), &query).await.unwrap().total, acknowledged.len() + 2);
+}

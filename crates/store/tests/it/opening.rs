@@ -1,0 +1,77 @@
+//! Opening a database: whose it is, what it is, and who may read it.
+
+use std::path::PathBuf;
+
+use nuncio_store::{OpenError, SqliteOptions, SqliteStore};
+
+use crate::support::{Place, begin, load};
+
+#[tokio::test]
+async fn a_database_is_of_one_store_at_a_time() {
+    let place = Place::new();
+    let store = place.open().await;
+    let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::InUse { .. }));
+    let message = refused.to_string();
+    assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
+    assert!(message.contains("tasks.db is in use by another process"), "{message}");
+    begin(&store, "t").await;
+    drop(store);
+    load(&place.open().await, "t").await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn another_name_of_a_database_is_no_way_around_the_lock() {
+    let place = Place::new();
+    let _store = place.open().await;
+    let link = place.path().with_file_name("link.db");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let refused = SqliteStore::open(link, SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::InUse { .. }), "{refused}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let store = place.open().await;
+    begin(&store, "t").await;
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(place.path().parent().unwrap()).unwrap() {
+        let entry = entry.unwrap();
+        names.push(entry.file_name().into_string().unwrap());
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{names:?}");
+    }
+    names.sort();
+    assert_eq!(names, ["tasks.db", "tasks.db-shm", "tasks.db-wal", "tasks.db.lock"]);
+}
+
+#[tokio::test]
+async fn a_database_of_something_else_is_left_alone() {
+    let place = Place::new();
+    place.connection().execute_batch("CREATE TABLE customers (name)").unwrap();
+    let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
+    std::fs::write(place.path(), "this is no database at all, and longer than a header of SQLite is").unwrap();
+    let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Sqlite { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn a_database_of_a_later_release_is_left_alone() {
+    let place = Place::new();
+    drop(place.open().await);
+    place.connection().pragma_update(None, "user_version", 1_000).unwrap();
+    let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 1_000, .. }), "{refused}");
+    assert!(refused.to_string().contains("schema 1000"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_path_that_cannot_be_is_named() {
+    let path = PathBuf::from("/nowhere/at/all/tasks.db");
+    let refused = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap_err();
+    assert!(refused.to_string().contains("/nowhere/at/all/tasks.db"), "{refused}");
+}

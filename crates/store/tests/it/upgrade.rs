@@ -1,0 +1,104 @@
+//! Databases of earlier schemas are read as if they had been written today.
+
+use nuncio_engine::{
+    TaskStore,
+    store::{ListQuery, PushConfig},
+};
+use nuncio_model::{
+    Artifact, AuthenticationInfo, Message, Part, Principal, Scope, Task, TaskPushNotificationConfig, TaskState,
+};
+use nuncio_store::SqliteStore;
+
+use crate::support::{Place, begin, chunk, create, end, task};
+
+/// A database of the first schema, as a dump: `sample` wrote it. It is not to be written again.
+const FIRST: &str = include_str!("first_schema.sql");
+
+fn tenant() -> Scope {
+    Scope::new("tenant".into(), Principal::named("somebody"))
+}
+
+/// Everything that a database can hold: tasks that have ended, big and small, one that is parked, one that runs, one
+/// that is owed.
+async fn sample(store: &SqliteStore) {
+    let mut small = task("small", TaskState::Completed);
+    small.metadata = Some(Box::new(serde_json::from_str(r#"{"k":null,"ü":[1.5,"x"]}"#).unwrap()));
+    small.artifacts.push(Artifact::new("a", vec![Part::text("x"), Part::raw(*b"\0\xff"), Part::data(3)]));
+    small.status.message = Some(Message { message_id: "s".into(), ..Message::agent("done") });
+    store.commit(create(&small)).await.unwrap();
+    let mut big = task("big", TaskState::Failed);
+    big.artifacts.push(Artifact::new("a", vec![Part::text("x".repeat(5_000))]));
+    store.commit(create(&big)).await.unwrap();
+    let mut foreign = create(&task("foreign", TaskState::InputRequired));
+    foreign.scope = tenant();
+    store.commit(foreign).await.unwrap();
+    for id in ["running", "owed"] {
+        let mut commit = create(&task(id, TaskState::Working));
+        if id == "owed" {
+            commit.push_configs.push(PushConfig { config: config(), delivered: 0 });
+        }
+        let epoch = store.commit(commit).await.unwrap().epoch;
+        store.commit(chunk(id, 1, epoch, "one")).await.unwrap();
+        store.commit(chunk(id, 2, epoch, "two")).await.unwrap();
+    }
+    end(store, "owed").await.unwrap();
+}
+
+fn config() -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig {
+        id: Some("p".into()),
+        task_id: Some("owed".into()),
+        url: "https://example.org/hook".into(),
+        token: Some("token".into()),
+        authentication: Some(AuthenticationInfo { scheme: "Bearer".into(), credentials: Some("secret".into()) }),
+        ..Default::default()
+    }
+}
+
+/// All that can be asked of a store.
+async fn all(store: &SqliteStore) -> String {
+    use std::fmt::Write as _;
+    let mut answers = String::new();
+    for scope in [Scope::open(), tenant()] {
+        for artifacts in [true, false] {
+            let query = ListQuery { page_size: 3, artifacts, ..ListQuery::default() };
+            let page = store.list(&scope, &query).await.unwrap();
+            let json: Vec<_> = page.tasks.iter().map(|task| serde_json::to_string(&**task).unwrap()).collect();
+            writeln!(answers, "{} of {}: {json:#?}", json.len(), page.total).unwrap();
+        }
+        for id in ["small", "big", "foreign", "running", "owed"] {
+            let stored = store.load(&scope, &id.into()).await.unwrap();
+            let task = stored.as_ref().map(|stored| serde_json::to_string(&*stored.task).unwrap());
+            writeln!(answers, "{id}: {task:?}, {:?}", stored.map(|stored| stored.sequence)).unwrap();
+            let configs = store.push_configs(&scope, &id.into()).await.unwrap();
+            let events = store.events_after(&scope, &id.into(), 0, 10).await;
+            writeln!(answers, "{configs:?} {events:?}").unwrap();
+        }
+    }
+    let due = store.due_pushes(nuncio_model::Timestamp::now(), 10).await.unwrap();
+    let orphans = store.orphans(10).await.unwrap();
+    writeln!(answers, "{due:?} {orphans:?}").unwrap();
+    answers
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_read_and_gone_on_with() {
+    let (old, new) = (Place::new(), Place::new());
+    old.connection().execute_batch(FIRST).unwrap();
+    sample(&new.open().await).await;
+    let (old, new) = (old.open().await, new.open().await);
+    assert_eq!(all(&old).await, all(&new).await);
+    let claimed = old.claim(&Scope::open(), &"running".into()).await.unwrap().unwrap();
+    old.commit(chunk("running", claimed.sequence, claimed.epoch, "three")).await.unwrap();
+    end(&old, "running").await.unwrap();
+    begin(&old, "new").await;
+    let stored: Task = Task::clone(&crate::support::load(&old, "running").await.task);
+    assert_eq!((stored.state(), stored.artifacts[0].text().as_str()), (TaskState::Completed, "onetwothree"));
+}
+
+#[tokio::test]
+async fn tmp_write() {
+    if let Ok(path) = std::env::var("TMP_WRITE") {
+        sample(&SqliteStore::open(path, nuncio_store::SqliteOptions::default()).await.unwrap()).await;
+    }
+}
