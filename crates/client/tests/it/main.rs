@@ -7,4 +7,5 @@ mod credentials;
 mod fake;
 mod interfaces;
 mod resolve;
+mod server;
 mod watch;

@@ -1,0 +1,231 @@
+//! The client and the server of this project, over each binding.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, ClientBuilder, Credential, End, Reconnect};
+use nuncio_demo::{Demo, DemoOptions};
+use nuncio_engine::Engine;
+use nuncio_model::{
+    ErrorKind, Message, StreamResponse, TaskPushNotificationConfig, TaskState,
+    op::{ListTasksRequest, SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
+};
+use nuncio_server::Server;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+/// Serves the demo agent until the test ends; gives its address.
+async fn serve() -> String {
+    let options = DemoOptions::default();
+    let guard = nuncio_push::Guard::new().allow_private(true);
+    let engine = Engine::builder(Demo::new())
+        .card(nuncio_demo::card(&options))
+        .extended_card(nuncio_demo::extended_card(&options))
+        .push_guard(Arc::new(guard))
+        .build();
+    let tokens = nuncio_auth::Tokens::new().with("alice", "alices-secret").unwrap().with_anonymous(true);
+    let server = Server::builder(engine).authenticator(tokens).bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    tokio::spawn(server.serve(std::future::pending()));
+    address
+}
+
+fn builder(binding: Binding) -> ClientBuilder {
+    Client::builder().prefer([binding]).credential(Credential::bearer("alices-secret"))
+}
+
+/// The same over each binding.
+async fn over_each(test: impl AsyncFn(Client)) {
+    for binding in Binding::ALL {
+        let client = builder(binding).connect(serve().await).await.unwrap();
+        assert_eq!(client.interface().unwrap().protocol_binding, binding.name());
+        test(client).await;
+    }
+}
+
+fn task(response: SendMessageResponse) -> nuncio_model::Task {
+    match response {
+        SendMessageResponse::Task(task) => task,
+        SendMessageResponse::Message(message) => panic!("{message:?}"),
+    }
+}
+
+#[tokio::test]
+async fn all_eleven_operations() {
+    over_each(async |client| {
+        let done = task(client.send("echo héllo ✓").await.unwrap());
+        assert_eq!((done.state(), done.artifacts[0].text().as_ref()), (TaskState::Completed, "héllo ✓"));
+        assert_eq!(client.task(done.id.clone()).await.unwrap(), done);
+        let page =
+            client.tasks(ListTasksRequest { include_artifacts: Some(true), ..Default::default() }).await.unwrap();
+        assert_eq!((page.total_size, &page.tasks[0]), (1, &done));
+
+        let parked = task(client.send("input").await.unwrap());
+        let mut watch = client.watch(parked.id.clone()).await.unwrap();
+        let first = watch.next().await.unwrap().unwrap();
+        assert!(matches!(&first.response, StreamResponse::Task(task) if *task == parked));
+        let config = TaskPushNotificationConfig {
+            task_id: Some(parked.id.clone()),
+            url: "http://127.0.0.1:9/hook".into(),
+            id: Some("mine".into()),
+            ..Default::default()
+        };
+        let made = client.create_push_config(config).await.unwrap();
+        assert_eq!(client.push_config(parked.id.clone(), "mine").await.unwrap().url, made.url);
+        assert_eq!(client.push_configs(parked.id.clone()).await.unwrap().configs.len(), 1);
+        client.delete_push_config(parked.id.clone(), "mine").await.unwrap();
+        assert_eq!(client.cancel(parked.id.clone()).await.unwrap().state(), TaskState::Canceled);
+        while watch.next().await.is_some_and(|event| event.is_ok()) {}
+        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Canceled)));
+
+        let public = client.card().unwrap().skills.len();
+        assert!(client.extended_card().await.unwrap().skills.len() > public);
+        assert!(client.card().unwrap().skills.len() > public);
+
+        let direct = client.send("message hi").await.unwrap();
+        assert!(matches!(direct, SendMessageResponse::Message(message) if message.text() == "message: hi"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_is_whole_and_in_order() {
+    over_each(async |client| {
+        let mut watch = client.send_stream("stream 2000").await.unwrap();
+        let (mut text, mut events) = (String::new(), 0);
+        while let Some(event) = watch.next().await {
+            events += 1;
+            if let StreamResponse::ArtifactUpdate(update) = &event.unwrap().response {
+                text.push_str(&update.artifact.text());
+            }
+        }
+        assert_eq!(text, (1..=2000).map(|number| format!("chunk {number}\n")).collect::<String>());
+        assert_eq!((events, watch.end()), (2003, Some(End::Terminal(TaskState::Completed))));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn errors_are_the_same_and_come_before_a_stream() {
+    over_each(async |client| {
+        let kind = |error: nuncio_client::ClientError| error.as_agent_error().unwrap().kind();
+        assert_eq!(kind(client.task("nope").await.unwrap_err()), ErrorKind::TaskNotFound);
+        assert_eq!(kind(client.watch("nope").await.unwrap_err()), ErrorKind::TaskNotFound);
+        let unknown = Message::user("x").with_task_id("nope");
+        assert_eq!(kind(client.send_stream(unknown).await.unwrap_err()), ErrorKind::TaskNotFound);
+        let done = task(client.send("echo x").await.unwrap());
+        assert_eq!(kind(client.cancel(done.id.clone()).await.unwrap_err()), ErrorKind::TaskNotCancelable);
+        assert_eq!(kind(client.watch(done.id).await.unwrap_err()), ErrorKind::UnsupportedOperation);
+        let error = client.tasks(ListTasksRequest { page_size: Some(0), ..Default::default() }).await.unwrap_err();
+        assert_eq!(error.as_agent_error().unwrap().field_violations()[0].field, "pageSize");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn messages_of_many_megabytes_go_both_ways() {
+    over_each(async |client| {
+        let text = "x".repeat(5 << 20);
+        let done = task(client.send(format!("echo {text}")).await.unwrap());
+        assert!(done.artifacts[0].text() == text);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_that_goes_on_is_polled_to_its_end() {
+    over_each(async |client| {
+        let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
+        let request = SendMessageRequest::new(Message::user("slow 0.2")).with_configuration(configuration);
+        let started = task(client.send(request).await.unwrap());
+        assert!(!started.state().is_terminal());
+        let request = nuncio_model::op::GetTaskRequest::new(started.id);
+        let mut poll = client.poll(request).every(Duration::from_millis(20));
+        let mut last = None;
+        while let Some(task) = poll.next().await {
+            last = Some(task.unwrap().state());
+        }
+        assert_eq!(last, Some(TaskState::Completed));
+    })
+    .await;
+}
+
+/// Lets connections through to an agent, and cuts each off once so many bytes of answers have passed.
+async fn cutting(agent: String, limits: &'static [usize]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        let mut limits = limits.iter().copied();
+        while let Ok((client, _)) = listener.accept().await {
+            let limit = limits.next().unwrap_or(usize::MAX);
+            let agent = TcpStream::connect(&agent).await.unwrap();
+            tokio::spawn(forward(client, agent, limit));
+        }
+    });
+    address
+}
+
+async fn forward(client: TcpStream, agent: TcpStream, limit: usize) {
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_agent, mut to_agent) = agent.into_split();
+    let up = async { drop(tokio::io::copy(&mut from_client, &mut to_agent).await) };
+    let down = async {
+        let mut left = limit;
+        let mut buffer = vec![0; 4096];
+        while let Ok(count @ 1..) = from_agent.read(&mut buffer).await {
+            let count = count.min(left);
+            if to_client.write_all(&buffer[..count]).await.is_err() || left == count {
+                return;
+            }
+            left -= count;
+        }
+    };
+    tokio::select! { () = up => {} () = down => {} }
+}
+
+#[tokio::test]
+async fn a_stream_that_the_network_cuts_is_whole_all_the_same() {
+    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+        let proxy = cutting(serve().await, &[2_000, 3_000, 5_000]).await;
+        let url = format!("http://{proxy}/");
+        let mut reconnect = Reconnect::default();
+        reconnect.first_delay = Duration::from_millis(5);
+        let client = builder(binding).reconnect(reconnect).endpoint(&url, binding).unwrap();
+        let mut watch = client.send_stream("stream 300 every=2").await.unwrap();
+        let (mut text, mut sequences) = (String::new(), Vec::new());
+        while let Some(event) = watch.next().await {
+            let event = event.unwrap();
+            sequences.extend(event.sequence);
+            match &event.response {
+                StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
+                StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text().into(),
+                _ => {}
+            }
+        }
+        assert_eq!(text, (1..=300).map(|number| format!("chunk {number}\n")).collect::<String>(), "{binding}");
+        assert!(sequences.windows(2).all(|pair| pair[0] < pair[1]), "{sequences:?}");
+        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
+    }
+}
+
+#[tokio::test]
+async fn a_grpc_stream_that_the_network_cuts_ends_with_the_task() {
+    let proxy = cutting(serve().await, &[6_000]).await;
+    let mut reconnect = Reconnect::default();
+    reconnect.first_delay = Duration::from_millis(5);
+    let client = builder(Binding::Grpc).reconnect(reconnect).endpoint(&proxy, Binding::Grpc).unwrap();
+    let mut watch = client.send_stream("stream 100 every=5").await.unwrap();
+    let mut text = String::new();
+    while let Some(event) = watch.next().await {
+        match &event.unwrap().response {
+            StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
+            // gRPC has no ids of events, so what was missed comes as a snapshot.
+            StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text().into(),
+            _ => {}
+        }
+    }
+    assert_eq!(text, (1..=100).map(|number| format!("chunk {number}\n")).collect::<String>());
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
+}
