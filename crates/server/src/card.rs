@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) use address::{Base, Site};
 pub use address::{PublicUrl, PublicUrlError};
-use http::{HeaderMap, Method, Response, StatusCode, request::Parts};
+use http::{HeaderMap, Response, StatusCode, request::Parts};
 use nuncio_auth::Declaration;
 use nuncio_model::{
     AgentCard, Error, ErrorKind, Principal,
@@ -123,7 +123,7 @@ impl Cards {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             response.headers_mut().remove(http::header::CONTENT_TYPE);
             response.headers_mut().remove(http::header::CONTENT_LENGTH);
-        } else if head.method != Method::HEAD {
+        } else {
             *response.body_mut() = Body::full(document.body());
         }
         response

@@ -20,6 +20,9 @@ pub struct Limits {
     /// How long the head of a request may take, and a connection wait for its next request; the connection is closed
     /// then. 30 s.
     pub head_time: Duration,
+    /// How long a client may leave unread what it is sent, or its network silent while something is under way; the
+    /// connection is closed then. 60 s. On Linux only.
+    pub stall_time: Duration,
     /// The size of a request's head in bytes; more is 431. At least 8 KiB. 16 KiB.
     pub head: usize,
     /// Requests under way whose response has not begun; one more is 503. 10,000.
@@ -42,6 +45,7 @@ impl Default for Limits {
             body: 16 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             head_time: Duration::from_secs(30),
+            stall_time: Duration::from_mins(1),
             head: 16 * 1024,
             requests: 10_000,
             streams: 20_000,

@@ -11,7 +11,7 @@ use hyper_util::{
     server::conn::auto,
 };
 use tokio::{
-    net::{TcpListener, TcpSocket},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
 };
 use tokio_util::task::TaskTracker;
@@ -44,6 +44,7 @@ pub(crate) struct Connections {
     http: Arc<auto::Builder<TokioExecutor>>,
     slots: Arc<Semaphore>,
     head_time: Duration,
+    stall_time: Duration,
     tells_peer: bool,
 }
 
@@ -71,6 +72,7 @@ impl Connections {
             http: Arc::new(http),
             slots: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             head_time: limits.head_time,
+            stall_time: limits.stall_time,
             tells_peer,
         }
     }
@@ -99,9 +101,8 @@ impl Connections {
                 },
                 () = &mut drained => return,
             };
-            // Nagle's algorithm holds small frames back for 40 ms.
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY was not set");
+            if let Err(error) = self.prepare(&stream) {
+                tracing::debug!(%error, "a connection keeps the system's settings");
             }
             let connection = Connection {
                 http: Arc::clone(&self.http),
@@ -115,6 +116,17 @@ impl Connections {
                 drop(slot);
             });
         }
+    }
+}
+
+impl Connections {
+    fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
+        // Nagle's algorithm holds small frames back for 40 ms.
+        stream.set_nodelay(true)?;
+        // Else a client that is gone without a word, or does not read, keeps its connection for a quarter of an hour.
+        #[cfg(target_os = "linux")]
+        socket2::SockRef::from(stream).set_tcp_user_timeout(Some(self.stall_time))?;
+        Ok(())
     }
 }
 

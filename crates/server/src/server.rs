@@ -59,8 +59,8 @@ impl Server {
     }
 
     /// Serves until `shutdown` completes, and then ends in good order: it accepts nothing more, lets requests and turns
-    /// go on for up to [`Limits::drain`], ends the streams that are left, whose readers come back with the id of the last
-    /// event, and shuts the engine down.
+    /// go on for up to [`Limits::drain`], shuts the engine down, and ends the streams that are left with `Unavailable`:
+    /// their readers come back with the id of the last event.
     ///
     /// Dropping the future closes the port and leaves connections as they are.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {

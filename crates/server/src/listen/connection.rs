@@ -4,7 +4,7 @@ use std::{
     net::SocketAddr,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -37,10 +37,11 @@ impl Connection {
     pub(super) async fn serve<S>(self, stream: TcpStream, service: S)
     where
         S: Service<Request<RequestBody>, Response = Response<Body>, Error: Into<BoxError>, Future: Send>,
-        S: Clone + Send + 'static,
+        S: Send + 'static,
         S::Future: 'static,
     {
         let has_spoken = Arc::new(AtomicBool::new(false));
+        let service = Mutex::new(service);
         let requests = Requests { service, has_spoken: Arc::clone(&has_spoken), peer: self.peer };
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), requests));
         let mut drained = pin!(self.drain.started());
@@ -70,16 +71,17 @@ impl Connection {
     }
 }
 
-/// Hands the requests of one connection to the service.
+/// Hands the requests of one connection to its service.
 struct Requests<S> {
-    service: S,
+    /// Nobody else ever holds the lock; it is cheaper than a clone of all layers for each request.
+    service: Mutex<S>,
     has_spoken: Arc<AtomicBool>,
     peer: Option<SocketAddr>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Requests<S>
 where
-    S: Service<Request<RequestBody>, Response = Response<Body>> + Clone,
+    S: Service<Request<RequestBody>, Response = Response<Body>>,
 {
     type Response = Response<Body>;
     type Error = S::Error;
@@ -92,6 +94,6 @@ where
             request.extensions_mut().insert(Peer(peer));
         }
         // No service here is ever not ready.
-        self.service.clone().call(request)
+        self.service.lock().unwrap_or_else(PoisonError::into_inner).call(request)
     }
 }

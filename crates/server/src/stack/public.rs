@@ -64,18 +64,27 @@ where
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Either::Right(Either::Left(ready(Ok(refuse_verb(request.method())))));
         }
-        match path {
-            health::LIVE => Either::Right(Either::Left(ready(Ok(health::alive())))),
+        let is_head = request.method() == Method::HEAD;
+        Either::Right(match path {
+            health::LIVE => Either::Left(ready(Ok(without_body(is_head, health::alive())))),
             health::READY => {
                 let service = Arc::clone(&self.service);
-                Either::Right(Either::Right(Box::pin(async move { Ok(health::readiness(&service).await) })))
+                Either::Right(Box::pin(async move { Ok(without_body(is_head, health::readiness(&service).await)) }))
             }
             _ => {
                 let (head, _body) = request.into_parts();
-                Either::Right(Either::Left(ready(Ok(self.service.cards.respond(&head)))))
+                Either::Left(ready(Ok(without_body(is_head, self.service.cards.respond(&head)))))
             }
-        }
+        })
     }
+}
+
+/// HTTP/2 takes a body behind the answer to HEAD for a broken stream.
+fn without_body(is_head: bool, mut response: Response<Body>) -> Response<Body> {
+    if is_head {
+        *response.body_mut() = Body::Empty;
+    }
+    response
 }
 
 fn refuse_verb(verb: &Method) -> Response<Body> {

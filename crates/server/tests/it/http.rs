@@ -8,10 +8,13 @@ mod cors;
 mod drain;
 mod envelope;
 mod health;
+mod http2;
 mod limits;
 mod rest;
+mod routes;
 mod streams;
 mod tenants;
 mod versions;
+mod webhooks;
 
 use agent::Running;

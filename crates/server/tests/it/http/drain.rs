@@ -45,13 +45,15 @@ async fn nothing_new_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_quiet_stream_ends_at_once_and_can_be_resumed() {
+async fn a_quiet_stream_ends_at_once_and_is_told_to_come_back() {
     let mut running = with_drain(Duration::from_secs(10)).await;
     let task = running.task("ask").await;
     let mut feed = running.rpc("SubscribeToTask", &json!({"id": task["id"]})).open().await;
     assert!(feed.next().await.unwrap().sequence().is_some());
     let begin = Instant::now();
     running.stop();
+    let last = feed.next().await.unwrap();
+    assert!(last.data.contains("UNAVAILABLE"), "{}", last.data);
     assert!(feed.next().await.is_none());
     running.end.await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
