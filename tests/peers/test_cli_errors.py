@@ -199,7 +199,7 @@ def test_a_pipe_that_closes_early_is_no_crash(foreign, tmp_path):
     from support.process import NUNCIO, clean_environment
 
     done = subprocess.run(
-        ["sh", "-c", f'"{NUNCIO}" send "stream 2000" --stream -o json -a {foreign.url} | head -1'],
+        ["sh", "-c", f'"{NUNCIO}" send "stream 300" --stream -o json -a {foreign.url} | head -1'],
         capture_output=True,
         text=True,
         env=clean_environment(tmp_path),

@@ -1,5 +1,7 @@
 """What only gRPC has: metadata, statuses with details, big messages, h2c."""
 
+import uuid
+
 import grpc
 import pytest
 from a2a.types import a2a_pb2 as pb
@@ -72,8 +74,9 @@ def test_a_single_event_over_four_megabytes_is_streamed(wire):
 
 
 def test_the_tenant_is_read_from_every_request(grpc_wire):
-    task = grpc_wire.send("input", tenant="acme")
-    assert grpc_wire.get(task["id"], tenant="acme")["id"] == task["id"]
+    tenant = f"tenant-{uuid.uuid4()}"
+    task = grpc_wire.send("input", tenant=tenant)
+    assert grpc_wire.get(task["id"], tenant=tenant)["id"] == task["id"]
     with refused("TaskNotFound"):
         grpc_wire.get(task["id"])
     with refused("TaskNotFound"):
@@ -82,8 +85,8 @@ def test_the_tenant_is_read_from_every_request(grpc_wire):
         grpc_wire.subscribe(task["id"], tenant="other")
     with refused("TaskNotFound"):
         grpc_wire.cancel(task["id"], tenant="other")
-    assert grpc_wire.list(tenant="acme")["totalSize"] == 1
-    assert state(grpc_wire.cancel(task["id"], tenant="acme")) == "TASK_STATE_CANCELED"
+    assert grpc_wire.list(tenant=tenant)["totalSize"] == 1
+    assert state(grpc_wire.cancel(task["id"], tenant=tenant)) == "TASK_STATE_CANCELED"
 
 
 def test_many_calls_share_one_connection(nuncio, grpc_wire):
