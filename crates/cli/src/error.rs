@@ -5,8 +5,7 @@ mod client;
 
 use std::fmt;
 
-use nuncio_model::Value;
-use serde_json::json;
+use serde::Serialize;
 
 /// A failure, on its way to stdout or stderr.
 #[derive(Debug, Clone)]
@@ -86,14 +85,31 @@ impl CliError {
     }
 
     /// The envelope of section 8.
-    pub(crate) fn envelope(&self, redact: impl Fn(&str) -> String) -> Value {
-        json!({"error": {
-            "code": self.code.name(),
-            "message": redact(&self.message),
-            "hint": self.hint.as_deref().map(redact),
-            "a2aCode": self.a2a_code,
-        }})
+    pub(crate) fn envelope(&self, redact: impl Fn(&str) -> String) -> Envelope {
+        Envelope {
+            error: Body {
+                code: self.code.name(),
+                message: redact(&self.message),
+                hint: self.hint.as_deref().map(redact),
+                a2a_code: self.a2a_code,
+            },
+        }
     }
+}
+
+/// A failure as JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct Envelope {
+    error: Body,
+}
+
+#[derive(Debug, Serialize)]
+struct Body {
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+    #[serde(rename = "a2aCode")]
+    a2a_code: Option<i64>,
 }
 
 impl fmt::Display for CliError {

@@ -2,6 +2,7 @@
 
 mod card;
 mod list;
+mod ordered;
 mod parts;
 mod push;
 mod task;
@@ -12,6 +13,7 @@ use std::io::{self, Write};
 use nuncio_model::{AgentCard, StreamResponse, Task, TaskPushNotificationConfig, op::ListTasksResponse};
 use serde::Serialize;
 
+pub(crate) use ordered::Ordered;
 pub(crate) use text::Text;
 
 use crate::{args::Format, diag, error::CliError};
@@ -47,10 +49,8 @@ impl Output {
             text(&mut to);
             return print(to.finish().as_bytes());
         }
-        let mut document = if self.is_lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) }
-            .map_err(CliError::internal)?;
-        document.push(b'\n');
-        print(&document)
+        let document = if self.is_lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
+        print_line(document.map_err(CliError::internal)?)
     }
 
     /// Writes one event of a stream.
@@ -85,10 +85,19 @@ impl Output {
             if let Some(hint) = &error.hint {
                 diag::hint(hint);
             }
-        } else if let Err(failed) = self.document(&error.envelope(diag::redact), |_| ()) {
+            return;
+        }
+        // One line, whatever came before it: readers look at the last.
+        let envelope = serde_json::to_vec(&error.envelope(diag::redact)).map_err(CliError::internal);
+        if let Err(failed) = envelope.and_then(print_line) {
             diag::error(&failed.message);
         }
     }
+}
+
+fn print_line(mut line: Vec<u8>) -> Result<(), CliError> {
+    line.push(b'\n');
+    print(&line)
 }
 
 /// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.

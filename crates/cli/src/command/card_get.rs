@@ -12,6 +12,7 @@ use crate::{
     diag,
     error::{CliError, Code},
     follow,
+    output::Ordered,
 };
 
 #[derive(Debug, Args)]
@@ -44,8 +45,8 @@ pub(crate) async fn run(context: &Context, args: &CardGetArgs) -> Result<(), Cli
 
 async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) -> Result<(), CliError> {
     let resolved = connect::resolve(context, connect).await?;
-    let document: Value = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
     if args.validate {
+        let document: Value = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
         let found = validate::check(&document, &resolved.card);
         for remark in &found.remarks {
             diag::warn(remark);
@@ -56,6 +57,7 @@ async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) ->
         }
         diag::progress("the card is valid");
     }
+    let document: Ordered = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
     context.output.card(&resolved.card, &document)
 }
 

@@ -3,6 +3,7 @@
 mod request;
 
 use clap::Args;
+use nuncio_client::{ClientError, Failure};
 use nuncio_model::{
     ErrorKind, StreamResponse, Struct,
     op::{SendMessageRequest, SendMessageResponse},
@@ -70,21 +71,23 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<(), CliErr
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
         let follower = Follower::new(context, &connection, &args.waiting, history, is_stream)?;
-        let outcome = if at_once {
+        let came = if at_once {
             request.configuration.get_or_insert_default().return_immediately = true;
-            answer(&connection, request).await?
+            outcome(connection.client.send(request).await.map_err(|error| connection.explain(error))?)
         } else {
             send(&follower, request).await?
         };
-        report(context, &follower, outcome)
+        report(context, &follower, came)
     })
     .await
 }
 
-/// Sends and follows: by a stream where the agent has one.
+/// Sends and follows: by a stream where the agent has one. A stream tells the id of a new task at once; where the id is
+/// known, a plain call does as well, and every agent takes it.
 async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Result<Outcome, CliError> {
     let connection = follower.connection;
-    if connection.client.card().is_none_or(|card| card.capabilities.streams()) {
+    let known = request.message.task_id.clone().filter(|_| !follower.is_stream);
+    if known.is_none() && connection.client.card().is_none_or(|card| card.capabilities.streams()) {
         match connection.client.send_stream(request.clone()).await {
             Ok(watch) => return follower.watch(watch, false).await,
             // The card says too much, or there is none. Nothing was done, so the message can be sent another way.
@@ -98,7 +101,14 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
         diag::progress("the agent does not stream; asking for the task instead");
         request.configuration.get_or_insert_default().return_immediately = true;
     }
-    match answer(connection, request).await? {
+    let answered = match (connection.client.send(request).await, known) {
+        (Err(ClientError::Transport(failure @ Failure::Broken { .. })), Some(task)) => {
+            diag::warn(&format!("{failure}; whether the agent heard the message is not known"));
+            return follower.poll(&task, None).await;
+        }
+        (answered, _) => outcome(answered.map_err(|error| connection.explain(error))?),
+    };
+    match answered {
         Outcome::Task(task) => follower.go_on(*task).await,
         Outcome::Message(message) => {
             if follower.is_stream {
@@ -118,11 +128,11 @@ fn is_about_streaming(kind: ErrorKind, request: &SendMessageRequest) -> bool {
     }
 }
 
-async fn answer(connection: &Connection, request: SendMessageRequest) -> Result<Outcome, CliError> {
-    Ok(match connection.client.send(request).await.map_err(|error| connection.explain(error))? {
+fn outcome(response: SendMessageResponse) -> Outcome {
+    match response {
         SendMessageResponse::Task(task) => Outcome::Task(Box::new(task)),
         SendMessageResponse::Message(message) => Outcome::Message(Box::new(message)),
-    })
+    }
 }
 
 fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome) -> Result<(), CliError> {

@@ -101,7 +101,7 @@ async fn a_stream_is_whole_and_in_order() {
                 text.push_str(&update.artifact.text());
             }
         }
-        assert_eq!(text, (1..=2000).map(|number| format!("chunk {number}\n")).collect::<String>());
+        assert_eq!(text, chunks(2000));
         assert_eq!((events, watch.end()), (2003, Some(End::Terminal(TaskState::Completed))));
     })
     .await;
@@ -200,11 +200,11 @@ async fn a_stream_that_the_network_cuts_is_whole_all_the_same() {
             sequences.extend(event.sequence);
             match &event.response {
                 StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
-                StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text().into(),
+                StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text(),
                 _ => {}
             }
         }
-        assert_eq!(text, (1..=300).map(|number| format!("chunk {number}\n")).collect::<String>(), "{binding}");
+        assert_eq!(text, chunks(300), "{binding}");
         assert!(sequences.windows(2).all(|pair| pair[0] < pair[1]), "{sequences:?}");
         assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
     }
@@ -222,10 +222,15 @@ async fn a_grpc_stream_that_the_network_cuts_ends_with_the_task() {
         match &event.unwrap().response {
             StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
             // gRPC has no ids of events, so what was missed comes as a snapshot.
-            StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text().into(),
+            StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text(),
             _ => {}
         }
     }
-    assert_eq!(text, (1..=100).map(|number| format!("chunk {number}\n")).collect::<String>());
+    assert_eq!(text, chunks(100));
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
+}
+
+/// What `stream N` writes.
+fn chunks(count: u32) -> String {
+    (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
 }

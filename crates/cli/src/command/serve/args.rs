@@ -29,7 +29,11 @@ impl Args for ServeArgs {
             arg = match setting.kind {
                 Kind::Switch => arg.action(ArgAction::SetTrue),
                 Kind::List => arg.action(ArgAction::Append).value_name(setting.value),
-                Kind::One => arg.action(ArgAction::Set).value_name(setting.value),
+                // Words of people and delimiters may begin with a hyphen.
+                Kind::One => arg
+                    .action(ArgAction::Set)
+                    .value_name(setting.value)
+                    .allow_hyphen_values(matches!(setting.name, "chunk" | "name" | "description")),
                 Kind::Program => {
                     arg.action(ArgAction::Set).value_name(setting.value).num_args(0..=1).default_missing_value("")
                 }

@@ -1,5 +1,7 @@
 //! From settings to the limits of the server, the engine and programs. What is not set keeps its default.
 
+use std::time::Duration;
+
 use nuncio_adapters::ProgramLimits;
 
 use super::settings::Settings;
@@ -22,7 +24,8 @@ pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliEr
     put(&mut limits.streams, settings.count("max-streams")?);
     put(&mut limits.connections, settings.count("max-connections")?);
     put(&mut limits.keep_alive, settings.duration("keep-alive")?);
-    put(&mut limits.drain, settings.duration("drain")?);
+    // Less than the ten seconds that supervisors usually give.
+    limits.drain = settings.duration("drain")?.unwrap_or(Duration::from_secs(5));
     Ok(limits)
 }
 

@@ -137,7 +137,7 @@ const TASKS: [Setting; 5] = headed(
 const LIMITS: [Setting; 14] = headed(
     "Limits",
     [
-        row(One, "drain", "DURATION", "10s", "How long requests and turns may go on after a signal"),
+        row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
         row(One, "max-body", "SIZE", "16M", "The size of a request; more is 413"),
         row(One, "body-timeout", "DURATION", "30s", "How long a request's body may take"),
         row(One, "head-timeout", "DURATION", "30s", "How long a request's head may take, and a connection be idle"),

@@ -37,15 +37,15 @@ pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
     if let Some(retention) = settings.duration("log-retention")? {
         options = options.with_log_retention(retention);
     }
-    let store = SqliteStore::open(&path, options).await.map_err(explain)?;
+    let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
     Ok(Opened { store: Arc::new(store), path: Some(path) })
 }
 
-fn explain(error: OpenError) -> CliError {
+fn explain(error: &OpenError) -> CliError {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(&error);
+    let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
+        text.extend([": ".to_owned(), cause.to_string()]);
         source = cause.source();
     }
     // What to do stands behind a semicolon.

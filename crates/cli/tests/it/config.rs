@@ -1,0 +1,86 @@
+//! Where settings come from, and which wins.
+
+use serde_json::Value;
+
+use crate::agent::{Home, Run};
+
+/// The value of a setting and where it is from.
+fn setting(run: Run, name: &str) -> (String, String) {
+    let document = run.ok().json();
+    let found = document["settings"].as_array().unwrap().iter().find(|it| it["name"] == name).cloned().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&found["value"]), text(&found["source"]))
+}
+
+const SHOW: [&str; 4] = ["config", "show", "-o", "json"];
+
+#[test]
+fn a_flag_beats_the_environment_which_beats_files() {
+    let home = Home::new();
+    home.write(".config/a2a-cli/.env", "A2ACLI_TENANT=user\nA2ACLI_POLL_INTERVAL=7s\n");
+    let show = |environment: &[(&str, &str)], more: &[&str]| {
+        setting(home.run_with(&[&SHOW, more].concat(), environment, ""), "tenant")
+    };
+    let (value, source) = show(&[], &[]);
+    assert_eq!(value, "user");
+    assert!(source.ends_with(".config/a2a-cli/.env, line 1"), "{source}");
+    home.write(".env", "# mine\nexport A2ACLI_TENANT=\"local\"\n");
+    assert_eq!(show(&[], &[]).0, "local");
+    home.write("other.env", "A2ACLI_TENANT=named\n");
+    assert_eq!(show(&[], &["--config", "other.env"]).0, "named");
+    assert_eq!(show(&[], &["--env-file", "other.env"]).0, "named");
+    let set = [("A2ACLI_TENANT", "set")];
+    assert_eq!(show(&set, &[]), ("set".into(), "environment variable A2ACLI_TENANT".into()));
+    assert_eq!(show(&set, &["--tenant", "flag"]), ("flag".into(), "flag".into()));
+    assert_eq!(setting(home.run(&SHOW), "poll-interval").0, "7s");
+    assert_eq!(setting(home.run(&SHOW), "verbose"), ("false".into(), "built in".into()));
+}
+
+#[test]
+fn a_section_is_for_one_agent() {
+    let home = Home::new();
+    home.write(".env", "A2ACLI_AGENT_CARD=localhost:1\nA2ACLI_TENANT=all\n[localhost:2]\nA2ACLI_TENANT=two\n");
+    assert_eq!(setting(home.run(&SHOW), "tenant").0, "all");
+    let (value, source) = setting(home.run(&[&SHOW[..], &["-a", "localhost:2"]].concat()), "tenant");
+    assert_eq!(value, "two");
+    assert!(source.ends_with(".env [localhost:2], line 4"), "{source}");
+}
+
+#[test]
+fn secrets_are_not_shown_and_their_files_should_be_ones_own() {
+    let home = Home::new();
+    home.write(".env", "A2ACLI_BEARER=file-secret\n");
+    let run = home.run_with(&["config", "show"], &[("A2ACLI_API_KEY", "set-secret")], "").ok();
+    assert!(!format!("{run:?}").contains("-secret"), "{run:?}");
+    assert!(run.out.contains("bearer: *** (") && run.err.contains("chmod 600"), "{run:?}");
+}
+
+#[test]
+fn settings_take_effect() {
+    let home = Home::new();
+    let agent = home.serve(&["--token", "alice=alices-secret"]);
+    let environment =
+        [("A2ACLI_AGENT_CARD", agent.address.as_str()), ("A2ACLI_BEARER", "alices-secret"), ("A2ACLI_OUTPUT", "json")];
+    let task = home.run_with(&["send", "whoami"], &environment, "").ok().json();
+    assert!(task["task"]["artifacts"].to_string().contains("alice"));
+    let asked = home.run_with(&["send", "slow 30"], &[&environment[..], &[("A2ACLI_ASYNC", "true")]].concat(), "");
+    assert_eq!(asked.ok().json()["task"]["status"]["state"].as_str().unwrap().len(), "TASK_STATE_WORKING".len());
+    let wrong = home.run_with(&["send", "x"], &[&environment[..], &[("A2ACLI_TIMEOUT", "soon")]].concat(), "");
+    let error = wrong.error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().contains("A2ACLI_TIMEOUT"), "{error}");
+}
+
+#[test]
+fn the_settings_of_serve_are_shown_with_their_sources() {
+    let home = Home::new();
+    home.write("n.toml", "port = 9\nmax_body = '1M'\n\n[token]\nalice = 'alices-secret'\n");
+    let show = |name: &str| {
+        let environment = [("NUNCIO_SERVE_HOST", "::1")];
+        setting(home.run_with(&[&SHOW[..], &["--config", "n.toml"]].concat(), &environment, ""), name)
+    };
+    assert_eq!(show("port"), ("9".into(), "n.toml, line 1".into()));
+    assert_eq!(show("max-body"), ("1M".into(), "n.toml, line 2".into()));
+    assert_eq!(show("token"), ("***".into(), "n.toml, line 4".into()));
+    assert_eq!(show("host"), ("::1".into(), "environment variable NUNCIO_SERVE_HOST".into()));
+    assert_eq!(show("store"), ("sqlite:./nuncio.db".into(), "built in".into()));
+}

@@ -1,0 +1,148 @@
+//! Each code of the specification's section 8, its envelope and its exit code.
+
+use serde_json::json;
+
+use crate::{agent::Home, site::Site};
+
+#[test]
+fn wrong_usage() {
+    let home = Home::new();
+    for arguments in [
+        &["send"][..],
+        &["send", "x", "y", "-a", "localhost:1"],
+        &["send", "x", "--no-such-flag", "-a", "localhost:1"],
+        &["send", "x", "--media-type", "a/b", "-a", "localhost:1"],
+        &["send", "x", "--metadata", "not json", "-a", "localhost:1"],
+        &["send", "x", "--transport", "pigeon", "-a", "localhost:1"],
+        &["send", "x", "--stream", "--async", "-a", "localhost:1"],
+        &["send", "x", "-e", "http://localhost:1"],
+        &["send", "x", "-e", "http://localhost:1", "--transport", "rest,grpc"],
+        &["send", "x", "-a", "localhost:1", "-e", "http://localhost:1", "--transport", "rest"],
+        &["send", "x", "-a", "ftp://localhost"],
+        &["send", "--file-part", "no-such-file", "-a", "localhost:1"],
+        &["task", "get"],
+        &["task", "list", "--status", "made-up", "-a", "localhost:1"],
+        &["task", "get", "x", "--timeout", "soon", "-a", "localhost:1"],
+        &["no-such-command"],
+        &["serve", "--exec"],
+        &["serve", "--port", "many"],
+    ] {
+        let run = home.run(&[arguments, &["-o", "json"]].concat());
+        let error = run.error("A2ACLI_ERR_USAGE", 2);
+        assert_eq!(error.as_object().unwrap().len(), 4, "{error}");
+        assert_eq!(run.out.lines().count(), 1);
+        let text = home.run(arguments);
+        assert_eq!((text.code, text.out.as_str()), (2, ""), "{arguments:?}");
+    }
+    home.run(&["send", "x", "-o", "json"]).error("A2ACLI_ERR_USAGE", 2);
+}
+
+#[test]
+fn no_card_and_no_agent() {
+    let home = Home::new();
+    let site = Site::start(|_| (404, String::new()));
+    let error = home.run(&["card", "get", &site.url, "-o", "json"]).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+    for request in site.requests() {
+        let path = request.split(' ').nth(1).unwrap();
+        assert!(error["message"].as_str().unwrap().contains(path), "{error}");
+    }
+    home.run(&["card", "get", "./none.json", "-o", "json"]).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+    home.run(&["send", "x", "-a", "127.0.0.1:1", "-o", "json"]).error("A2ACLI_ERR_UNREACHABLE", 3);
+    for (url, transport) in [("http://127.0.0.1:1", "jsonrpc"), ("http://127.0.0.1:1", "rest"), ("127.0.0.1:1", "grpc")]
+    {
+        let run = home.run(&["send", "x", "-e", url, "--transport", transport, "-o", "json"]);
+        run.error("A2ACLI_ERR_UNREACHABLE", 3);
+    }
+}
+
+#[test]
+fn a_card_that_cannot_be() {
+    let home = Home::new();
+    for (index, card) in ["{", "[]", "{}", r#"{"name": 5}"#, r#"{"name": "x", "url": "http://a"}"#].iter().enumerate() {
+        let name = format!("card{index}.json");
+        home.write(&name, card);
+        home.run(&["send", "x", "-a", &name, "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+    }
+    home.write("half.json", r#"{"name": "x", "supportedInterfaces": [{"url": "a", "protocolBinding": "JSONRPC"}]}"#);
+    let error = home.run(&["card", "get", "half.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+    assert!(error["message"].as_str().unwrap().contains("skills is missing"), "{error}");
+}
+
+#[test]
+fn credentials_missing_refused_and_of_the_wrong_kind() {
+    let home = Home::new();
+    let agent = home.serve(&["--token", "alice=alices-secret"]);
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let send = |more: &[&str]| {
+            home.run(
+                &[&["send", "echo x", "-o", "json", "-a", &agent.address, "--transport", transport], more].concat(),
+            )
+        };
+        send(&[]).error("A2ACLI_ERR_CREDENTIALS_MISSING", 4);
+        send(&["--bearer", "wrong-secret"]).error("A2ACLI_ERR_AUTH_FAILED", 4);
+        send(&["--bearer", "alices-secret"]).ok();
+        send(&["--api-key", "alices-secret"]).ok();
+        send(&["--svc-param", "Authorization: Bearer alices-secret"]).ok();
+        send(&["--auth", "Bearer alices-secret"]).ok();
+    }
+    let mut card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+    card["securityRequirements"] = json!([{"schemes": {"mine": {}}}]);
+    card["securitySchemes"] = json!({"mine": {"apiKeySecurityScheme": {"location": "header", "name": "x-mine"}}});
+    home.write("card.json", &card.to_string());
+    let run = home.run(&["send", "x", "-a", "card.json", "--bearer", "some-secret", "-o", "json"]);
+    run.error("A2ACLI_ERR_CREDENTIALS_MISSING", 4);
+}
+
+#[test]
+fn out_of_time() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "slow 30", "--timeout", "300ms", "-o", "json", "-a", &agent.address]);
+    let error = run.error("A2ACLI_ERR_TIMEOUT", 5);
+    assert!(error["hint"].as_str().unwrap().contains("nuncio task get --wait"), "{error}");
+    let id = error["message"].as_str().unwrap().split(' ').nth(1).unwrap();
+    home.run(&["task", "cancel", id, "-a", &agent.address]).ok();
+}
+
+#[test]
+fn errors_of_the_agent_have_their_names_on_every_transport() {
+    let home = Home::new();
+    let agent = home.serve(&["--without", "push"]);
+    let done = home.run(&["send", "echo x", "-o", "json", "-a", &agent.address]).ok().json()["task"]["id"].clone();
+    let done = done.as_str().unwrap();
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let run = |arguments: &[&str]| {
+            home.run(&[arguments, &["-o", "json", "-a", &agent.address, "--transport", transport]].concat())
+        };
+        for arguments in
+            [&["task", "get", "nope"][..], &["task", "cancel", "nope"], &["send", "x", "--task-id", "nope"]]
+        {
+            let error = run(arguments).error("TaskNotFoundError", 1);
+            let code = if transport == "jsonrpc" {
+                -32001
+            } else if transport == "rest" {
+                404
+            } else {
+                5
+            };
+            assert_eq!(error["a2aCode"], code);
+            assert!(error["hint"].as_str().unwrap().contains("--debug"));
+        }
+        run(&["task", "cancel", done]).error("TaskNotCancelableError", 1);
+        run(&["send", "x", "--task-id", done]).error("UnsupportedOperationError", 1);
+        run(&["send", "x", "--a2a-version", "9.9"]).error("VersionNotSupportedError", 1);
+        run(&["send", "x", "--text-part", "y", "--media-type", "video/mp4"]).error("ContentTypeNotSupportedError", 1);
+        run(&["task", "push-config", "list", done]).error("PushNotificationNotSupportedError", 1);
+        run(&["task", "list", "--limit", "1000"]).error("InvalidParamsError", 1);
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_of_the_protocol() {
+    let home = Home::new();
+    let site = Site::start(|_| (200, "[]".to_owned()));
+    for transport in ["jsonrpc", "rest"] {
+        let run = home.run(&["task", "get", "x", "-e", &site.url, "--transport", transport, "-o", "json"]);
+        run.error("InvalidAgentResponseError", 1);
+    }
+}

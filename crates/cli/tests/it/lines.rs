@@ -1,0 +1,105 @@
+//! `--stream`: one object a line, as it happens, the end last.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::agent::{Home, eventually};
+
+/// The text of all chunks of an artifact.
+fn text(lines: &[Value]) -> String {
+    lines.iter().filter_map(|line| line["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str()).collect()
+}
+
+#[test]
+fn each_event_is_a_line_and_the_end_comes_last() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let arguments = ["send", "stream 50", "--stream", "-o", "json", "-a", &agent.address, "--transport", transport];
+        let lines = home.run(&arguments).ok().lines();
+        assert!(lines.iter().all(|line| line.as_object().unwrap().len() == 1));
+        assert!(lines[0]["task"].is_object());
+        assert_eq!(text(&lines), chunks(50));
+        assert_eq!(lines.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED", "{transport}");
+    }
+}
+
+#[test]
+fn an_agent_without_streaming_is_asked_again_and_again() {
+    let home = Home::new();
+    let agent = home.serve(&["--without", "streaming"]);
+    let arguments = ["send", "slow 0.4", "--stream", "-o", "json", "--poll-interval", "50ms", "-a", &agent.address];
+    let lines = home.run(&arguments).ok().lines();
+    assert!(lines[0]["task"].is_object());
+    assert_eq!(lines.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+    let direct = home.run(&["send", "message hi", "-o", "json", "-a", &agent.address]).ok().json();
+    assert!(direct["message"].is_object());
+}
+
+#[test]
+fn a_bare_message_is_a_single_line_and_jsonl_needs_no_stream() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let streamed = home.run(&["send", "message hi", "--stream", "-o", "json", "-a", &agent.address]).ok().lines();
+    assert_eq!(streamed.len(), 1);
+    assert_eq!(streamed[0]["message"]["parts"][0]["text"], "message: hi");
+    home.run(&["send", "echo one", "-a", &agent.address]).ok();
+    home.run(&["send", "echo two", "-a", &agent.address]).ok();
+    let tasks = home.run(&["task", "list", "-o", "jsonl", "-a", &agent.address]).ok().lines();
+    assert!(tasks.len() == 2 && tasks[0]["id"].is_string());
+}
+
+#[test]
+fn an_error_of_a_stream_is_its_last_line() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["task", "subscribe", "nope", "--stream", "-o", "json", "-a", &agent.address]);
+    run.error("TaskNotFoundError", 1);
+}
+
+#[test]
+fn a_line_is_there_when_its_event_is() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let mut command = home.command(&["send", "slow 30", "--stream", "-o", "json", "-a", &agent.address]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    let task = first["task"]["id"].as_str().unwrap().to_owned();
+    // SIGINT ends the command, not the task.
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&task));
+    let state = || {
+        let got = home.run(&["task", "get", &task, "-o", "json", "-a", &agent.address]).ok().json();
+        (got["status"]["state"] == "TASK_STATE_WORKING").then_some(())
+    };
+    eventually("the task goes on", state);
+}
+
+#[test]
+fn a_parked_task_is_followed_through_its_next_turn() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let asked = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json();
+    let id = asked["task"]["id"].as_str().unwrap();
+    let mut command = home.command(&["task", "subscribe", id, "--stream", "-o", "json", "-a", &agent.address]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("INPUT_REQUIRED"));
+    home.run(&["send", "more", "--task-id", id, "-a", &agent.address]).ok();
+    let rest: Vec<_> = lines.map(Result::unwrap).collect();
+    assert!(rest.last().unwrap().contains("TASK_STATE_COMPLETED"), "{rest:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// What `stream N` writes.
+fn chunks(count: u32) -> String {
+    (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
+}

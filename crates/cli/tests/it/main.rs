@@ -1,0 +1,13 @@
+//! The binary as people and scripts use it: documents, lines, errors, exit codes, and agents that are served.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod agent;
+mod config;
+mod documents;
+mod errors;
+mod lines;
+mod secrets;
+mod serve;
+mod site;
+mod text;

@@ -1,0 +1,87 @@
+//! Credentials: to whom they go, and that nothing prints them.
+
+use crate::{agent::Home, site::Site};
+
+const SECRET: &str = "made-up-secret";
+
+#[test]
+fn debug_shows_every_message_and_no_secret() {
+    let home = Home::new();
+    let agent = home.serve(&["--token", &format!("alice={SECRET}")]);
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let arguments = [
+            "send",
+            "echo visible",
+            "--debug",
+            "-a",
+            &agent.address,
+            "--transport",
+            transport,
+            "--bearer",
+            SECRET,
+            "--svc-param",
+            "x-other: another-secret",
+        ];
+        let run = home.run(&arguments).ok();
+        assert!(!format!("{run:?}").contains("-secret"), "{transport}: {}", run.err);
+        assert!(run.err.contains("a2a-version: 1.0") && run.err.contains("authorization: ***"), "{}", run.err);
+        assert!(transport == "grpc" || run.err.contains("echo visible"), "{}", run.err);
+    }
+    let list = ["task", "list", "--debug", "-a", &agent.address, "--bearer", SECRET];
+    let id = home.run(&[&list[..], &["-o", "json"]].concat()).ok().json()["tasks"][0]["id"].clone();
+    let create = [
+        "task",
+        "push-config",
+        "create",
+        id.as_str().unwrap(),
+        "--url",
+        "https://93.184.215.14/",
+        "--token",
+        "hook-secret",
+        "--auth-scheme",
+        "Bearer",
+        "--auth-credentials",
+        "more-secret",
+        "--debug",
+        "-a",
+        &agent.address,
+        "--bearer",
+        SECRET,
+    ];
+    let run = home.run(&create);
+    assert!(!format!("{run:?}").contains("-secret"), "{run:?}");
+}
+
+#[test]
+fn an_error_that_repeats_a_secret_is_masked() {
+    let home = Home::new();
+    let site = Site::start(|_| (400, format!("{{\"error\":{{\"message\":\"bad token {SECRET}\"}}}}")));
+    let base = ["task", "get", "x", "-e", &site.url, "--transport", "rest", "--bearer", SECRET];
+    let run = home.run(&base);
+    assert!(run.err.contains("bad token ***") && !format!("{run:?}").contains(SECRET), "{run:?}");
+    let json = home.run(&[&base[..], &["-o", "json"]].concat());
+    assert!(json.out.contains("bad token ***") && !format!("{json:?}").contains(SECRET), "{json:?}");
+}
+
+#[test]
+fn a_card_that_points_elsewhere_gets_a_warning_and_no_secret() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().out;
+    let site = Site::start(move |_| (200, card.clone()));
+    let run = home.run(&["send", "echo x", "-a", &site.url, "--bearer", SECRET, "--debug"]).ok();
+    assert!(run.err.contains("warning: the card points to another origin"), "{}", run.err);
+    assert!(!run.err.contains("authorization"), "{}", run.err);
+    let trusting = ["send", "echo x", "-a", &site.url, "--bearer", SECRET, "--debug", "--trust-origin"];
+    let run = home.run(&[&trusting[..], &[&format!("http://{}", agent.address)]].concat()).ok();
+    assert!(run.err.contains("authorization: ***"), "{}", run.err);
+    assert!(site.requests().iter().all(|request| !request.contains(SECRET)));
+}
+
+#[test]
+fn insecure_is_never_silent() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "echo x", "-a", &agent.address, "--insecure"]).ok();
+    assert!(run.err.contains("warning: certificates are not verified"), "{}", run.err);
+}

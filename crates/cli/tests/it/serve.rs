@@ -1,0 +1,169 @@
+//! `nuncio serve`: what it says when it starts, what it keeps, and how it stops.
+
+use std::{io::Read as _, process::Stdio};
+
+use serde_json::{Value, json};
+
+use crate::agent::{Home, eventually};
+
+#[test]
+fn it_says_where_it_is_and_how_to_call_it() {
+    let home = Home::new();
+    let agent = home.serve(&["--store", "sqlite:./mine.db", "--name", "Ada ✓"]);
+    for expected in
+        ["Agent: Ada ✓", "Card: http://127.0.0.1:", "Bindings: JSONRPC, HTTP+JSON, GRPC", "Database: ./mine.db"]
+    {
+        assert!(agent.banner.contains(expected), "{expected} in {}", agent.banner);
+    }
+    let line = agent.banner.lines().find_map(|line| line.strip_prefix("Try: nuncio ")).unwrap();
+    let words: Vec<_> = line.split(' ').map(|word| word.trim_matches('"')).collect();
+    assert!(home.run(&words).ok().out.contains("echo: hello"));
+}
+
+#[test]
+fn tasks_survive_a_kill() {
+    let home = Home::new();
+    let start = || home.serve(&["--store", "sqlite:./tasks.db"]);
+    let first = start();
+    let send = |address: &str, arguments: &[&str]| {
+        home.run(&[&["send", "-o", "json", "-a", address], arguments].concat()).ok().json()["task"].clone()
+    };
+    let done = send(&first.address, &["stream 100"]);
+    let parked = send(&first.address, &["input"]);
+    let running = send(&first.address, &["slow 60", "--async"]);
+    drop(first);
+
+    let second = start();
+    let get = |task: &Value| {
+        home.run(&["task", "get", task["id"].as_str().unwrap(), "-o", "json", "-a", &second.address]).ok().json()
+    };
+    assert_eq!(get(&done), done);
+    let answered = send(&second.address, &["more", "--task-id", parked["id"].as_str().unwrap()]);
+    assert_eq!(answered["status"]["state"], "TASK_STATE_COMPLETED");
+    let ended = eventually("the task that ran ends", || {
+        Some(get(&running)).filter(|it| it["status"]["state"] != "TASK_STATE_WORKING")
+    });
+    assert_eq!(ended["status"]["state"], "TASK_STATE_FAILED");
+}
+
+#[test]
+fn a_program_is_an_agent() {
+    let home = Home::new();
+    let agent = home.serve(&["--exec", "--", "tr", "a-z", "A-Z"]);
+    let task = home.run(&["send", "hello", "-o", "json", "-a", &agent.address]).ok().json()["task"].clone();
+    assert_eq!(task["artifacts"][0]["parts"][0]["text"], "HELLO");
+    assert_eq!(home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json()["name"], "tr");
+
+    let agent = home.serve(&["--jsonl", "read -r line; echo '{\"text\":\"hi\"}'"]);
+    let task = home.run(&["send", "hello", "-o", "json", "-a", &agent.address]).ok().json()["task"].clone();
+    assert_eq!(task["artifacts"][0]["parts"][0]["text"], "hi");
+
+    let agent = home.serve(&["--chunk", "--", "--exec", "--", "printf", "a--b"]);
+    let task = home.run(&["send", "x", "-o", "json", "-a", &agent.address]).ok().json()["task"].clone();
+    assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "a"}, {"text": "b"}]));
+}
+
+#[test]
+fn a_file_may_say_it_all() {
+    let home = Home::new();
+    home.write(
+        "n.toml",
+        "port = 0\nstore = 'memory'\nname = 'From a file'\nexec = ['tr', 'a', 'b']\nwithout = ['push']\n\n[token]\nalice = 'alices-secret'\n",
+    );
+    let agent =
+        crate::agent::Agent::start(home.command(&["serve", "--config", "n.toml", "--description", "by a flag"]));
+    let card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+    assert_eq!((&card["name"], &card["description"]), (&json!("From a file"), &json!("by a flag")));
+    assert_eq!(card["capabilities"]["pushNotifications"], false);
+    assert!(card["securitySchemes"].is_object());
+    let send = ["send", "aha", "-a", &agent.address, "--bearer", "alices-secret"];
+    assert!(home.run(&send).ok().out.contains("bhb"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let home = Home::new();
+    let agent = home.serve(&["--store", "sqlite:./held.db"]);
+    let port = agent.address.rsplit(':').next().unwrap();
+    home.write("slip.toml", "prot = 1\n");
+    home.write("card.json", "{}");
+    for (arguments, said, hint) in [
+        (&["--port", port, "--store", "memory"][..], "cannot listen on 127.0.0.1:", "another --port"),
+        (&["--store", "sqlite:./held.db"], "is in use by another process", "a database of its own"),
+        (&["--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
+        (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
+        (&["--host", "0.0.0.0", "--store", "memory"], "refusing to listen on 0.0.0.0:", "--token NAME=SECRET"),
+        (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
+        (&["--config", "none.toml"], "cannot read none.toml", ""),
+        (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
+        (&["--anonymous"], "--anonymous lets callers in", "--token"),
+        (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
+        (&["--card", "card.json"], "--card card.json: it has no name", ""),
+        (&["--exec", "--jsonl", "--", "cat"], "--exec and --jsonl cannot both be", ""),
+        (&["--", "cat"], "a program is given, but not how to run it", "--exec"),
+        (&["--without", "everything"], "`everything` is none of", ""),
+        (&["--public-url", "agent.example"], "cannot be the public URL", ""),
+    ] {
+        let run = home.run(&[&["serve"], arguments].concat());
+        assert!(run.code == 1 || run.code == 2, "{run:?}");
+        assert!(run.err.contains(said) && run.err.contains(hint), "{arguments:?}: {}", run.err);
+        assert_eq!(run.out, "");
+    }
+}
+
+#[test]
+fn the_first_signal_drains_and_the_second_ends() {
+    let home = Home::new();
+    let mut agent = home.serve(&["--drain", "30s"]);
+    home.run(&["send", "stubborn 60", "--async", "-a", &agent.address]).ok();
+    agent.signal("TERM");
+    let mut said = String::new();
+    let mut stderr = agent.child.stderr.take().unwrap();
+    let mut buffer = [0; 1024];
+    while !said.contains("once more to stop at once") {
+        let count = stderr.read(&mut buffer).unwrap();
+        assert!(count > 0, "{said}");
+        said.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    assert!(agent.child.try_wait().unwrap().is_none());
+    agent.signal("TERM");
+    assert_eq!(agent.wait(), 143);
+}
+
+#[test]
+fn an_orderly_stop_is_a_success_and_takes_its_programs_along() {
+    let home = Home::new();
+    let mut agent = home.serve(&["--drain", "200ms", "--exec", "--", "sh", "-c", "echo $$ > pid; exec sleep 60"]);
+    home.run(&["send", "x", "--async", "-a", &agent.address]).ok();
+    let pid = eventually("the program runs", || {
+        std::fs::read_to_string(home.path().join("pid")).ok().filter(|pid| pid.ends_with('\n'))
+    });
+    agent.signal("INT");
+    assert_eq!(agent.wait(), 0);
+    eventually("the program is gone", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        (stat.is_empty() || stat.contains(") Z ")).then_some(())
+    });
+}
+
+#[test]
+fn a_program_does_not_see_the_secrets_of_the_server() {
+    let home = Home::new();
+    let mut command = home.command(&["serve", "--port", "0", "--store", "memory", "--exec", "--", "env"]);
+    command.env("NUNCIO_SERVE_TOKEN", "alice=alices-secret").stdout(Stdio::piped());
+    let agent = crate::agent::Agent::start(command);
+    let run = home.run(&["send", "x", "-a", &agent.address, "--bearer", "alices-secret"]).ok();
+    assert!(run.out.contains("NUNCIO_TASK_ID=") && !run.out.contains("alices-secret"), "{}", run.out);
+}
+
+#[test]
+fn stores_and_capabilities_are_chosen_by_flags() {
+    let home = Home::new();
+    let agent = home.serve(&["--extension", "urn:a", "--require-extension", "urn:b", "--without", "streaming,push"]);
+    let card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+    assert_eq!(card["capabilities"]["streaming"], false);
+    assert_eq!(card["capabilities"]["extensions"][1], json!({"uri": "urn:b", "required": true}));
+    let run = home.run(&["send", "echo x", "-o", "json", "-a", &agent.address]);
+    run.error("ExtensionSupportRequiredError", 1);
+    home.run(&["send", "echo x", "-a", &agent.address, "--extension", "urn:b"]).ok();
+}

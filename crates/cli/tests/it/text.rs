@@ -1,0 +1,76 @@
+//! The format for people: fields, blocks, no escape sequences; what is not a result goes to stderr.
+
+use crate::agent::Home;
+
+#[test]
+fn a_task_has_its_ids_its_state_and_its_content() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "echo one\ntwo", "-a", &agent.address]).ok();
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(lines[0].starts_with("Task: ") && lines[1].starts_with("Context: "), "{}", run.out);
+    assert_eq!(lines[2], "State: completed");
+    assert!(run.out.contains("Artifact: echo-1\nText:\none\ntwo\n\n"), "{}", run.out);
+    assert_eq!(run.err, "");
+}
+
+#[test]
+fn a_parked_task_says_how_to_go_on() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "input", "-a", &agent.address]).ok();
+    assert!(run.out.contains("State: input-required\n"), "{}", run.out);
+    let id = run.out.lines().next().unwrap().strip_prefix("Task: ").unwrap();
+    let resume = format!("Resume: nuncio send --task-id {id} -a {} \"<reply>\"\n", agent.address);
+    assert!(run.out.ends_with(&resume), "{}", run.out);
+    assert!(run.err.contains("warning: "), "{}", run.err);
+    let failed = home.run(&["send", "fail", "-a", &agent.address]).ok();
+    assert!(failed.out.contains("State: failed") && failed.err.contains("warning: the task is failed"));
+}
+
+#[test]
+fn no_part_is_left_out() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "parts", "-a", &agent.address]).ok();
+    for expected in [
+        "Text:\nhéllo ✓\n",
+        "File: all.bin, application/octet-stream, 256 bytes\n",
+        "File: https://example.com/o.txt, o.txt, text/plain\n",
+        "Data:\n{\n  \"k\": [\n",
+    ] {
+        assert!(run.out.contains(expected), "{expected} in {}", run.out);
+    }
+}
+
+#[test]
+fn nothing_steers_the_terminal() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "echo a\u{1b}[31mred", "-a", &agent.address]).ok();
+    assert!(run.out.contains("a[31mred") && !run.out.contains('\u{1b}'), "{:?}", run.out);
+}
+
+#[test]
+fn an_error_is_two_lines_on_stderr() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["task", "get", "nope", "-a", &agent.address]);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    let lines: Vec<_> = run.err.lines().collect();
+    assert!(lines[0].starts_with("Error: ") && lines[1].starts_with("hint: ") && lines.len() == 2, "{}", run.err);
+}
+
+#[test]
+fn help_version_and_completion_go_to_stdout() {
+    let home = Home::new();
+    assert!(home.run(&["--version"]).ok().out.starts_with("nuncio 0."));
+    assert!(home.run(&["version", "-o", "json"]).ok().json()["version"].is_string());
+    let help = home.run(&["help", "send"]).ok().out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for default in ["[default: text]", "[default: true]", "[default: as the card has them]", "[default: verify]"] {
+        assert!(help.contains(default), "{default} in {help}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(home.run(&["completion", shell]).ok().out.contains("nuncio"));
+    }
+}
