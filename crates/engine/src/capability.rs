@@ -2,7 +2,7 @@
 
 use nuncio_model::{AgentCard, Call, Error, ErrorKind, Part, Request};
 
-use crate::engine::Shared;
+use crate::shared::Shared;
 
 /// Refuses a call of something that the card does not declare, or without an extension that it requires.
 pub(crate) fn check(shared: &Shared, request: &Request) -> Result<(), Error> {

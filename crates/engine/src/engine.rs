@@ -2,32 +2,29 @@
 
 use std::{
     future::Future,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use nuncio_model::{AgentCard, Error, ErrorKind, Reply, Request, Scope, TaskId};
-use parking_lot::Mutex;
-use tokio::{
-    sync::Notify,
-    time::{Instant, timeout},
-};
+use nuncio_model::{AgentCard, Error, Reply, Request};
+use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     agent::{Agent, DynAgent},
     capability,
-    inbox::Control,
     limits::Limits,
-    live::Live,
     op,
     push::PushGuard,
-    registry::{Hold, Registry},
+    recovery::{self, Abandoned},
+    registry::Registry,
+    shared::Shared,
     store::{MemoryStore, TaskStore},
+    turns::{Turns, stopping},
 };
+
+/// How long turns that are cut off may take to stop.
+const CUT_OFF: Duration = Duration::from_secs(5);
 
 /// Runs one agent's tasks. Cheap to clone; all clones are the same engine.
 ///
@@ -36,22 +33,6 @@ use crate::{
 /// Dropping the last clone does not stop turns that run; [`Engine::shutdown`] does.
 #[derive(Clone)]
 pub struct Engine(Arc<Shared>);
-
-pub(crate) struct Shared {
-    pub(crate) agent: Arc<dyn DynAgent>,
-    pub(crate) store: Arc<dyn TaskStore>,
-    pub(crate) card: Arc<AgentCard>,
-    pub(crate) extended_card: Option<Arc<AgentCard>>,
-    pub(crate) guard: Option<Arc<dyn PushGuard>>,
-    pub(crate) limits: Limits,
-    pub(crate) cancel_is_idempotent: bool,
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) push_wakeups: Arc<Notify>,
-    running: AtomicUsize,
-    idle: Notify,
-    draining: AtomicBool,
-    abandoned: Mutex<Vec<(Scope, TaskId)>>,
-}
 
 /// What an engine is made of.
 pub struct EngineBuilder {
@@ -115,10 +96,8 @@ impl EngineBuilder {
             cancel_is_idempotent: self.cancel_is_idempotent,
             registry: Registry::new(),
             push_wakeups: Arc::default(),
-            running: AtomicUsize::new(0),
-            idle: Notify::new(),
-            draining: AtomicBool::new(false),
-            abandoned: Mutex::default(),
+            turns: Turns::default(),
+            abandoned: Abandoned::default(),
         }))
     }
 }
@@ -178,34 +157,36 @@ impl Engine {
 
     /// How many turns are running.
     pub fn running(&self) -> usize {
-        self.0.running.load(Ordering::Acquire)
+        self.0.turns.running()
+    }
+
+    /// How many tasks are live: they run, somebody reads them, or an operation works on them. Others are in the store
+    /// alone.
+    pub fn live_tasks(&self) -> usize {
+        self.0.registry.len()
     }
 
     /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it once,
     /// before requests come.
     pub async fn recover(&self) -> Result<(), Error> {
-        crate::recovery::recover(&self.0).await
+        recovery::recover(&self.0).await
     }
 
-    /// Refuses new messages, waits up to `grace` for running turns, and cuts off the rest: those of an agent that can
-    /// resume go on at the next start, the others fail. Then the store is closed.
+    /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of an
+    /// agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
+    /// server is stopping, and the store is closed.
     pub async fn shutdown(&self, grace: Duration) {
-        self.0.draining.store(true, Ordering::Release);
-        if timeout(grace, self.0.rest()).await.is_err() {
-            for live in self.0.registry.all() {
-                let control = if self.0.agent.resumes() {
-                    Control::Leave
-                } else {
-                    Control::Fail("the server was stopped before the agent was done".to_owned())
-                };
-                // One that came to rest meanwhile has no need of it.
-                drop(live.tell_runner(control));
-            }
-            if timeout(Duration::from_secs(5), self.0.rest()).await.is_err() {
-                tracing::error!(turns = self.running(), "turns did not stop");
+        let Shared { registry, turns, store, .. } = &*self.0;
+        turns.drain();
+        if timeout(grace, turns.rest()).await.is_err() {
+            turns.stop();
+            registry.all().iter().for_each(|live| self.0.cut_off(live));
+            if timeout(CUT_OFF, turns.rest()).await.is_err() {
+                tracing::error!(turns = turns.running(), "turns did not stop");
             }
         }
-        if let Err(error) = self.0.store.close().await {
+        registry.all().iter().for_each(|live| live.break_off(stopping()));
+        if let Err(error) = store.close().await {
             tracing::error!(error = &error as &dyn std::error::Error, "the store did not close");
         }
     }
@@ -232,110 +213,5 @@ impl std::fmt::Debug for Engine {
             .field("card", &self.0.card.name)
             .field("running", &self.running())
             .finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// Runs something on its own, as long as there is a runtime to run it.
-    pub(crate) fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(future);
-        }
-    }
-
-    /// Counts a turn that is about to run, if another may.
-    pub(crate) fn turn_begins(&self) -> Result<(), Error> {
-        if self.draining.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Unavailable, "the server is stopping"));
-        }
-        if self.running.fetch_add(1, Ordering::AcqRel) >= self.limits.running_turns {
-            self.turn_ended();
-            return Err(Error::new(ErrorKind::ResourceExhausted, "too many turns are running; try again later")
-                .with_retry_after(Duration::from_secs(1)));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn turn_ended(&self) {
-        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.idle.notify_waiters();
-        }
-    }
-
-    async fn rest(&self) {
-        loop {
-            let idle = self.idle.notified();
-            if self.running.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            idle.await;
-        }
-    }
-
-    /// The task, live from now on. Tasks of other scopes are as if they were not there.
-    pub(crate) async fn attach(&self, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
-        let hold = self.registry.find_or_insert(scope, id);
-        hold.loaded
-            .get_or_try_init(|| async {
-                match self.store.load(scope, id).await? {
-                    Some(stored) => {
-                        hold.fill(stored);
-                        Ok(())
-                    }
-                    None => Err(Error::task_not_found(id.as_str())),
-                }
-            })
-            .await?;
-        if hold.lock().sequence == 0 {
-            return Err(Error::task_not_found(id.as_str()));
-        }
-        Ok(hold)
-    }
-
-    /// Makes this node the owner of a task that rests, and takes in what the store knows of it. The caller has set
-    /// `running`.
-    pub(crate) async fn claim(&self, live: &Live) -> Result<u64, Error> {
-        if let Some(epoch) = live.lock().epoch {
-            return Ok(epoch);
-        }
-        let claimed = self.store.claim(&live.scope, &live.id).await?;
-        let stored = claimed.ok_or_else(|| Error::task_not_found(live.id.as_str()))?;
-        let epoch = stored.epoch;
-        if live.lock().sequence != stored.sequence {
-            live.fill(stored);
-        }
-        live.lock().epoch = Some(epoch);
-        Ok(epoch)
-    }
-
-    /// Notes a task that the store could not be told the end of, and tries until it can.
-    pub(crate) fn abandon(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
-        let mut abandoned = self.abandoned.lock();
-        abandoned.push((scope.clone(), id.clone()));
-        if abandoned.len() == 1 {
-            Self::spawn(mend(Arc::downgrade(self)));
-        }
-    }
-}
-
-/// Fails abandoned tasks as soon as the store can write again.
-async fn mend(shared: Weak<Shared>) {
-    let mut next = Instant::now();
-    loop {
-        next += Duration::from_secs(1);
-        tokio::time::sleep_until(next).await;
-        let Some(shared) = shared.upgrade() else { return };
-        let Some((scope, id)) = shared.abandoned.lock().first().cloned() else { return };
-        if crate::recovery::settle(&shared, &scope, &id, "the task store failed while the agent was at work")
-            .await
-            .is_ok()
-        {
-            let mut abandoned = shared.abandoned.lock();
-            abandoned.remove(0);
-            if abandoned.is_empty() {
-                return;
-            }
-            next = Instant::now() - Duration::from_secs(1);
-        }
     }
 }

@@ -12,14 +12,14 @@ use futures_core::Stream;
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 
 use crate::{
-    inbox::Started,
+    inbox::Course,
     reader::{Found, LogReader, visible},
     record::Record,
     store::{StoreError, TaskStore},
 };
 
 /// How many records are read from the store at a time.
-const FILL: usize = 256;
+pub(crate) const FILL: usize = 256;
 
 type Fill = Pin<Box<dyn Future<Output = Result<Vec<Record>, StoreError>> + Send>>;
 
@@ -28,7 +28,7 @@ pub(crate) enum Until {
     /// Never: it ends with the task (SUB-2).
     Ended,
     /// When the turn of a message needs another message (C-3).
-    InputRequired(Started),
+    InputRequired(Course),
 }
 
 pub(crate) struct Feed {
@@ -78,7 +78,7 @@ impl Feed {
         };
         state.is_terminal()
             || state == TaskState::InputRequired
-                && matches!(&self.until, Until::InputRequired(started) if started.is_before(event.sequence.unwrap_or(0)))
+                && matches!(&self.until, Until::InputRequired(course) if course.precedes(event.sequence.unwrap_or(0)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What reaches a runner from outside.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -14,16 +14,27 @@ use crate::reader::LogReader;
 pub(crate) enum Control {
     /// A message for the task; its turn comes after those before it.
     Message(Incoming),
-    /// The client wants the task canceled.
-    Cancel,
+    /// The client wants the task canceled; told why, where that cannot even be tried.
+    Cancel(oneshot::Sender<Error>),
+    /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason otherwise.
+    /// Told why, where that cannot even be tried.
+    Settle(&'static str, oneshot::Sender<Error>),
     /// The task cannot go on, for this reason.
-    Fail(String),
+    Fail(&'static str),
     /// The node stops; the turn will be run again.
     Leave,
-    /// A turn that was cut off is to be run again.
-    Rerun(Incoming),
-    /// Nothing but to let go of a task that rests.
-    Release,
+}
+
+impl Control {
+    /// Tells whoever sent it why nothing comes of it.
+    pub(crate) fn refuse(self, error: Error) {
+        // The sender may have left.
+        match self {
+            Self::Message(incoming) => incoming.refuse(error),
+            Self::Cancel(told) | Self::Settle(_, told) => drop(told.send(error)),
+            Self::Fail(_) | Self::Leave => {}
+        }
+    }
 }
 
 /// A message on its way to its turn.
@@ -32,7 +43,21 @@ pub(crate) struct Incoming {
     pub(crate) extensions: Arc<[Box<str>]>,
     /// Told once the message is in the log.
     pub(crate) accepted: Option<oneshot::Sender<Result<Accepted, Error>>>,
-    pub(crate) started: Started,
+    pub(crate) course: Course,
+}
+
+impl Incoming {
+    /// A message that nobody needs to be told about.
+    pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Self {
+        Self { request: Arc::new(request), extensions, accepted: None, course: Course::new() }
+    }
+
+    /// Tells the sender why the message does not enter the log.
+    pub(crate) fn refuse(self, error: Error) {
+        if let Some(accepted) = self.accepted {
+            drop(accepted.send(Err(error)));
+        }
+    }
 }
 
 /// A message that is in the log.
@@ -43,31 +68,45 @@ pub(crate) struct Accepted {
     pub(crate) reader: LogReader,
 }
 
-/// From which record on a message's own turn speaks.
+/// The course of a message's turn: its runner says how far it has come, whoever waits for it asks.
 #[derive(Clone)]
-pub(crate) struct Started(Arc<AtomicU64>);
+pub(crate) struct Course(Arc<Milestones>);
 
-impl Started {
-    /// Not yet.
-    pub(crate) fn not_yet() -> Self {
-        Self(Arc::new(AtomicU64::new(u64::MAX)))
+struct Milestones {
+    /// The last record before the turn.
+    begun: AtomicU64,
+    /// The task as the turn left it to its client.
+    rested: OnceLock<Arc<Task>>,
+}
+
+impl Course {
+    /// The turn has not begun.
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Milestones { begun: AtomicU64::new(u64::MAX), rested: OnceLock::new() }))
     }
 
-    /// It speaks from the first record after this one.
-    pub(crate) fn after(sequence: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(sequence)))
+    /// The turn begins; it speaks from the first record after this one.
+    pub(crate) fn begin(&self, sequence: u64) {
+        self.0.begun.store(sequence, Ordering::Release);
     }
 
-    pub(crate) fn set(&self, sequence: u64) {
-        self.0.store(sequence, Ordering::Release);
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.begun.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Whether this record belongs to its turn, or one after it.
-    pub(crate) fn is_before(&self, sequence: u64) -> bool {
-        self.0.load(Ordering::Acquire) < sequence
+    /// Whether this record is of the turn, or of one after it.
+    pub(crate) fn precedes(&self, sequence: u64) -> bool {
+        self.0.begun.load(Ordering::Acquire) < sequence
     }
 
-    pub(crate) fn has_started(&self) -> bool {
-        self.0.load(Ordering::Acquire) != u64::MAX
+    /// The turn is over, and the task waits for its client. What turns after it do to the task does not concern whoever
+    /// waits for this one.
+    pub(crate) fn rest(&self, task: Arc<Task>) {
+        // A turn comes to rest once.
+        drop(self.0.rested.set(task));
+    }
+
+    pub(crate) fn rested(&self) -> Option<&Arc<Task>> {
+        self.0.rested.get()
     }
 }

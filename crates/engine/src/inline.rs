@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use crate::{engine::Shared, runner::Runner};
+use crate::{runner::Runner, shared::Shared};
 
 type RunnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -24,7 +24,9 @@ mod record;
 mod recovery;
 mod registry;
 mod runner;
+mod shared;
 mod turn;
+mod turns;
 mod writer;
 
 pub use agent::{Agent, AgentError, agent_fn};

@@ -9,7 +9,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use nuncio_model::{ContextId, Error, Message, Scope, Task, TaskId, TaskState};
+use nuncio_model::{Error, Message, Scope, Task, TaskId, TaskState};
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
@@ -25,7 +25,6 @@ pub(crate) struct Live {
 }
 
 pub(crate) struct Inner {
-    pub(crate) context: ContextId,
     /// The task as of `sequence`.
     pub(crate) task: Arc<Task>,
     /// The last record that is committed; 0 while the task does not exist.
@@ -39,12 +38,17 @@ pub(crate) struct Inner {
     pub(crate) readers: Slab<Reader>,
     /// Whether a runner is at work. Only the one who sets it may commit.
     pub(crate) running: bool,
-    pub(crate) inbox: VecDeque<Control>,
+    /// What the runner has not seen yet; empty when there is none.
+    inbox: VecDeque<Control>,
+    /// How many messages the runner has taken in that wait for their turn.
+    pub(crate) queued: usize,
     pub(crate) runner: Option<Waker>,
     /// The runner's waker while it waits for slow readers.
     pub(crate) pacer: Option<Waker>,
     /// Who keeps this in the registry.
     pub(crate) holders: usize,
+    /// Whether it was ever in the registry.
+    pub(crate) registered: bool,
     /// The agent's direct answer, in place of a task.
     pub(crate) direct: Option<Message>,
     /// Why nothing more will come of it.
@@ -53,20 +57,30 @@ pub(crate) struct Inner {
 
 /// Where a reader of the log stands.
 pub(crate) struct Reader {
+    /// The last record that it has seen, or does not need.
     pub(crate) cursor: u64,
     pub(crate) waker: Option<Waker>,
-    /// It was too slow: its records are no longer kept here for its sake.
+    /// Records are not kept here for its sake: it was too slow, and reads from the store until it has caught up.
     pub(crate) left_behind: bool,
 }
 
 impl Live {
+    /// A task that is yet to be read from the store.
     pub(crate) fn new(scope: Scope, id: TaskId) -> Self {
+        Self::with(scope, id, OnceCell::new())
+    }
+
+    /// A task that is made here.
+    pub(crate) fn made_here(scope: Scope, id: TaskId) -> Self {
+        Self::with(scope, id, OnceCell::new_with(Some(())))
+    }
+
+    fn with(scope: Scope, id: TaskId, loaded: OnceCell<()>) -> Self {
         Self {
             id,
             scope,
-            loaded: OnceCell::new(),
+            loaded,
             inner: Mutex::new(Inner {
-                context: ContextId::default(),
                 task: Arc::default(),
                 sequence: 0,
                 status_sequence: 0,
@@ -75,9 +89,11 @@ impl Live {
                 readers: Slab::new(),
                 running: false,
                 inbox: VecDeque::new(),
+                queued: 0,
                 runner: None,
                 pacer: None,
                 holders: 0,
+                registered: false,
                 direct: None,
                 broken: None,
             }),
@@ -88,26 +104,24 @@ impl Live {
         self.inner.lock()
     }
 
-    /// Takes in what the store knows.
+    /// Takes in what the store knows. Readers find what they miss of it there.
     pub(crate) fn fill(&self, stored: Stored) {
-        let mut inner = self.lock();
-        inner.context = stored.task.context_id.clone().unwrap_or_default();
-        inner.status_sequence = stored.sequence;
-        inner.task = stored.task;
-        inner.sequence = stored.sequence;
+        self.change(|inner| {
+            inner.status_sequence = stored.sequence;
+            inner.task = stored.task;
+            inner.sequence = stored.sequence;
+            inner.log.clear();
+        });
     }
 
-    /// Shows committed records to the readers. `snapshot` is the task after them, where the writer has folded it already.
-    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>) {
-        let mut wakers = Wakers::default();
-        {
-            let mut inner = self.lock();
+    /// Shows records, committed under this epoch, to the readers. `snapshot` is the task after them, where the writer has
+    /// folded it already. Gives the number of records that are kept for readers.
+    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>, epoch: u64) -> usize {
+        self.change(|inner| {
+            inner.epoch = Some(epoch);
             inner.advance(records, snapshot);
-            for (_, reader) in &mut inner.readers {
-                wakers.0.extend(reader.waker.take());
-            }
-        }
-        wakers.wake();
+            inner.log.len()
+        })
     }
 
     /// Ends it: readers that are at the end of the log get this error.
@@ -116,16 +130,16 @@ impl Live {
     }
 
     /// Changes something that readers wait for.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Inner)) {
-        let mut wakers = Wakers::default();
-        {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut wakers = Vec::new();
+        let changed = {
             let mut inner = self.lock();
-            change(&mut inner);
-            for (_, reader) in &mut inner.readers {
-                wakers.0.extend(reader.waker.take());
-            }
-        }
-        wakers.wake();
+            let changed = change(&mut inner);
+            wakers.extend(inner.readers.iter_mut().filter_map(|(_, reader)| reader.waker.take()));
+            changed
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        changed
     }
 
     /// Takes what came for the runner, or leaves its waker.
@@ -134,33 +148,17 @@ impl Live {
         if inner.inbox.is_empty() {
             set_waker(&mut inner.runner, cx);
         } else {
-            into.extend(inner.inbox.drain(..));
+            inner.empty_inbox(into);
         }
     }
 
-    /// Puts something into the inbox of the runner; gives it back when there is no runner.
-    pub(crate) fn tell_runner(&self, control: Control) -> Result<(), Control> {
+    /// Puts something into the inbox of the runner, if there is one.
+    pub(crate) fn tell_runner(&self, control: Control) {
         let waker = {
             let mut inner = self.lock();
-            if !inner.running {
-                return Err(control);
-            }
-            inner.inbox.push_back(control);
-            inner.runner.take()
+            if inner.running { inner.tell_runner(control) } else { None }
         };
         if let Some(waker) = waker {
-            waker.wake();
-        }
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct Wakers(Vec<Waker>);
-
-impl Wakers {
-    fn wake(self) {
-        for waker in self.0 {
             waker.wake();
         }
     }
@@ -176,6 +174,24 @@ pub(crate) fn set_waker(slot: &mut Option<Waker>, cx: &Context<'_>) {
 impl Inner {
     pub(crate) fn state(&self) -> TaskState {
         self.task.state()
+    }
+
+    /// How many messages wait for their turn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queued + self.inbox.len()
+    }
+
+    /// Puts something into the inbox; the waker is to be woken when the lock is gone.
+    #[must_use]
+    pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
+        self.inbox.push_back(control);
+        self.runner.take()
+    }
+
+    /// Takes what came for the runner.
+    pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
+        self.queued += self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count();
+        into.extend(self.inbox.drain(..));
     }
 
     fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>) {
@@ -222,11 +238,11 @@ impl Inner {
         self.log.len()
     }
 
-    /// Gives up on the readers that are furthest behind.
-    pub(crate) fn leave_behind(&mut self) {
-        let Some(slowest) = self.slowest() else { return };
+    /// Gives up on the readers that are more than so many records behind.
+    pub(crate) fn leave_behind(&mut self, records: usize) {
+        let bound = self.sequence.saturating_sub(records as u64);
         for (_, reader) in &mut self.readers {
-            reader.left_behind |= reader.cursor <= slowest;
+            reader.left_behind |= reader.cursor < bound;
         }
         self.trim();
     }
@@ -241,6 +257,21 @@ impl Inner {
     /// Adds a reader that has seen everything up to `cursor`.
     pub(crate) fn read_from(&mut self, cursor: u64) -> usize {
         self.readers.insert(Reader { cursor, waker: None, left_behind: false })
+    }
+
+    /// Notes how far a reader has come; one that has seen everything is no longer behind.
+    pub(crate) fn reader_is_at(&mut self, key: usize, cursor: u64) {
+        let reader = &mut self.readers[key];
+        reader.cursor = cursor;
+        reader.left_behind &= cursor < self.sequence;
+        self.wake_pacer();
+    }
+
+    /// Lets a runner go on that waits for slow readers, if it has waited long enough.
+    pub(crate) fn wake_pacer(&mut self) {
+        if let Some(pacer) = self.pacer.take() {
+            pacer.wake();
+        }
     }
 }
 

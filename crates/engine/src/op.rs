@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Call, Error, Reply, Request, TaskPushNotificationConfig};
 
-use crate::engine::Shared;
+use crate::shared::Shared;
 
 /// Calls the operation that a request names.
 pub(crate) async fn call(shared: &Arc<Shared>, request: Request) -> Result<Reply, Error> {

@@ -1,7 +1,9 @@
 //! The seam to webhooks: what decides whether a URL may be called. Delivery itself reads the store's outbox.
 
 use async_trait::async_trait;
-use nuncio_model::{Error, TaskPushNotificationConfig};
+use nuncio_model::{Error, ErrorKind, PushConfigId, Scope, TaskId, TaskPushNotificationConfig};
+
+use crate::{shared::Shared, store::PushConfig};
 
 /// Decides whether a webhook may be registered.
 #[async_trait]
@@ -11,4 +13,36 @@ pub trait PushGuard: Send + Sync + 'static {
     /// `InvalidParams` that names the field and the reason: a scheme or an address that is not allowed, a header value
     /// that cannot be sent.
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<(), Error>;
+}
+
+/// The configurations of a task.
+pub(crate) async fn known(shared: &Shared, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>, Error> {
+    shared.store.push_configs(scope, task).await?.ok_or_else(|| Error::task_not_found(task.as_str()))
+}
+
+/// Adds a configuration that was checked to a task that has these already, or replaces the one of the same id. It is
+/// owed what comes from now on.
+pub(crate) async fn add(
+    shared: &Shared,
+    scope: &Scope,
+    task: &TaskId,
+    mut config: TaskPushNotificationConfig,
+    known: &[PushConfig],
+) -> Result<TaskPushNotificationConfig, Error> {
+    config.task_id = Some(task.clone());
+    let id = config.id.get_or_insert_with(PushConfigId::generate);
+    let replaces = known.iter().any(|other| other.config.id.as_ref() == Some(id));
+    if !replaces && known.len() >= shared.limits.push_configs {
+        return Err(Error::new(
+            ErrorKind::ResourceExhausted,
+            format!("task {task} has {} push configurations; delete one first", known.len()),
+        ));
+    }
+    // The store knows where that begins.
+    let owed = PushConfig { config: config.clone(), delivered: u64::MAX };
+    if shared.store.put_push_config(scope, owed).await? {
+        Ok(config)
+    } else {
+        Err(Error::task_not_found(task.as_str()))
+    }
 }

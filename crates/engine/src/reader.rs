@@ -10,7 +10,7 @@ use std::{
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
 
 use crate::{
-    inbox::Started,
+    inbox::Course,
     live::{Inner, Live, set_waker},
     record::Record,
     registry::Hold,
@@ -42,9 +42,15 @@ pub(crate) enum Found {
 
 impl LogReader {
     /// A reader that has seen everything up to `cursor`.
-    pub(crate) fn new(hold: Hold, inner: &mut Inner, cursor: u64) -> Self {
+    fn new(hold: Hold, inner: &mut Inner, cursor: u64) -> Self {
         let key = inner.read_from(cursor);
         Self { hold, key, cursor }
+    }
+
+    /// A reader of all that comes of a task that does not exist yet.
+    pub(crate) fn from_start(hold: Hold) -> Self {
+        let live = Arc::clone(hold.live());
+        Self::new(hold, &mut live.lock(), 0)
     }
 
     /// A reader of what is to come, and the task as of now.
@@ -66,10 +72,7 @@ impl LogReader {
     /// Moves on: everything up to `cursor` has been seen.
     pub(crate) fn advance(&mut self, cursor: u64) {
         self.cursor = cursor;
-        let mut inner = self.hold.lock();
-        if let Some(reader) = inner.readers.get_mut(self.key) {
-            reader.cursor = cursor;
-        }
+        self.hold.lock().reader_is_at(self.key, cursor);
     }
 
     /// The next records that are visible, up to a batch of them.
@@ -87,24 +90,21 @@ impl LogReader {
                 if self.cursor == before {
                     return Poll::Ready(Found::Gap);
                 }
-                inner.readers[self.key].cursor = self.cursor;
-                if let Some(pacer) = inner.pacer.take() {
-                    pacer.wake();
-                }
+                inner.reader_is_at(self.key, self.cursor);
                 if !buffer.is_empty() {
                     return Poll::Ready(Found::Records);
                 }
                 continue;
             }
-            if let Some(message) = &inner.direct {
-                let event = StreamEvent::new(None, StreamResponse::Message(message.clone()));
+            if let Some(message) = inner.direct.take() {
+                let event = StreamEvent::new(None, StreamResponse::Message(message));
                 return Poll::Ready(Found::Direct(Arc::new(event)));
-            }
-            if let Some(error) = &inner.broken {
-                return Poll::Ready(Found::Broken(error.clone()));
             }
             if inner.sequence > 0 && inner.state().is_terminal() {
                 return Poll::Ready(Found::End);
+            }
+            if let Some(error) = &inner.broken {
+                return Poll::Ready(Found::Broken(error.clone()));
             }
             set_waker(&mut inner.readers[self.key].waker, cx);
             return Poll::Pending;
@@ -112,41 +112,51 @@ impl LogReader {
     }
 
     /// Waits until the turn of a message has come to rest: the task has ended or is interrupted.
-    pub(crate) async fn settled(self, started: Started) -> Result<Arc<Task>, Error> {
-        poll_fn(|cx| {
-            let mut inner = self.hold.lock();
-            if let Some(outcome) = settled(&inner, &started) {
-                return Poll::Ready(outcome);
-            }
-            let sequence = inner.sequence;
-            let reader = &mut inner.readers[self.key];
-            reader.cursor = sequence;
-            set_waker(&mut reader.waker, cx);
-            Poll::Pending
-        })
-        .await
+    pub(crate) async fn settled(self, course: Course) -> Result<Arc<Task>, Error> {
+        self.until(|inner| settled(inner, &course)).await
     }
 
     /// Waits until the task has ended.
     pub(crate) async fn ended(self) -> Result<Arc<Task>, Error> {
-        self.settled(Started::not_yet()).await
+        self.until(|inner| if_ended(inner).or_else(|| inner.broken.clone().map(Err))).await
+    }
+
+    /// Looks at the task after each change, and needs none of the records.
+    async fn until<T>(self, look: impl Fn(&Inner) -> Option<T>) -> T {
+        self.hold.lock().reader_is_at(self.key, u64::MAX);
+        poll_fn(|cx| {
+            let mut inner = self.hold.lock();
+            if let Some(found) = look(&inner) {
+                return Poll::Ready(found);
+            }
+            set_waker(&mut inner.readers[self.key].waker, cx);
+            Poll::Pending
+        })
+        .await
     }
 }
 
 impl Drop for LogReader {
     fn drop(&mut self) {
-        self.hold.lock().readers.try_remove(self.key);
+        let mut inner = self.hold.lock();
+        inner.readers.try_remove(self.key);
+        inner.wake_pacer();
     }
 }
 
 /// What a blocking call answers, if the turn it waits for has come to rest.
-pub(crate) fn settled(inner: &Inner, started: &Started) -> Option<Result<Arc<Task>, Error>> {
-    let state = inner.state();
-    if inner.sequence > 0 && (state.is_terminal() || state.is_interrupted() && started.is_before(inner.status_sequence))
-    {
+pub(crate) fn settled(inner: &Inner, course: &Course) -> Option<Result<Arc<Task>, Error>> {
+    if let Some(task) = course.rested() {
+        return Some(Ok(Arc::clone(task)));
+    }
+    if inner.state().is_interrupted() && course.precedes(inner.status_sequence) {
         return Some(Ok(Arc::clone(&inner.task)));
     }
-    inner.broken.clone().map(Err)
+    if_ended(inner).or_else(|| inner.broken.clone().map(Err))
+}
+
+fn if_ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {
+    inner.state().is_terminal().then(|| Ok(Arc::clone(&inner.task)))
 }
 
 /// The error for a message whose task ended before its turn.

@@ -2,12 +2,12 @@
 //! works on it; so two writers of one task cannot exist on a node.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
-    hash::BuildHasher,
+    hash::{BuildHasher, RandomState},
     ops::Deref,
     sync::Arc,
 };
 
+use hashbrown::HashTable;
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
 
@@ -15,15 +15,14 @@ use crate::live::Live;
 
 const SHARDS: usize = 64;
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    id: TaskId,
-    scope: Scope,
-}
+/// Live tasks by the hash of their id, which is kept so that growing does not touch them.
+type Shard = Mutex<HashTable<(u64, Arc<Live>)>>;
 
-/// Live tasks by id and scope, in shards, so that a map that grows stalls few.
+/// Live tasks by id and scope, in shards, so that a table that grows stalls few.
+///
+/// Locks nest in one order: a shard, then a task in it.
 pub(crate) struct Registry {
-    shards: Box<[Mutex<HashMap<Key, Arc<Live>>>]>,
+    shards: Box<[Shard]>,
     hasher: RandomState,
 }
 
@@ -32,45 +31,70 @@ impl Registry {
         Arc::new(Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() })
     }
 
-    fn shard(&self, id: &TaskId) -> &Mutex<HashMap<Key, Arc<Live>>> {
+    fn shard(&self, id: &TaskId) -> (&Shard, u64) {
         let hash = self.hasher.hash_one(id);
-        #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
-        &self.shards[hash as usize % SHARDS]
+        // The table itself uses the lowest and the highest bits.
+        (&self.shards[(hash >> 32) as usize % SHARDS], hash)
     }
 
     /// The task, if it is live.
     pub(crate) fn find(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Option<Hold> {
-        let shard = self.shard(id).lock();
-        if shard.is_empty() {
-            return None;
-        }
-        let live = shard.get(&Key { id: id.clone(), scope: scope.clone() })?;
+        let (shard, hash) = self.shard(id);
+        let shard = shard.lock();
+        let (_, live) = shard.find(hash, |(_, live)| live.id == *id && live.scope == *scope)?;
         Some(self.hold(live))
     }
 
     /// The task, live from now on if it was not.
     pub(crate) fn find_or_insert(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Hold {
-        let mut shard = self.shard(id).lock();
-        let live = shard
-            .entry(Key { id: id.clone(), scope: scope.clone() })
-            .or_insert_with(|| Arc::new(Live::new(scope.clone(), id.clone())));
-        self.hold(live)
+        let (shard, hash) = self.shard(id);
+        let mut shard = shard.lock();
+        let is_same = |(_, live): &(u64, Arc<Live>)| live.id == *id && live.scope == *scope;
+        let entry = shard.entry(hash, is_same, |(hash, _)| *hash).or_insert_with(|| {
+            let live = Live::new(scope.clone(), id.clone());
+            live.lock().registered = true;
+            (hash, Arc::new(live))
+        });
+        self.hold(&entry.get().1)
     }
 
     /// A new task that nobody can find until it is inserted.
     pub(crate) fn create(self: &Arc<Self>, scope: &Scope, id: TaskId) -> Hold {
-        self.hold(&Arc::new(Live::new(scope.clone(), id)))
+        self.hold(&Arc::new(Live::made_here(scope.clone(), id)))
     }
 
     /// Makes a new task one that can be found.
     pub(crate) fn insert(&self, live: &Arc<Live>) {
-        let key = Key { id: live.id.clone(), scope: live.scope.clone() };
-        self.shard(&live.id).lock().insert(key, Arc::clone(live));
+        let (shard, hash) = self.shard(&live.id);
+        let mut shard = shard.lock();
+        let is_same = |(_, other): &(u64, Arc<Live>)| other.id == live.id && other.scope == live.scope;
+        live.lock().registered = true;
+        shard.entry(hash, is_same, |(hash, _)| *hash).insert((hash, Arc::clone(live)));
+    }
+
+    /// Makes a task one that cannot be found any more.
+    pub(crate) fn remove(&self, live: &Arc<Live>) {
+        self.remove_if(live, || true);
+    }
+
+    fn remove_if(&self, live: &Arc<Live>, condition: impl FnOnce() -> bool) {
+        let (shard, hash) = self.shard(&live.id);
+        if let Ok(entry) = shard.lock().find_entry(hash, |(_, other)| Arc::ptr_eq(other, live))
+            && condition()
+        {
+            entry.remove();
+        }
+    }
+
+    /// How many tasks are live.
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     /// Every task that is live.
     pub(crate) fn all(&self) -> Vec<Arc<Live>> {
-        self.shards.iter().flat_map(|shard| shard.lock().values().cloned().collect::<Vec<_>>()).collect()
+        let all_of = |shard: &Shard| shard.lock().iter().map(|(_, live)| Arc::clone(live)).collect::<Vec<_>>();
+        self.shards.iter().flat_map(all_of).collect()
     }
 
     fn hold(self: &Arc<Self>, live: &Arc<Live>) -> Hold {
@@ -79,7 +103,7 @@ impl Registry {
     }
 }
 
-/// Keeps a task in the registry until it is dropped.
+/// Keeps a task in the registry until it is dropped. Cloning and dropping it lock the task.
 pub(crate) struct Hold {
     live: Arc<Live>,
     registry: Arc<Registry>,
@@ -106,18 +130,14 @@ impl Deref for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let last = {
+        let is_last = {
             let mut inner = self.live.lock();
             inner.holders -= 1;
-            inner.holders == 0
+            inner.holders == 0 && inner.registered
         };
-        if last {
-            // Somebody may have found it in between: under the shard's lock nobody can any more.
-            let mut shard = self.registry.shard(&self.live.id).lock();
-            let key = Key { id: self.live.id.clone(), scope: self.live.scope.clone() };
-            if self.live.lock().holders == 0 && shard.get(&key).is_some_and(|live| Arc::ptr_eq(live, &self.live)) {
-                shard.remove(&key);
-            }
+        if is_last {
+            // Somebody may have found it in between; under the shard's lock nobody can any more.
+            self.registry.remove_if(&self.live, || self.live.lock().holders == 0);
         }
     }
 }

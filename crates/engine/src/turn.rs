@@ -7,8 +7,8 @@ use std::{fmt::Display, sync::Arc};
 
 pub use artifact::ArtifactWriter;
 use nuncio_model::{
-    Artifact, ContextId, Message, Principal, Scope, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId,
-    TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest,
+    Artifact, ContextId, Message, Principal, Scope, StreamEvent, StreamResponse, Struct, Task, TaskArtifactUpdateEvent,
+    TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) inner: TurnInner,
-    pub(crate) words: mpsc::Sender<Box<Word>>,
+    pub(crate) words: mpsc::Sender<Word>,
 }
 
 pub(crate) struct TurnInner {
@@ -51,7 +51,7 @@ impl std::fmt::Debug for TurnInner {
 /// What an agent says, on its way to the runner.
 #[derive(Debug)]
 pub(crate) struct Word {
-    pub(crate) response: StreamResponse,
+    pub(crate) event: Arc<StreamEvent>,
     /// Where it came from, for the reason of a failure: a line of a program's output, for example.
     pub(crate) origin: Option<Box<str>>,
 }
@@ -197,16 +197,17 @@ impl Turn {
 
     /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
     pub async fn emit(&self, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(Word { response, origin: None }).await
+        self.say(response, None).await
     }
 
     /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
     /// the protocol, the task's failure names it.
     pub async fn emit_from(&self, origin: impl Display, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(Word { response, origin: Some(origin.to_string().into()) }).await
+        self.say(response, Some(origin.to_string().into())).await
     }
 
-    async fn say(&self, word: Word) -> Result<(), AgentError> {
-        self.words.send(Box::new(word)).await.map_err(|_| AgentError::turn_is_over())
+    async fn say(&self, response: StreamResponse, origin: Option<Box<str>>) -> Result<(), AgentError> {
+        let word = Word { event: Arc::new(StreamEvent::new(None, response)), origin };
+        self.words.send(word).await.map_err(|_| AgentError::turn_is_over())
     }
 }

@@ -2,14 +2,14 @@
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
-use nuncio_model::{Error, Message, StreamResponse, Task, TaskState, Timestamp};
+use nuncio_model::{ContextId, Error, Message, StreamEvent, StreamResponse, Task, TaskState, Timestamp};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    engine::Shared,
     lifecycle::{self, IllegalTransition},
     live::{Live, set_waker},
     record::Record,
+    shared::Shared,
     store::{Commit, Committed, PushConfig, StoreError},
 };
 
@@ -20,47 +20,92 @@ const SNAPSHOT_EVERY: u64 = 256;
 pub(crate) struct LogWriter {
     shared: Arc<Shared>,
     live: Arc<Live>,
+    context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
-    epoch: u64,
+    /// The epoch under which this node owns the task; `None` until it has claimed it.
+    epoch: Option<u64>,
     sequence: u64,
     snapshot_at: u64,
     state: TaskState,
     updated: Timestamp,
     released: bool,
+    /// A commit was begun, and nobody knows what came of it.
+    in_doubt: bool,
 }
 
 impl LogWriter {
     /// Writes the log of a task that does not exist yet.
-    pub(crate) fn create(shared: Arc<Shared>, live: Arc<Live>, push_configs: Vec<PushConfig>) -> Self {
+    pub(crate) fn create(
+        shared: Arc<Shared>,
+        live: Arc<Live>,
+        context: ContextId,
+        push_configs: Vec<PushConfig>,
+    ) -> Self {
         Self {
             shared,
             live,
-            batch: Vec::with_capacity(4),
+            context,
+            batch: Vec::new(),
             push_configs,
-            epoch: 0,
+            epoch: Some(0),
             sequence: 0,
             snapshot_at: 0,
             state: TaskState::Submitted,
             updated: Timestamp::default(),
             released: true,
+            in_doubt: false,
         }
     }
 
-    /// Goes on with the log of a task that this node owns under `epoch`.
-    pub(crate) fn resume(shared: Arc<Shared>, live: Arc<Live>, epoch: u64) -> Self {
-        let mut writer = Self::create(shared, live, Vec::new());
-        let (sequence, status) = {
-            let inner = writer.live.lock();
-            (inner.sequence, (inner.state(), inner.task.status.timestamp))
+    /// Goes on with the log of a task, once it is claimed.
+    pub(crate) fn resume(shared: Arc<Shared>, live: Arc<Live>) -> Self {
+        let writer = Self::create(shared, live, ContextId::default(), Vec::new());
+        Self { epoch: None, released: false, ..writer }
+    }
+
+    /// Makes this node the owner of the task, if it is not yet, and takes in what the store knows of it.
+    pub(crate) async fn claim(&mut self) -> Result<(), Error> {
+        if self.epoch.is_some() {
+            return Ok(());
+        }
+        let known = self.live.lock().epoch;
+        let epoch = match known {
+            Some(epoch) => epoch,
+            None => self.claim_from_store().await?,
         };
-        writer.epoch = epoch;
-        writer.sequence = sequence;
-        writer.snapshot_at = sequence;
-        writer.state = status.0;
-        writer.updated = status.1.unwrap_or_default();
-        writer.released = false;
-        writer
+        let mut inner = self.live.lock();
+        inner.epoch = Some(epoch);
+        inner.broken = None;
+        self.epoch = Some(epoch);
+        self.context = inner.task.context_id.clone().unwrap_or_default();
+        self.sequence = inner.sequence;
+        self.snapshot_at = inner.sequence;
+        self.state = inner.state();
+        self.updated = inner.task.status.timestamp.unwrap_or_default();
+        Ok(())
+    }
+
+    async fn claim_from_store(&self) -> Result<u64, Error> {
+        let Live { scope, id, .. } = &*self.live;
+        let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
+        let stored = claimed.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+        let epoch = stored.epoch;
+        let is_new = self.live.lock().sequence != stored.sequence;
+        if is_new {
+            self.live.fill(stored);
+        }
+        Ok(epoch)
+    }
+
+    /// Whether this node owns the task.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.epoch.is_some()
+    }
+
+    /// The task's context.
+    pub(crate) fn context(&self) -> &ContextId {
+        &self.context
     }
 
     /// The state after all that is staged.
@@ -78,9 +123,14 @@ impl LogWriter {
         self.staged() > 0
     }
 
-    /// Whether anything of it is in the store.
+    /// Whether anything of it is known to be in the store.
     pub(crate) fn is_committed(&self) -> bool {
         self.sequence > 0
+    }
+
+    /// Whether the store may hold a task that is at work, and nobody at work on it.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.in_doubt
     }
 
     /// Stages the task itself, the first record.
@@ -90,13 +140,18 @@ impl LogWriter {
         self.push(Record::update(1, StreamResponse::Task(task)));
     }
 
-    /// Stages a change.
-    pub(crate) fn stage(&mut self, response: StreamResponse) -> Result<(), IllegalTransition> {
-        self.state = lifecycle::next_state(self.state, &response)?;
-        if let StreamResponse::StatusUpdate(update) = &response {
+    /// Stages a change, which takes the next number.
+    pub(crate) fn stage(&mut self, mut event: Arc<StreamEvent>) -> Result<(), IllegalTransition> {
+        self.state = lifecycle::next_state(self.state, &event.response)?;
+        if let StreamResponse::StatusUpdate(update) = &event.response {
             self.updated = update.status.timestamp.unwrap_or_else(Timestamp::now);
         }
-        self.push(Record::update(self.staged() + 1, response));
+        let sequence = Some(self.staged() + 1);
+        match Arc::get_mut(&mut event) {
+            Some(event) => event.sequence = sequence,
+            None => event = Arc::new(StreamEvent::new(sequence, event.response.clone())),
+        }
+        self.push(Record::Update(event));
         Ok(())
     }
 
@@ -115,49 +170,48 @@ impl LogWriter {
         if self.batch.is_empty() && (!release || self.released) {
             return Ok(());
         }
-        let records = std::mem::replace(&mut self.batch, Vec::with_capacity(4));
+        let records = std::mem::take(&mut self.batch);
         let creates = self.sequence == 0;
         let sequence = self.sequence + records.len() as u64;
         let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(self.snapshot_at);
         let snapshot = (creates || release || is_long).then(|| self.fold(&records));
         if creates && !self.state.is_terminal() {
-            self.shared.registry.insert(&self.live);
+            self.shared.register(&self.live);
         }
         let commit = Commit {
             scope: self.live.scope.clone(),
             id: self.live.id.clone(),
-            context: self.live.lock().context.clone(),
+            context: self.context.clone(),
             expected: self.sequence,
-            epoch: self.epoch,
-            records,
+            epoch: self.epoch.unwrap_or_default(),
+            records: records.clone(),
             state: self.state,
             updated: self.updated,
             released: release,
-            snapshot,
+            snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
         };
-        let (records, snapshot) = (commit.records.clone(), commit.snapshot.clone());
-        let committed = self.write(commit).await?;
-        self.epoch = committed.epoch;
+        let committed = if creates { self.write_once(commit).await? } else { self.write(commit).await? };
+        self.epoch = Some(committed.epoch);
         self.sequence = sequence;
         self.released = release;
         if snapshot.is_some() {
             self.snapshot_at = sequence;
         }
-        self.live.publish(&records, snapshot);
-        if creates {
-            self.live.lock().epoch = Some(committed.epoch);
-        }
+        let kept = self.live.publish(&records, snapshot, committed.epoch);
         if committed.owes_push {
             self.shared.push_wakeups.notify_one();
         }
-        self.pace().await;
+        if kept > self.shared.limits.window {
+            self.pace().await;
+        }
         Ok(())
     }
 
     /// The task after these records.
     fn fold(&self, records: &[Record]) -> Arc<Task> {
-        let mut task = if self.sequence == 0 { Task::default() } else { Task::clone(&self.live.lock().task) };
+        let before = Arc::clone(&self.live.lock().task);
+        let mut task = Arc::unwrap_or_clone(before);
         for record in records {
             if let Err(error) = lifecycle::apply(&mut task, record) {
                 tracing::error!(task = %self.live.id, %error, "a checked record does not apply");
@@ -166,47 +220,80 @@ impl LogWriter {
         Arc::new(task)
     }
 
-    /// Commits, trying again for a while when the store cannot write. The first commit is not tried again: nothing has
-    /// been promised yet, and the client can try again itself.
-    async fn write(&self, commit: Commit) -> Result<Committed, Error> {
-        if commit.expected == 0 {
-            return Ok(self.shared.store.commit(commit).await?);
-        }
+    /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
+    async fn write_once(&mut self, commit: Commit) -> Result<Committed, Error> {
+        self.in_doubt = true;
+        let outcome = self.shared.store.commit(commit).await;
+        self.in_doubt = matches!(outcome, Err(StoreError::Unavailable(_)));
+        outcome.map_err(|error| self.report(error, "the first commit"))
+    }
+
+    /// Commits, trying again for a while when the store cannot write.
+    async fn write(&mut self, commit: Commit) -> Result<Committed, Error> {
+        self.in_doubt = true;
         let begun = Instant::now();
         let mut pause = Duration::from_millis(10);
+        let mut has_failed = false;
         loop {
-            match self.shared.store.commit(commit.clone()).await {
-                Ok(committed) => return Ok(committed),
-                Err(error) if error.is_transient() && begun.elapsed() < self.shared.limits.commit_retry => {
-                    tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
-                    sleep(pause).await;
-                    pause *= 2;
+            let error = match self.shared.store.commit(commit.clone()).await {
+                Ok(committed) => {
+                    self.in_doubt = false;
+                    return Ok(committed);
                 }
-                Err(error) => return Err(self.lost(error)),
+                Err(StoreError::Conflict) if has_failed => match self.find_written(&commit).await {
+                    Ok(committed) => {
+                        self.in_doubt = false;
+                        return Ok(committed);
+                    }
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            if !error.is_transient() {
+                // Nothing of it was written, and what was before is somebody else's, or cannot be read.
+                self.in_doubt = false;
+                return Err(self.report(error, "a commit"));
             }
+            if begun.elapsed() >= self.shared.limits.commit_retry {
+                return Err(self.report(error, "a commit"));
+            }
+            tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
+            has_failed = true;
+            sleep(pause).await;
+            pause *= 2;
         }
     }
 
-    fn lost(&self, error: StoreError) -> Error {
-        tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "a commit failed");
+    /// Finds a commit that was written although it failed. Nobody else writes under its epoch, so a log that ends where
+    /// it ends has it.
+    async fn find_written(&self, commit: &Commit) -> Result<Committed, StoreError> {
+        let stored = self.shared.store.load(&commit.scope, &commit.id).await?.ok_or(StoreError::Conflict)?;
+        if (stored.epoch, stored.sequence) == (commit.epoch, commit.sequence()) {
+            // Whether it owes pushes is not known; nobody is harmed by a look.
+            Ok(Committed { epoch: stored.epoch, owes_push: true })
+        } else {
+            Err(StoreError::Conflict)
+        }
+    }
+
+    fn report(&self, error: StoreError, what: &str) -> Error {
+        tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "{what} failed");
         error.into()
     }
 
-    /// Slows down for readers that are behind the window, as long as they move; then leaves the slowest behind.
+    /// Slows down for readers that are behind the window; then leaves those behind that are still far from the end.
     async fn pace(&self) {
         let window = self.shared.limits.window;
-        while self.live.lock().kept() > window {
-            let moved = poll_fn(|cx| {
-                let mut inner = self.live.lock();
-                if inner.kept() <= window - window / 16 {
-                    return Poll::Ready(());
-                }
-                set_waker(&mut inner.pacer, cx);
-                Poll::Pending
-            });
-            if timeout(self.shared.limits.slow_reader, moved).await.is_err() {
-                self.live.lock().leave_behind();
+        let moved = poll_fn(|cx| {
+            let mut inner = self.live.lock();
+            if inner.kept() <= window - window / 16 {
+                return Poll::Ready(());
             }
+            set_waker(&mut inner.pacer, cx);
+            Poll::Pending
+        });
+        if timeout(self.shared.limits.slow_reader, moved).await.is_err() {
+            self.live.lock().leave_behind(window / 2);
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskState, op::CancelTaskRequest};
+use tokio::{select, sync::oneshot};
 
-use crate::{conversation::start, engine::Shared, inbox::Control, reader::LogReader};
+use crate::{conversation::start, inbox::Control, reader::LogReader, shared::Shared};
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
     let hold = shared.attach(scope, &call.id).await?;
@@ -15,10 +16,18 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRe
         }
         return Err(not_cancelable(&task));
     }
-    let runner = start(shared, &hold, Control::Cancel).await?;
+    let (refused, told) = oneshot::channel();
+    let runner = start(shared, &hold, Control::Cancel(refused))?;
+    let waiting = async {
+        select! {
+            biased;
+            ended = reader.ended() => ended,
+            Ok(error) = told => Err(error),
+        }
+    };
     let task = match runner {
-        Some(runner) => runner.with(reader.ended()).await?,
-        None => reader.ended().await?,
+        Some(runner) => runner.with(waiting).await?,
+        None => waiting.await?,
     };
     if task.state() == TaskState::Canceled { Ok(Reply::Task(task)) } else { Err(not_cancelable(&task)) }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Error, Reply, Scope, op::DeleteTaskPushNotificationConfigRequest};
 
-use crate::engine::Shared;
+use crate::shared::Shared;
 
 pub(super) async fn call(
     shared: &Arc<Shared>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Error, ErrorKind, Reply, Scope};
 
-use crate::engine::Shared;
+use crate::shared::Shared;
 
 pub(super) fn call(shared: &Arc<Shared>, scope: &Scope) -> Result<Reply, Error> {
     if !shared.card.capabilities.extends_card() {

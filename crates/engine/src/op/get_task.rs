@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Error, Reply, Scope, op::GetTaskRequest};
 
-use crate::{conversation::with_history, engine::Shared};
+use crate::{conversation::with_history, shared::Shared};
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskRequest) -> Result<Reply, Error> {
     let live = shared.registry.find(scope, &call.id).and_then(|hold| {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use nuncio_model::{Error, ErrorKind, Reply, Scope, op::GetTaskPushNotificationConfigRequest};
 
 use super::without_secrets;
-use crate::engine::Shared;
+use crate::{push, shared::Shared};
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: &Scope,
     call: GetTaskPushNotificationConfigRequest,
 ) -> Result<Reply, Error> {
-    let configs = shared.store.push_configs(scope, &call.task_id).await?;
-    let configs = configs.ok_or_else(|| Error::task_not_found(call.task_id.as_str()))?;
+    let configs = push::known(shared, scope, &call.task_id).await?;
     let found = configs.into_iter().find(|known| known.config.id.as_ref() == Some(&call.id));
     let known = found.ok_or_else(|| {
         // PUSH-5 names this error for a configuration too.

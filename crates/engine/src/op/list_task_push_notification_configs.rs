@@ -8,15 +8,14 @@ use nuncio_model::{
 };
 
 use super::without_secrets;
-use crate::engine::Shared;
+use crate::{push, shared::Shared};
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: &Scope,
     call: ListTaskPushNotificationConfigsRequest,
 ) -> Result<Reply, Error> {
-    let configs = shared.store.push_configs(scope, &call.task_id).await?;
-    let configs = configs.ok_or_else(|| Error::task_not_found(call.task_id.as_str()))?;
+    let configs = push::known(shared, scope, &call.task_id).await?;
     let mut rest = configs.into_iter().map(|known| without_secrets(known.config)).peekable();
     if let Some(token) = &call.page_token {
         // The token is the id of the last configuration of the page before.

@@ -7,7 +7,7 @@ use nuncio_model::{
     op::{ListTasksRequest, ListTasksResponse},
 };
 
-use crate::{engine::Shared, store::ListQuery};
+use crate::{shared::Shared, store::ListQuery};
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: ListTasksRequest) -> Result<Reply, Error> {
     let page_size = call.page_size.unwrap_or(ListTasksRequest::DEFAULT_PAGE_SIZE);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use nuncio_model::{Error, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Continuation, Opening, with_history},
-    engine::Shared,
+    conversation::{Beginning, Continuation, Opening, accepted, with_history},
     feed::{Feed, Until},
-    inbox::Started,
     reader::LogReader,
+    shared::Shared,
 };
 
 pub(super) async fn call(
@@ -23,25 +22,21 @@ pub(super) async fn call(
     let opening = Opening::new(shared, scope, request, extensions).await?;
     let feed = match task_id {
         None => {
-            let (hold, runner) = opening.begin(shared, shared.limits.first_word_streaming)?;
-            let reader = {
-                let live = Arc::clone(hold.live());
-                let mut inner = live.lock();
-                LogReader::new(hold, &mut inner, 0)
-            };
+            let Beginning { hold, runner, course } = opening.begin(shared, shared.limits.first_word_streaming)?;
+            let reader = LogReader::from_start(hold);
             runner.detach();
-            Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(Started::after(0)), [])
+            Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(course), [])
         }
         Some(id) => {
-            let (_hold, runner, accepted, started) = opening.go_on(shared, id).await?.into_pieces();
+            let Continuation { runner, accepted: receiver, course } = opening.go_on(shared, id).await?;
             if let Some(runner) = runner {
                 runner.detach();
             }
-            let accepted = Continuation::accepted(accepted).await?;
+            let accepted = accepted(receiver).await?;
             let sequence = accepted.reader.cursor();
             let task = with_history(accepted.task, history);
             let first = StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task)));
-            Feed::new(accepted.reader, Arc::clone(&shared.store), Until::InputRequired(started), [Arc::new(first)])
+            Feed::new(accepted.reader, Arc::clone(&shared.store), Until::InputRequired(course), [Arc::new(first)])
         }
     };
     Ok(Reply::Events(Box::pin(feed.with_history(history))))

@@ -1,7 +1,9 @@
 //! What an agent says, on its way into the log: completed with what the agent may leave out, checked, staged.
 
+use std::sync::Arc;
+
 use nuncio_model::{
-    ArtifactId, ContextId, Message, MessageId, Role, StreamResponse, TaskId, TaskState, TaskStatus,
+    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatus,
     TaskStatusUpdateEvent, Timestamp,
 };
 
@@ -11,31 +13,29 @@ use crate::{lifecycle::IllegalTransition, turn::Word};
 impl Runner {
     /// Hears one word of the agent.
     pub(super) fn hear(&mut self, running: &mut Running, word: Word) {
-        let Word { response, origin } = word;
-        let outcome = match response {
-            _ if running.replied => {
-                tracing::warn!(task = %self.hold.id, "the agent went on after a bare message; that is not forwarded");
-                running.agent = None;
-                return;
-            }
-            StreamResponse::Message(message) if self.birth.is_some() => {
-                self.answer(message);
+        if running.replied {
+            tracing::warn!(task = %self.hold.id, "the agent went on after a bare message; that is not forwarded");
+            running.cut_off();
+            return;
+        }
+        let Word { mut event, origin } = word;
+        if let StreamResponse::Message(message) = &event.response {
+            if self.birth.is_some() {
+                self.answer(message.clone());
                 running.replied = true;
                 running.timer = None;
                 return;
             }
-            // The client was given a task before the agent could answer directly: the answer completes it.
-            StreamResponse::Message(message) if !running.spoke && !self.writer.state().is_terminal() => {
-                let status = TaskStatus { message: Some(message), ..TaskStatus::new(TaskState::Completed) };
-                self.say(StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() }))
+            if !running.spoke && !self.writer.state().is_terminal() {
+                // The client was given a task before the agent could answer directly: the answer completes it.
+                event = status(TaskState::Completed, Some(message.clone()));
             }
-            response => self.say(response),
-        };
+        }
         running.spoke = true;
         if !running.cancelled.is_cancelled() {
             running.timer = None;
         }
-        if let Err(error) = outcome {
+        if let Err(error) = self.say(event) {
             self.object(running, &error, origin.as_deref());
         }
     }
@@ -43,32 +43,47 @@ impl Runner {
     /// The agent broke the protocol: its turn is over, and so is the task.
     fn object(&mut self, running: &mut Running, error: &IllegalTransition, origin: Option<&str>) {
         let place = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
-        tracing::warn!(task = %self.hold.id, "the agent broke the protocol: {error}{place}");
-        running.agent = None;
-        if !self.writer.state().is_terminal() {
-            let reason = format!("the agent broke the protocol: {error}{place}");
-            self.set_status(TaskState::Failed, Some(Message::agent(reason)));
+        let reason = format!("the agent broke the protocol: {error}{place}");
+        tracing::warn!(task = %self.hold.id, "{reason}");
+        running.cut_off();
+        self.end(TaskState::Failed, Some(Message::agent(reason)));
+    }
+
+    /// Says something about the task's state for the agent.
+    pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
+        if let Err(error) = self.say(status(state, message)) {
+            tracing::error!(task = %self.hold.id, %error, "the runner broke the lifecycle");
         }
     }
 
     /// Stages a change, the task before it if need be.
-    pub(super) fn say(&mut self, mut response: StreamResponse) -> Result<(), IllegalTransition> {
+    fn say(&mut self, mut event: Arc<StreamEvent>) -> Result<(), IllegalTransition> {
         self.bring_to_life();
-        let context = self.context();
-        complete(&mut response, &self.hold.id, &context);
-        self.writer.stage(response)
+        if let Some(event) = Arc::get_mut(&mut event) {
+            complete(&mut event.response, &self.hold.id, self.writer.context());
+        }
+        self.writer.stage(event)
+    }
+
+    /// Makes the task exist.
+    pub(super) fn bring_to_life(&mut self) {
+        if let Some(birth) = self.birth.take() {
+            self.writer.stage_task(birth.task);
+        }
     }
 
     /// Answers with a bare message; there is no task, and there will be none.
     fn answer(&mut self, mut message: Message) {
         self.birth = None;
-        complete_message(&mut message, None, &self.context());
+        complete_message(&mut message, None, self.writer.context());
         self.hold.change(|inner| inner.direct = Some(message));
     }
+}
 
-    fn context(&self) -> ContextId {
-        self.hold.lock().context.clone()
-    }
+fn status(state: TaskState, message: Option<Message>) -> Arc<StreamEvent> {
+    let status = TaskStatus { message, ..TaskStatus::new(state) };
+    let update = TaskStatusUpdateEvent { status, ..Default::default() };
+    Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update)))
 }
 
 /// Fills in what an agent may leave out.

@@ -9,10 +9,6 @@ use tokio::sync::Semaphore;
 
 use crate::support::*;
 
-fn follow(task: &nuncio_model::Task, text: &str) -> SendMessageRequest {
-    SendMessageRequest::new(Message::user(text).with_task_id(task.id.clone()))
-}
-
 #[tokio::test]
 async fn an_answer_goes_on_with_the_task_and_its_context() {
     let engine = engine(|turn| async move {

@@ -113,7 +113,7 @@ async fn a_status_message_is_completed_with_what_the_agent_left_out() {
 
 #[tokio::test]
 async fn a_store_that_cannot_write_fails_the_request_and_the_engine_goes_on() {
-    let store = Arc::new(crate::push::Faulty::default());
+    let store = crate::rigged::Rigged::new();
     let engine = builder(|turn| async move { turn.complete("done").await }).store(store.clone()).build();
     store.full.store(true, Ordering::Release);
     let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
@@ -133,7 +133,7 @@ async fn stream_error(engine: &Engine) -> ErrorKind {
 
 #[tokio::test]
 async fn a_task_whose_store_failed_does_not_stay_at_work() {
-    let store = Arc::new(crate::push::Faulty::default());
+    let store = crate::rigged::Rigged::new();
     let broken = Arc::new(AtomicBool::new(false));
     let limits = {
         let mut limits = Limits::default();
@@ -181,4 +181,53 @@ async fn shutting_down_ends_what_runs_with_a_reason() {
     assert_state(&task, TaskState::Failed);
     let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn an_agent_that_panics_when_it_is_cut_off_ends_its_task_all_the_same() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let limits = {
+        let mut limits = Limits::default();
+        limits.cancel_grace = Duration::ZERO;
+        limits
+    };
+    let engine = builder(|turn| async move {
+        let _bomb = Bomb;
+        turn.begin().await?;
+        std::future::pending().await
+    })
+    .limits(limits)
+    .build();
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn what_an_agent_leaves_behind_cannot_speak_for_it() {
+    let spoke = Arc::new(tokio::sync::Semaphore::new(0));
+    let refused = Arc::clone(&spoke);
+    let engine = builder(move |turn| {
+        let spoke = Arc::clone(&spoke);
+        async move {
+            turn.begin().await?;
+            tokio::spawn(async move {
+                while turn.working("still here").await.is_ok() {}
+                spoke.add_permits(1);
+            });
+            tokio::task::yield_now().await;
+            Ok(())
+        }
+    })
+    .build();
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
+    within(refused.acquire()).await.unwrap().forget();
+    assert_eq!(get(&engine, &task).await, task);
+    quiet(&engine).await;
 }

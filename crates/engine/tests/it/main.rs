@@ -1,10 +1,18 @@
 //! The engine, driven as a binding drives it.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
 mod cancel;
 mod conversation;
+mod dropped;
 mod failure;
+mod outage;
 mod push;
+mod queue;
+mod readers;
+mod rigged;
 mod send;
+mod shutdown;
 mod store;
 mod stream;
 mod support;

@@ -1,18 +1,11 @@
-//! Push configurations, and a store that can be told to fail.
+//! Push configurations.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    MemoryStore, PushGuard, Record, StoreError, TaskStore,
-    store::{Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored},
-};
+use nuncio_engine::{Limits, PushGuard, Record};
 use nuncio_model::{
-    AuthenticationInfo, Error, ErrorKind, Message, PushConfigId, Reply, Scope, TaskId, TaskPushNotificationConfig,
-    Timestamp,
+    AuthenticationInfo, Error, ErrorKind, Message, PushConfigId, Reply, Scope, TaskPushNotificationConfig, Timestamp,
     op::{
         DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigsRequest, SendMessageConfiguration, SendMessageRequest,
@@ -127,58 +120,39 @@ async fn an_agent_that_does_not_push_says_so_before_it_looks_at_the_task() {
     assert_eq!(error.kind(), ErrorKind::PushNotificationNotSupported);
 }
 
-/// A store in memory that can be full.
-#[derive(Default)]
-pub(crate) struct Faulty {
-    inner: MemoryStore,
-    pub(crate) full: AtomicBool,
+fn with_hook(mut request: SendMessageRequest, url: &str) -> SendMessageRequest {
+    let config = TaskPushNotificationConfig { url: url.to_owned(), ..Default::default() };
+    request.configuration =
+        Some(Box::new(SendMessageConfiguration { task_push_notification_config: Some(config), ..Default::default() }));
+    request
 }
 
-#[async_trait]
-impl TaskStore for Faulty {
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        if self.full.load(Ordering::Acquire) {
-            return Err(StoreError::Full("no room".into()));
-        }
-        self.inner.commit(commit).await
-    }
-    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.inner.load(scope, id).await
-    }
-    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.inner.claim(scope, id).await
-    }
-    async fn events_after(&self, s: &Scope, id: &TaskId, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.inner.events_after(s, id, after, limit).await
-    }
-    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-        self.inner.list(scope, query).await
-    }
-    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.inner.orphans(limit).await
-    }
-    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
-        self.inner.put_push_config(scope, config).await
-    }
-    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
-        self.inner.push_configs(scope, task).await
-    }
-    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
-        self.inner.delete_push_config(scope, task, id).await
-    }
-    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
-        self.inner.due_pushes(now, limit).await
-    }
-    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.next_push().await
-    }
-    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
-        self.inner.settle_push(settlement).await
-    }
-    async fn check(&self) -> Result<(), StoreError> {
-        self.inner.check().await
-    }
-    async fn close(&self) -> Result<(), StoreError> {
-        self.inner.close().await
-    }
+async fn hooks(engine: &nuncio_engine::Engine, task: &nuncio_model::Task) -> usize {
+    let list = ListTaskPushNotificationConfigsRequest { task_id: task.id.clone(), ..Default::default() };
+    let Reply::PushConfigs(page) = call(engine, list).await.unwrap() else { panic!() };
+    page.configs.len()
+}
+
+#[tokio::test]
+async fn follow_ups_register_webhooks_too_under_the_same_limit() {
+    let limits = {
+        let mut limits = Limits::default();
+        limits.push_configs = 2;
+        limits
+    };
+    let engine = builder(|turn| async move { turn.ask("what else?").await })
+        .push_guard(Arc::new(Anywhere))
+        .limits(limits)
+        .build();
+    let task = send(&engine, with_hook(SendMessageRequest::new(Message::user("x")), "https://a")).await.unwrap();
+    let task = send(&engine, with_hook(follow(&task, "y"), "https://b")).await.unwrap();
+    assert_eq!(hooks(&engine, &task).await, 2);
+    let error = send(&engine, with_hook(follow(&task, "z"), "https://c")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    let error = send(&engine, with_hook(follow(&task, "z"), "http://d")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidParams);
+    // Neither message has come to the task; one without an address counts as none.
+    assert_eq!(history(&get(&engine, &task).await), ["x", "what else?", "y"]);
+    send(&engine, with_hook(follow(&task, "z"), "")).await.unwrap();
+    assert_eq!(hooks(&engine, &task).await, 2);
 }

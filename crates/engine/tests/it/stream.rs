@@ -110,7 +110,7 @@ async fn a_snapshot_and_what_follows_it_leave_no_gap() {
         }
         turn.complete("done").await
     });
-    let whole: String = (0..200).map(|i| format!("{i},")).collect();
+    let whole = (0..200).map(|i| format!("{i},")).collect::<Vec<_>>().concat();
     for _ in 0..50 {
         let task = send(&engine, at_once(Message::user("hi"))).await.unwrap();
         let Ok(events) = subscribe(&engine, &task).await else { continue };

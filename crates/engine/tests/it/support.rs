@@ -36,6 +36,16 @@ pub(crate) async fn call(engine: &Engine, call: impl Into<Call>) -> Result<Reply
     within(engine.call(Request::new(Scope::open(), call))).await
 }
 
+/// Waits until no turn runs and no task is live.
+pub(crate) async fn quiet(engine: &Engine) {
+    within(async {
+        while engine.running() > 0 || engine.live_tasks() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
 /// Nothing here takes long: a test that waits for ever fails instead.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("took too long")
@@ -50,6 +60,11 @@ pub(crate) fn at_once(message: Message) -> SendMessageRequest {
         .with_configuration(SendMessageConfiguration { return_immediately: true, ..Default::default() })
 }
 
+/// The next message of a task.
+pub(crate) fn follow(task: &Task, text: &str) -> SendMessageRequest {
+    SendMessageRequest::new(Message::user(text).with_task_id(task.id.clone()))
+}
+
 pub(crate) async fn send(engine: &Engine, request: impl Into<SendMessageRequest>) -> Result<Task, Error> {
     match call(engine, request.into()).await? {
         Reply::Task(task) => Ok(Arc::unwrap_or_clone(task)),
@@ -58,16 +73,16 @@ pub(crate) async fn send(engine: &Engine, request: impl Into<SendMessageRequest>
 }
 
 pub(crate) async fn stream(engine: &Engine, message: Message) -> Result<EventStream, Error> {
-    events(call(engine, SendStreamingMessageRequest(SendMessageRequest::new(message))).await?)
+    call(engine, SendStreamingMessageRequest(SendMessageRequest::new(message))).await.map(events)
 }
 
 pub(crate) async fn subscribe(engine: &Engine, task: &Task) -> Result<EventStream, Error> {
-    events(call(engine, SubscribeToTaskRequest::new(task.id.clone())).await?)
+    call(engine, SubscribeToTaskRequest::new(task.id.clone())).await.map(events)
 }
 
-fn events(reply: Reply) -> Result<EventStream, Error> {
+pub(crate) fn events(reply: Reply) -> EventStream {
     match reply {
-        Reply::Events(events) => Ok(events),
+        Reply::Events(events) => events,
         other => panic!("not a stream: {other:?}"),
     }
 }

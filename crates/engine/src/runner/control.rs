@@ -1,0 +1,77 @@
+//! What comes from outside, and what comes of waiting.
+
+use std::sync::Arc;
+
+use nuncio_model::{Message, Role, TaskState, op::SendMessageRequest};
+use tokio::time::sleep;
+
+use super::{Runner, Running, ended};
+use crate::inbox::{Control, Incoming};
+
+impl Runner {
+    /// Takes something from outside, between two words of a turn or between two turns.
+    pub(super) fn take(&mut self, control: Control, turn: Option<&mut Running>) {
+        match (control, turn) {
+            (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
+                incoming.refuse(ended(&self.hold.id, self.writer.state()));
+            }
+            (Control::Message(incoming), _) => {
+                self.writer.stage_received(incoming.request.message.clone());
+                self.staged.push(incoming);
+            }
+            (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
+                if !turn.cancelled.is_cancelled() {
+                    turn.cancelled.cancel();
+                    turn.timer = Some(Box::pin(sleep(self.shared.limits.cancel_grace)));
+                }
+            }
+            (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
+            (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+                self.settle(reason);
+            }
+            // Somebody is at work on it.
+            (Control::Settle(..), _) => {}
+            (Control::Fail(reason), turn) => {
+                if let Some(turn) = turn {
+                    turn.cut_off();
+                }
+                self.end(TaskState::Failed, Some(Message::agent(reason)));
+            }
+            (Control::Leave, turn) => {
+                if let Some(turn) = turn {
+                    turn.cut_off();
+                }
+                self.left = true;
+            }
+        }
+    }
+
+    /// Does what is to be done with a task that has no runner, and may need one.
+    fn settle(&mut self, reason: &'static str) {
+        let state = self.writer.state();
+        if state.is_terminal() || state.is_interrupted() {
+            return;
+        }
+        let last = {
+            let inner = self.hold.lock();
+            inner.task.history.iter().rev().find(|message| message.role == Role::User).cloned()
+        };
+        match last {
+            Some(message) if self.shared.agent.resumes() => {
+                self.queue.push_back(Incoming::new(SendMessageRequest::new(message), Arc::default()));
+            }
+            _ => self.end(TaskState::Failed, Some(Message::agent(reason))),
+        }
+    }
+
+    /// A wait is over: for the first word, or for an agent that was told to stop.
+    pub(super) fn expire(&mut self, running: &mut Running) {
+        running.timer = None;
+        if running.cancelled.is_cancelled() {
+            running.cut_off();
+            self.end(TaskState::Canceled, None);
+        } else {
+            self.bring_to_life();
+        }
+    }
+}

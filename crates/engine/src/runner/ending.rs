@@ -1,0 +1,87 @@
+//! How turns, tasks and runners end.
+
+use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
+
+use super::{Runner, Running};
+use crate::agent::AgentError;
+
+impl Runner {
+    /// The agent's turn is over: says the closing word if the agent did not.
+    pub(super) fn conclude(&mut self, running: &Running, outcome: Result<(), AgentError>) {
+        if running.replied {
+            return;
+        }
+        let state = self.writer.state();
+        if let Err(error) = outcome {
+            tracing::warn!(task = %self.hold.id, cause = error.cause().map(tracing::field::display), "{error}");
+            self.end(TaskState::Failed, Some(Message::agent(error.message())));
+        } else if self.birth.is_none() && (state.is_terminal() || state.is_interrupted()) {
+            // It said so itself.
+        } else if running.cancelled.is_cancelled() {
+            self.end(TaskState::Canceled, None);
+        } else if self.queue.is_empty() && self.staged.is_empty() {
+            self.end(TaskState::Completed, None);
+        }
+    }
+
+    /// Ends the task, if there is one, or will be, and it has not ended.
+    pub(super) fn end(&mut self, state: TaskState, message: Option<Message>) {
+        let is_there = self.birth.is_some() || self.writer.exists();
+        if is_there && !self.writer.state().is_terminal() {
+            self.set_status(state, message);
+        }
+    }
+
+    /// Lets go of the task: whoever wanted something of this runner is told why nothing comes of it.
+    pub(super) fn let_go(&mut self, error: &Error) {
+        self.over = true;
+        let mut controls = Vec::new();
+        {
+            let mut inner = self.hold.lock();
+            inner.empty_inbox(&mut controls);
+            inner.running = false;
+            inner.queued = 0;
+            inner.epoch = None;
+        }
+        for control in controls {
+            control.refuse(error.clone());
+        }
+        for incoming in self.staged.drain(..) {
+            incoming.refuse(error.clone());
+        }
+    }
+
+    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store may hold it
+    /// as one that is at work.
+    pub(super) fn give_up(&mut self, error: &Error) {
+        self.let_go(error);
+        if !self.writer.is_committed() {
+            // What the store has of it is to be read from there.
+            self.shared.registry.remove(self.hold.live());
+        }
+        if self.writer.is_in_doubt() {
+            self.shared.abandon(&self.hold.scope, &self.hold.id);
+        }
+        self.hold.break_off(error.clone());
+    }
+}
+
+impl Drop for Runner {
+    /// The runner comes here before its end only where the store panics, or the runtime stops.
+    fn drop(&mut self) {
+        if !self.over {
+            let error = Error::new(ErrorKind::Internal, "the task was cut off");
+            if self.writer.is_owner() { self.give_up(&error) } else { self.let_go(&error) }
+        }
+        self.shared.turns.end();
+    }
+}
+
+/// The error for a message to a task that has ended (SEND-5).
+pub(crate) fn ended(id: &TaskId, state: TaskState) -> Error {
+    Error::new(
+        ErrorKind::UnsupportedOperation,
+        format!("task {id} is {}; send a message without a task id to begin another in its context", state.short()),
+    )
+    .with_metadata("taskId", id.as_str())
+}

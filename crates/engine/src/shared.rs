@@ -1,0 +1,84 @@
+//! What all parts of an engine share.
+
+use std::{future::Future, sync::Arc};
+
+use nuncio_model::{AgentCard, Error, Scope, TaskId};
+use tokio::sync::Notify;
+
+use crate::{
+    agent::DynAgent,
+    inbox::Control,
+    limits::Limits,
+    live::Live,
+    push::PushGuard,
+    recovery::Abandoned,
+    registry::{Hold, Registry},
+    store::TaskStore,
+    turns::Turns,
+};
+
+pub(crate) struct Shared {
+    pub(crate) agent: Arc<dyn DynAgent>,
+    pub(crate) store: Arc<dyn TaskStore>,
+    pub(crate) card: Arc<AgentCard>,
+    pub(crate) extended_card: Option<Arc<AgentCard>>,
+    pub(crate) guard: Option<Arc<dyn PushGuard>>,
+    pub(crate) limits: Limits,
+    pub(crate) cancel_is_idempotent: bool,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) push_wakeups: Arc<Notify>,
+    pub(crate) turns: Turns,
+    pub(crate) abandoned: Abandoned,
+}
+
+impl Shared {
+    /// Runs something on its own, as long as there is a runtime to run it.
+    pub(crate) fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(future);
+        }
+    }
+
+    /// Counts a turn that is about to run, if another may.
+    pub(crate) fn turn_begins(&self) -> Result<(), Error> {
+        self.turns.begin(self.limits.running_turns)
+    }
+
+    /// The task, live from now on. Tasks of other scopes are as if they were not there.
+    pub(crate) async fn attach(&self, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
+        let hold = self.registry.find_or_insert(scope, id);
+        hold.loaded
+            .get_or_try_init(|| async {
+                match self.store.load(scope, id).await? {
+                    Some(stored) => {
+                        hold.fill(stored);
+                        Ok(())
+                    }
+                    None => Err(Error::task_not_found(id.as_str())),
+                }
+            })
+            .await?;
+        if hold.lock().sequence == 0 {
+            return Err(Error::task_not_found(id.as_str()));
+        }
+        Ok(hold)
+    }
+
+    /// Makes a new task one that can be found, and be cut off when the engine stops. Either the stop finds it there, or
+    /// it finds the stop here.
+    pub(crate) fn register(&self, live: &Arc<Live>) {
+        self.registry.insert(live);
+        if self.turns.are_stopping() {
+            self.cut_off(live);
+        }
+    }
+
+    /// Ends a turn that runs, because the engine stops.
+    pub(crate) fn cut_off(&self, live: &Live) {
+        live.tell_runner(if self.agent.resumes() {
+            Control::Leave
+        } else {
+            Control::Fail("the server was stopped before the agent was done")
+        });
+    }
+}

@@ -1,0 +1,147 @@
+//! Messages that wait for their turn.
+
+use std::sync::Arc;
+
+use nuncio_engine::{AgentError, Engine, Limits, Turn};
+use nuncio_model::{ErrorKind, Message, Task, TaskState, op::SendMessageRequest};
+use tokio::sync::Semaphore;
+
+use crate::support::*;
+
+/// An engine whose first turn waits for the gate; what every turn does after that is the test's.
+fn gated<F, R>(limits: Limits, run: F) -> (Engine, Arc<Semaphore>)
+where
+    F: Fn(Turn) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), AgentError>> + Send + 'static,
+{
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let run = Arc::new(run);
+    let engine = builder(move |turn| {
+        let (gate, run) = (Arc::clone(&gate), Arc::clone(&run));
+        async move {
+            if turn.task().is_none() {
+                turn.begin().await?;
+                gate.acquire().await?.forget();
+            }
+            run(turn).await
+        }
+    })
+    .limits(limits)
+    .build();
+    (engine, opened)
+}
+
+fn follow_at_once(task: &Task, text: &str) -> SendMessageRequest {
+    at_once(follow(task, text).message)
+}
+
+#[tokio::test]
+async fn no_more_than_so_many_wait() {
+    let limits = {
+        let mut limits = Limits::default();
+        limits.queued_messages = 3;
+        limits
+    };
+    let (engine, gate) = gated(limits, |turn| async move { turn.ask(turn.message().text()).await });
+    let task = send(&engine, at_once(Message::user("start"))).await.unwrap();
+    for i in 0..3 {
+        send(&engine, follow_at_once(&task, &i.to_string())).await.unwrap();
+    }
+    let error = send(&engine, follow_at_once(&task, "too many")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    gate.add_permits(1);
+    quiet(&engine).await;
+    let task = send(&engine, follow(&task, "last")).await.unwrap();
+    assert_eq!(history(&task), ["start", "0", "1", "2", "start", "0", "1", "2", "last"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_waited_begins_with_a_task_that_is_at_work() {
+    let (engine, gate) = gated(Limits::default(), |turn| async move {
+        if turn.task().is_none() { turn.ask("what else?").await } else { turn.artifact("out").finish("x").await }
+    });
+    let task = send(&engine, at_once(Message::user("start"))).await.unwrap();
+    let events = subscribe(&engine, &task).await.unwrap();
+    let waiting = tokio::spawn({
+        let (engine, request) = (engine.clone(), follow(&task, "second"));
+        async move { send(&engine, request).await }
+    });
+    // The message is in the log before the first turn parks.
+    while get(&engine, &task).await.history.len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    gate.add_permits(1);
+    // Its turn says nothing of the state, so the task is done; it does not wait for the client.
+    assert_state(&within(waiting).await.unwrap().unwrap(), TaskState::Completed);
+    assert_eq!(words(&rest(events).await), ["task:working", "input-required", "working", "artifact:x", "completed"]);
+}
+
+#[tokio::test]
+async fn a_caller_has_its_answer_when_its_own_turn_rests_not_when_those_behind_it_do() {
+    let (engine, gate) = gated(Limits::default(), |turn| async move {
+        if turn.message().text() == "endless" {
+            turn.begin().await?;
+            std::future::pending::<()>().await;
+        }
+        turn.ask(format!("re {}", turn.message().text())).await
+    });
+    let first = tokio::spawn({
+        let engine = engine.clone();
+        let message = Message::user("start").with_context_id("c");
+        async move { send(&engine, SendMessageRequest::new(message)).await }
+    });
+    let task = loop {
+        let query = nuncio_model::op::ListTasksRequest::default();
+        let nuncio_model::Reply::Tasks(page) = call(&engine, query).await.unwrap() else { panic!() };
+        match page.tasks.into_iter().next() {
+            Some(task) => break task,
+            None => tokio::task::yield_now().await,
+        }
+    };
+    let second = tokio::spawn({
+        let (engine, request) = (engine.clone(), follow(&task, "second"));
+        async move { send(&engine, request).await }
+    });
+    while get(&engine, &task).await.history.len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let behind = send(&engine, follow_at_once(&task, "endless")).await.unwrap();
+    assert_eq!(history(&behind), ["start", "second", "endless"]);
+    gate.add_permits(1);
+    for (waiting, answer) in [(first, "re start"), (second, "re second")] {
+        let task = within(waiting).await.unwrap().unwrap();
+        assert_state(&task, TaskState::InputRequired);
+        assert_eq!(task.status.message.unwrap().text(), answer);
+    }
+    cancel(&engine, &task).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_own_turn_rests() {
+    let (engine, gate) =
+        gated(Limits::default(), |turn| async move { turn.ask(format!("re {}", turn.message().text())).await });
+    let task = send(&engine, at_once(Message::user("start"))).await.unwrap();
+    let second = stream(&engine, follow(&task, "second").message).await.unwrap();
+    let third = stream(&engine, follow(&task, "third").message).await.unwrap();
+    gate.add_permits(1);
+    let (second, third) = (rest(second).await, rest(third).await);
+    assert_eq!(words(&second), ["task:working", "input-required", "working", "input-required"]);
+    assert_eq!(words(&third)[1..], ["input-required", "working", "input-required", "working", "input-required"]);
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn the_turn_of_a_follow_up_is_answered_at_once_when_that_is_asked_for() {
+    let engine = engine(|turn| async move {
+        if turn.task().is_none() {
+            return turn.ask("what else?").await;
+        }
+        std::future::pending().await
+    });
+    let task = send(&engine, SendMessageRequest::new(Message::user("start"))).await.unwrap();
+    let task = send(&engine, follow_at_once(&task, "more")).await.unwrap();
+    assert_state(&task, TaskState::Working);
+    assert_eq!(history(&task), ["start", "what else?", "more"]);
+    cancel(&engine, &task).await.unwrap();
+}

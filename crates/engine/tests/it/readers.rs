@@ -1,0 +1,210 @@
+//! Readers that are slow, stuck, or gone.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use futures_util::StreamExt;
+use nuncio_engine::{AgentError, Engine, Limits, Turn};
+use nuncio_model::{ErrorKind, Message, Reply, Request, Scope, StreamResponse, Task, op::SubscribeToTaskRequest};
+use tokio::{sync::Semaphore, task::yield_now};
+
+use crate::{rigged::Rigged, support::*};
+
+async fn chunks(turn: &Turn, count: usize) -> Result<(), AgentError> {
+    let mut artifact = turn.artifact("out");
+    for i in 0..count {
+        artifact.chunk(format!("{i},")).await?;
+    }
+    Ok(())
+}
+
+/// An engine whose agent writes so many chunks at each opening of the gate.
+fn gated(store: &Arc<Rigged>, limits: Limits, count: usize) -> (Engine, Arc<Semaphore>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let engine = builder(move |turn| {
+        let gate = Arc::clone(&gate);
+        async move {
+            turn.begin().await?;
+            loop {
+                gate.acquire().await?.forget();
+                chunks(&turn, count).await?;
+            }
+        }
+    })
+    .limits(limits)
+    .store(Arc::clone(store) as _)
+    .build();
+    (engine, opened)
+}
+
+/// Waits until so many records are in the log.
+async fn until_written(store: &Rigged, task: &Task, sequence: u64) {
+    use nuncio_engine::TaskStore as _;
+    within(async {
+        while store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap().sequence < sequence {
+            yield_now().await;
+        }
+    })
+    .await;
+}
+
+fn limits(window: usize, slow_reader: Duration) -> Limits {
+    let mut limits = Limits::default();
+    limits.window = window;
+    limits.slow_reader = slow_reader;
+    limits
+}
+
+/// Longer than any test may take.
+const FOR_EVER: Duration = Duration::from_mins(10);
+
+#[tokio::test]
+async fn a_stuck_reader_that_leaves_holds_nobody_up() {
+    let store = Rigged::new();
+    let (engine, gate) = gated(&store, limits(64, FOR_EVER), 500);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let stuck = subscribe(&engine, &task).await.unwrap();
+    gate.add_permits(1);
+    until_written(&store, &task, 65).await;
+    drop(stuck);
+    until_written(&store, &task, 502).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_for_the_end_needs_no_records() {
+    let limits = limits(8, FOR_EVER);
+    let engine = builder(|turn| async move {
+        if turn.task().is_none() {
+            return turn.ask("what else?").await;
+        }
+        chunks(&turn, 500).await
+    })
+    .limits(limits)
+    .build();
+    let task = send(&engine, nuncio_model::op::SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    let task = send(&engine, follow(&task, "more")).await.unwrap();
+    assert_eq!(task.artifacts[0].parts.len(), 500);
+}
+
+#[tokio::test]
+async fn many_stuck_readers_hold_a_task_up_no_longer_than_one() {
+    let store = Rigged::new();
+    let pause = Duration::from_millis(50);
+    let (engine, gate) = gated(&store, limits(256, pause), 1);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    // Each is stuck at a place of its own.
+    let mut stuck = Vec::new();
+    for i in 0..100 {
+        stuck.push(subscribe(&engine, &task).await.unwrap());
+        gate.add_permits(1);
+        until_written(&store, &task, 3 + i).await;
+    }
+    let begun = Instant::now();
+    gate.add_permits(400);
+    until_written(&store, &task, 502).await;
+    assert!(begun.elapsed() < 20 * pause, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory() {
+    let store = Rigged::new();
+    let (engine, gate) = gated(&store, limits(64, Duration::from_millis(10)), 200);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let mut events = subscribe(&engine, &task).await.unwrap();
+    gate.add_permits(1);
+    until_written(&store, &task, 202).await;
+    let mut last = 0;
+    while last < 202 {
+        last = next(&mut events).await.sequence.unwrap();
+    }
+    let reads = store.reads.load(Ordering::Acquire);
+    assert!(reads > 0);
+    for round in 1..=5 {
+        gate.add_permits(1);
+        while last < 202 + 200 * round {
+            last = next(&mut events).await.sequence.unwrap();
+        }
+    }
+    assert_eq!(store.reads.load(Ordering::Acquire), reads);
+}
+
+#[tokio::test]
+async fn a_reader_that_reads_from_the_store_does_not_hold_its_task_up() {
+    let store = Rigged::new();
+    let (engine, gate) = gated(&store, limits(64, FOR_EVER), 100);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    gate.add_permits(5);
+    until_written(&store, &task, 502).await;
+    // It begins with what is only in the store, and meets the task there.
+    let request = SubscribeToTaskRequest::new(task.id.clone());
+    let request = Request { last_event: Some(1), ..Request::new(Scope::open(), request) };
+    let Reply::Events(mut events) = engine.call(request).await.unwrap() else { panic!() };
+    gate.add_permits(5);
+    let mut expected = 2;
+    while expected <= 1_002 {
+        assert_eq!(next(&mut events).await.sequence, Some(expected));
+        expected += 1;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_resumes_a_task_that_ends_meanwhile_gets_all_of_it() {
+    let store = Rigged::over(nuncio_engine::MemoryStore::new());
+    let (engine, gate) = gated(&store, Limits::default(), 10);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    gate.add_permits(1);
+    until_written(&store, &task, 12).await;
+    let request = SubscribeToTaskRequest::new(task.id.clone());
+    let request = Request { last_event: Some(2), ..Request::new(Scope::open(), request) };
+    let Reply::Events(events) = within(engine.call(request)).await.unwrap() else { panic!() };
+    // The store keeps no records of a task that has ended.
+    gate.close();
+    quiet_turns(&engine).await;
+    let seen = words(&rest(events).await);
+    assert_eq!(seen.len(), 11);
+    assert_eq!(seen.last().unwrap(), "failed");
+}
+
+async fn quiet_turns(engine: &Engine) {
+    within(async {
+        while engine.running() > 0 {
+            yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_resumes_too_late_gets_the_task_as_it_ended() {
+    let engine = engine(|turn| async move { chunks(&turn, 10).await });
+    let task = send(&engine, nuncio_model::op::SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    let request = SubscribeToTaskRequest::new(task.id.clone());
+    let request = |last| Request { last_event: Some(last), ..Request::new(Scope::open(), request.clone()) };
+    let Reply::Events(events) = engine.call(request(3)).await.unwrap() else { panic!() };
+    let events = rest(events).await;
+    assert_eq!(words(&events), ["task:completed"]);
+    let StreamResponse::Task(ended) = &events[0].response else { panic!() };
+    assert_eq!(ended.artifacts[0].parts.len(), 10);
+    // It has seen the end.
+    let error = engine.call(request(events[0].sequence.unwrap())).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+    quiet(&engine).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_that_come_and_go_leave_nothing_behind() {
+    let store = Rigged::new();
+    let (engine, gate) = gated(&store, Limits::default(), 100);
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    gate.add_permits(3);
+    for _ in 0..200 {
+        let mut events = subscribe(&engine, &task).await.unwrap();
+        next(&mut events).await;
+        drop(within(events.next()));
+    }
+    cancel(&engine, &task).await.unwrap();
+    quiet(&engine).await;
+}

@@ -1,0 +1,198 @@
+//! A store that pauses and fails as it is told.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    MemoryStore, Record, StoreError, TaskStore,
+    store::{Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored},
+};
+use nuncio_model::{
+    Message, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Timestamp,
+};
+use tokio::task::yield_now;
+
+/// What becomes of a commit or a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is written.
+    Goes,
+    /// It is not written.
+    Fails,
+    /// It is written, and nobody hears of it.
+    FailsAfterWriting,
+    /// Somebody else owns the task.
+    Conflicts,
+    Panics,
+}
+
+/// A store in memory. Each call gives way to others before it does anything, so that a future that waits for it can be
+/// dropped there.
+pub(crate) struct Rigged {
+    inner: MemoryStore,
+    pub(crate) full: AtomicBool,
+    commits: Mutex<VecDeque<Fate>>,
+    claims: Mutex<VecDeque<Fate>>,
+    pub(crate) orphans: Mutex<Vec<Orphan>>,
+    /// How often records were read.
+    pub(crate) reads: AtomicUsize,
+    pub(crate) claimed: AtomicUsize,
+}
+
+impl Rigged {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::over(MemoryStore::builder().keep_log(true).build())
+    }
+
+    pub(crate) fn over(inner: MemoryStore) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            full: AtomicBool::default(),
+            commits: Mutex::default(),
+            claims: Mutex::default(),
+            orphans: Mutex::default(),
+            reads: AtomicUsize::default(),
+            claimed: AtomicUsize::default(),
+        })
+    }
+
+    /// The store without its whims.
+    pub(crate) fn inner(&self) -> &MemoryStore {
+        &self.inner
+    }
+
+    /// What becomes of the next commits; those after them go.
+    pub(crate) fn commits(&self, fates: impl IntoIterator<Item = Fate>) {
+        *self.commits.lock().unwrap() = fates.into_iter().collect();
+    }
+
+    /// What becomes of the next claims; those after them go.
+    pub(crate) fn claims(&self, fates: impl IntoIterator<Item = Fate>) {
+        *self.claims.lock().unwrap() = fates.into_iter().collect();
+    }
+
+    /// A task that was at work when its server stopped.
+    pub(crate) async fn orphan(&self, id: &str) -> Orphan {
+        let mut task = Task::new(id.into(), "context".into());
+        task.history.push(Message::user("work"));
+        let working = TaskStatusUpdateEvent { status: TaskStatus::new(TaskState::Working), ..Default::default() };
+        let commit = Commit {
+            scope: Scope::open(),
+            id: task.id.clone(),
+            context: "context".into(),
+            expected: 0,
+            epoch: 0,
+            records: vec![
+                Record::update(1, StreamResponse::Task(task.clone())),
+                Record::update(2, StreamResponse::StatusUpdate(working)),
+            ],
+            state: TaskState::Working,
+            updated: Timestamp::now(),
+            released: false,
+            snapshot: None,
+            push_configs: Vec::new(),
+        };
+        self.inner.commit(commit).await.unwrap();
+        Orphan { scope: Scope::open(), id: task.id }
+    }
+}
+
+fn next(fates: &Mutex<VecDeque<Fate>>) -> Fate {
+    fates.lock().unwrap().pop_front().unwrap_or(Fate::Goes)
+}
+
+fn unavailable() -> StoreError {
+    StoreError::Unavailable("unplugged".into())
+}
+
+#[async_trait]
+impl TaskStore for Rigged {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        yield_now().await;
+        if self.full.load(Ordering::Acquire) {
+            return Err(StoreError::Full("no room".into()));
+        }
+        match next(&self.commits) {
+            Fate::Goes => self.inner.commit(commit).await,
+            Fate::Fails => Err(unavailable()),
+            Fate::FailsAfterWriting => {
+                self.inner.commit(commit).await?;
+                Err(unavailable())
+            }
+            Fate::Conflicts => Err(StoreError::Conflict),
+            Fate::Panics => panic!("the store panics"),
+        }
+    }
+
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        yield_now().await;
+        self.inner.load(scope, id).await
+    }
+
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        yield_now().await;
+        self.claimed.fetch_add(1, Ordering::AcqRel);
+        match next(&self.claims) {
+            Fate::Goes => self.inner.claim(scope, id).await,
+            Fate::Conflicts => Err(StoreError::Conflict),
+            Fate::Panics => panic!("the store panics"),
+            Fate::Fails | Fate::FailsAfterWriting => Err(unavailable()),
+        }
+    }
+
+    async fn events_after(&self, s: &Scope, id: &TaskId, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        yield_now().await;
+        self.reads.fetch_add(1, Ordering::AcqRel);
+        self.inner.events_after(s, id, after, limit).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+        yield_now().await;
+        self.inner.list(scope, query).await
+    }
+
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let mut orphans = self.orphans.lock().unwrap();
+        let page = orphans.len().min(limit);
+        Ok(orphans.drain(..page).collect())
+    }
+
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
+        yield_now().await;
+        self.inner.put_push_config(scope, config).await
+    }
+
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
+        self.inner.push_configs(scope, task).await
+    }
+
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
+        self.inner.delete_push_config(scope, task, id).await
+    }
+
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
+        self.inner.due_pushes(now, limit).await
+    }
+
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_push().await
+    }
+
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
+        self.inner.settle_push(settlement).await
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        self.inner.check().await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.inner.close().await
+    }
+}

@@ -1,0 +1,177 @@
+//! Stopping the engine, at any moment.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn};
+use nuncio_model::{
+    AgentCard, ErrorKind, Message, TaskState,
+    op::{SendMessageRequest, SubscribeToTaskRequest},
+};
+use tokio::task::yield_now;
+
+use crate::{rigged::Rigged, support::*};
+
+/// Never ends, and could go on after a restart.
+struct Resumes;
+
+impl Agent for Resumes {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        if turn.message().text() != "silent" {
+            turn.begin().await?;
+        }
+        std::future::pending().await
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+}
+
+fn resuming() -> Engine {
+    let mut card = AgentCard::new("test", "Under test.");
+    card.capabilities.streaming = Some(true);
+    Engine::builder(Resumes).card(card).store(Rigged::new()).build()
+}
+
+/// An engine whose agent waits for ever, after a word or without one.
+fn failing() -> Engine {
+    let limits = {
+        let mut limits = Limits::default();
+        limits.first_word = Duration::from_mins(1);
+        limits.first_word_streaming = Duration::from_mins(1);
+        limits
+    };
+    builder(|turn| async move {
+        match turn.message().text().as_str() {
+            "silent" => std::future::pending().await,
+            "ask" => turn.ask("what else?").await,
+            _ => {
+                turn.begin().await?;
+                std::future::pending().await
+            }
+        }
+    })
+    .limits(limits)
+    .build()
+}
+
+async fn until_running(engine: &Engine) {
+    within(async {
+        while engine.running() == 0 {
+            yield_now().await;
+        }
+    })
+    .await;
+}
+
+async fn stop(engine: &Engine) {
+    within(engine.shutdown(Duration::ZERO)).await;
+    assert_eq!(engine.running(), 0);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
+    for text in ["speak", "silent"] {
+        let engine = resuming();
+        let sent = tokio::spawn({
+            let engine = engine.clone();
+            async move { send(&engine, SendMessageRequest::new(Message::user(text))).await }
+        });
+        let streamed = stream(&engine, Message::user(text)).await.unwrap();
+        until_running(&engine).await;
+        stop(&engine).await;
+        assert_eq!(within(sent).await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+        let seen: Vec<_> = within(streamed.collect()).await;
+        assert_eq!(seen.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Unavailable);
+        quiet(&engine).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
+    let engine = failing();
+    let sent = tokio::spawn({
+        let engine = engine.clone();
+        async move { send(&engine, SendMessageRequest::new(Message::user("silent"))).await }
+    });
+    let streamed = stream(&engine, Message::user("silent")).await.unwrap();
+    until_running(&engine).await;
+    yield_now().await;
+    stop(&engine).await;
+    assert_state(&within(sent).await.unwrap().unwrap(), TaskState::Failed);
+    assert_eq!(words(&rest(streamed).await), ["task:submitted", "failed"]);
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_has_not_begun_to_run_is_cut_off_too() {
+    let engine = failing();
+    for text in ["silent", "speak"] {
+        // Its runner is spawned and was not polled yet.
+        drop(stream(&engine, Message::user(text)).await.unwrap());
+    }
+    stop(&engine).await;
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn readers_of_parked_tasks_are_let_go() {
+    let engine = failing();
+    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    let mut events = subscribe(&engine, &task).await.unwrap();
+    next(&mut events).await;
+    stop(&engine).await;
+    assert_eq!(within(events.next()).await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    assert!(within(events.next()).await.is_none());
+    let late = call(&engine, SubscribeToTaskRequest::new(task.id.clone())).await.map(|_| ());
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::Unavailable);
+    drop(events);
+    quiet(&engine).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_that_come_while_it_stops_are_all_answered() {
+    for resumes in [true, false] {
+        let engine = if resumes { resuming() } else { failing() };
+        let task = send(&engine, at_once(Message::user("speak"))).await.unwrap();
+        let sent: Vec<_> = (0..50)
+            .map(|i| {
+                let (engine, task) = (engine.clone(), task.clone());
+                tokio::spawn(async move {
+                    for _ in 0..i {
+                        yield_now().await;
+                    }
+                    let message = if i % 2 == 0 { follow(&task, "y") } else { at_once(Message::user("y")) };
+                    drop(send(&engine, message).await);
+                })
+            })
+            .collect();
+        yield_now().await;
+        stop(&engine).await;
+        for sent in sent {
+            within(sent).await.unwrap();
+        }
+        quiet(&engine).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_to_a_task_that_ends_while_it_stops_is_its_end() {
+    let engine = builder(|turn| async move {
+        turn.begin().await?;
+        turn.cancelled().cancelled().await;
+        turn.complete("in time").await
+    })
+    .store(Arc::clone(&Rigged::new()) as _)
+    .build();
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let events = subscribe(&engine, &task).await.unwrap();
+    let canceled = tokio::spawn({
+        let (engine, task) = (engine.clone(), task.clone());
+        async move { cancel(&engine, &task).await }
+    });
+    within(engine.shutdown(Duration::from_secs(10))).await;
+    within(canceled).await.unwrap().unwrap_err();
+    assert!(["completed", "failed"].contains(&words(&rest(events).await).last().unwrap().as_str()));
+}
