@@ -1,1 +1,33 @@
-//! The Agent2Agent protocol in Rust: build agents and call them
+#![doc = include_str!("../../../README.md")]
+
+// What nearly every agent and every caller needs is here; the rest is in the modules, one for each crate.
+
+pub use nuncio_model::{
+    AgentCard, Artifact, Error, ErrorKind, Message, Part, PartContent, Role, StreamResponse, Task, TaskState,
+    TaskStatus,
+};
+
+#[cfg(feature = "client")]
+pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watch};
+#[cfg(feature = "server")]
+pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
+#[cfg(feature = "server")]
+pub use nuncio_server::Server;
+#[cfg(feature = "sqlite")]
+pub use nuncio_store::SqliteStore;
+
+#[cfg(feature = "adapters")]
+pub use nuncio_adapters as adapters;
+#[cfg(feature = "server")]
+pub use nuncio_auth as auth;
+#[cfg(feature = "client")]
+pub use nuncio_client as client;
+#[cfg(feature = "server")]
+pub use nuncio_engine as engine;
+pub use nuncio_model as model;
+#[cfg(feature = "server")]
+pub use nuncio_push as push;
+#[cfg(feature = "server")]
+pub use nuncio_server as server;
+#[cfg(feature = "sqlite")]
+pub use nuncio_store as store;

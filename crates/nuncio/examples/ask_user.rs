@@ -1,0 +1,28 @@
+//! An agent that asks before it answers: `cargo run --example ask_user`, then
+//! `nuncio send -a 127.0.0.1:8080 "book a table"` and the `Resume:` line that it prints.
+
+use nuncio::{Agent, AgentError, Engine, Server, Turn};
+
+struct Waiter;
+
+impl Agent for Waiter {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        // The task is there from the second turn on: this message is then the answer to our question.
+        let Some(task) = turn.task() else {
+            return turn.ask("for how many?").await;
+        };
+        let wish = task.history.first().map(|message| message.text()).unwrap_or_default();
+        let guests = turn.message().text();
+        let Ok(guests) = guests.trim().parse::<u32>() else {
+            return turn.ask(format!("`{guests}` is no number; for how many?")).await;
+        };
+        turn.complete(format!("{wish}: done, for {guests}")).await
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let server = Server::builder(Engine::builder(Waiter).build()).bind("127.0.0.1:8080").await?;
+    server.serve(async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await;
+    Ok(())
+}
