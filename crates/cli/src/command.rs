@@ -27,7 +27,7 @@ use crate::{
 
 /// Runs a command, and gives the way to say how it failed.
 pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
-    let agent = cli.command.connect_args().and_then(|args| args.agent_card.as_deref());
+    let agent = cli.command.agent();
     let context = match Context::load(&cli.global, agent, cli.command.reads_client_file(&cli.global)) {
         Ok(context) => context,
         Err(error) => {
@@ -85,7 +85,15 @@ impl Command {
         }
     }
 
-    /// Which agent the command is for, where it calls one.
+    /// The reference that is given as an argument.
+    fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Card(CardCommand::Get(args)) => args.reference(),
+            other => other.connect_args()?.agent_card.as_deref(),
+        }
+    }
+
+    /// How the command's agent is called, where it calls one.
     fn connect_args(&self) -> Option<&ConnectArgs> {
         Some(match self {
             Self::Card(CardCommand::Get(args)) => &args.connect,

@@ -9,5 +9,5 @@ mod dotenv;
 mod layers;
 mod setting;
 
-pub(crate) use layers::{Layers, Source};
+pub(crate) use layers::{Layers, Source, is_exposed};
 pub(crate) use setting::{SETTINGS, Setting, variable};

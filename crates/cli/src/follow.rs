@@ -101,7 +101,7 @@ impl<'a> Follower<'a> {
             poll = poll.after_a_pause();
         }
         while let Some(answer) = poll.next().await {
-            let task = answer.map_err(|error| self.connection.explain(error))?;
+            let task = answer.map_err(|error| self.lost(error))?;
             self.announce(&task)?;
             let changes = changes::between(known.as_ref(), &task);
             if !changes.is_empty() {
@@ -158,6 +158,17 @@ impl<'a> Follower<'a> {
                 in_hand.tell();
                 Ok(())
             }
+        }
+    }
+
+    /// An error that leaves a task behind, with the way back to it.
+    fn lost(&self, error: nuncio_client::ClientError) -> CliError {
+        let error = self.connection.explain(error);
+        match reference::in_hand() {
+            Some(task) if error.code == Code::Unreachable => {
+                error.with_hint(format!("the task may go on; {}", task.wait_command()))
+            }
+            _ => error,
         }
     }
 

@@ -4,10 +4,13 @@
 
 mod answer;
 mod classify;
-mod log;
+pub(crate) mod log;
 mod secrets;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
@@ -124,9 +127,12 @@ impl Http {
                 .redirect(reqwest::redirect::Policy::none())
                 .connect_timeout(settings.timeouts.connect)
                 .tcp_nodelay(true)
-                .tcp_keepalive(std::time::Duration::from_secs(30))
+                // A peer that is gone without a word is noticed within a minute.
+                .tcp_keepalive(Duration::from_secs(30))
+                .tcp_keepalive_interval(Duration::from_secs(10))
+                .tcp_keepalive_retries(3)
                 .http2_adaptive_window(true)
-                .http2_keep_alive_interval(std::time::Duration::from_secs(30))
+                .http2_keep_alive_interval(Duration::from_secs(30))
                 .tls_danger_accept_invalid_certs(tls && settings.insecure);
             if grpc { builder.http2_prior_knowledge() } else { builder }
         };

@@ -1,7 +1,7 @@
 //! An agent that asks before it answers: `cargo run --example ask_user`, then
 //! `nuncio send -a 127.0.0.1:8080 "book a table"` and the `Resume:` line that it prints.
 
-use nuncio::{Agent, AgentError, Engine, Server, Turn};
+use nuncio::{Agent, AgentError, Engine, Message, Server, Turn};
 
 struct Waiter;
 
@@ -11,7 +11,7 @@ impl Agent for Waiter {
         let Some(task) = turn.task() else {
             return turn.ask("for how many?").await;
         };
-        let wish = task.history.first().map(|message| message.text()).unwrap_or_default();
+        let wish = task.history.first().map(Message::text).unwrap_or_default();
         let guests = turn.message().text();
         let Ok(guests) = guests.trim().parse::<u32>() else {
             return turn.ask(format!("`{guests}` is no number; for how many?")).await;

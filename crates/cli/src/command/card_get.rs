@@ -32,6 +32,13 @@ pub(crate) struct CardGetArgs {
     pub(crate) connect: ConnectArgs,
 }
 
+impl CardGetArgs {
+    /// The reference that is given as an argument, either way.
+    pub(crate) fn reference(&self) -> Option<&str> {
+        self.reference.as_deref().or(self.connect.agent_card.as_deref())
+    }
+}
+
 pub(crate) async fn run(context: &Context, args: &CardGetArgs) -> Result<(), CliError> {
     let mut connect = args.connect.clone();
     if args.reference.is_some() {

@@ -156,13 +156,15 @@ fn user_file(name: &str) -> Option<PathBuf> {
     Some(base.join("a2a-cli").join(name))
 }
 
+/// Whether a file can be read by others than its owner.
 #[cfg(unix)]
-fn is_exposed(path: &Path) -> bool {
+pub(crate) fn is_exposed(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
+/// Whether a file can be read by others than its owner.
 #[cfg(not(unix))]
-fn is_exposed(_: &Path) -> bool {
+pub(crate) fn is_exposed(_: &Path) -> bool {
     false
 }

@@ -25,7 +25,7 @@ fn debug_shows_every_message_and_no_secret() {
         let run = home.run(&arguments).ok();
         assert!(!format!("{run:?}").contains("-secret"), "{transport}: {}", run.err);
         assert!(run.err.contains("a2a-version: 1.0") && run.err.contains("authorization: ***"), "{}", run.err);
-        assert!(transport == "grpc" || run.err.contains("echo visible"), "{}", run.err);
+        assert!(run.err.contains("echo visible"), "{}", run.err);
     }
     let list = ["task", "list", "--debug", "-a", &agent.address, "--bearer", SECRET];
     let id = home.run(&[&list[..], &["-o", "json"]].concat()).ok().json()["tasks"][0]["id"].clone();

@@ -8,6 +8,16 @@ use url::Url;
 use super::answer::Answer;
 use crate::redact::Redactor;
 
+/// Whether anybody wants to see messages.
+pub(crate) fn is_on() -> bool {
+    enabled!(target: "nuncio_client::wire", Level::DEBUG)
+}
+
+/// A message of protobuf, as the JSON that it would be.
+pub(crate) fn protobuf(direction: char, json: &[u8], redactor: &Redactor) {
+    debug!(target: TARGET, "{direction} {}", redactor.body(json));
+}
+
 const TARGET: &str = "nuncio_client::wire";
 
 /// How much of a body is shown.
@@ -21,7 +31,7 @@ pub(super) fn request(
     redactor: &Redactor,
     is_binary: bool,
 ) {
-    if !enabled!(target: "nuncio_client::wire", Level::DEBUG) {
+    if !is_on() {
         return;
     }
     let url = redactor.text(url.as_str());
@@ -31,7 +41,7 @@ pub(super) fn request(
 }
 
 pub(super) fn answer(answer: &Answer) {
-    if !enabled!(target: "nuncio_client::wire", Level::DEBUG) {
+    if !is_on() {
         return;
     }
     let headers = answer.redactor.headers(&answer.headers);
@@ -39,7 +49,7 @@ pub(super) fn answer(answer: &Answer) {
 }
 
 pub(super) fn piece(data: &Bytes, headers: &HeaderMap, redactor: &Redactor) {
-    if !enabled!(target: "nuncio_client::wire", Level::DEBUG) {
+    if !is_on() {
         return;
     }
     let media_type = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |it| it.as_bytes());

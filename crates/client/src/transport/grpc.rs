@@ -1,5 +1,7 @@
 //! gRPC (section 10), from the client's side: protobuf messages in frames over HTTP/2, the outcome in trailers.
 
+mod show;
+
 use std::{collections::VecDeque, sync::Arc};
 
 use async_trait::async_trait;
@@ -20,6 +22,7 @@ use super::{Link, Transport, whole::Whole};
 use crate::{
     failure::{Failure, PeerCode},
     http::{Answer, Outbound, Piece},
+    redact::Redactor,
 };
 
 /// One HTTP/2 connection for all methods.
@@ -37,6 +40,11 @@ impl Grpc {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metadata::CONTENT_TYPE));
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         let call = self.link.call(request.call);
+        if let Some(limit) = self.link.limit(call.method()) {
+            let limit = HeaderValue::try_from(metadata::format_timeout(limit)).map_err(Error::internal)?;
+            headers.insert(metadata::TIMEOUT, limit);
+        }
+        show::call(&call, self.link.secrets.redactor());
         let mut url = self.link.base.clone();
         url.set_path(proto::path(call.method()));
         let mut body = Vec::with_capacity(256);
@@ -78,7 +86,8 @@ impl Transport for Grpc {
         let method = request.call.method();
         if method.is_streaming() {
             let answer = self.send(request).await?;
-            return Ok(Reply::Events(events(Messages::new(answer, self.link.max_message()))));
+            let redactor = self.link.secrets.redactor().clone();
+            return Ok(Reply::Events(events(Messages::new(answer, self.link.max_message()), redactor)));
         }
         let work = async {
             let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
@@ -86,19 +95,23 @@ impl Transport for Grpc {
                 return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
             };
             while messages.next().await?.is_some() {}
-            proto::decode_reply(method, &message)
+            let reply = proto::decode_reply(method, &message)?;
+            show::reply(method, &reply, self.link.secrets.redactor());
+            Ok(reply)
         };
         self.link.within(method, work).await
     }
 }
 
-fn events(messages: Messages) -> EventStream {
-    Box::pin(stream::unfold(Some(messages), |messages| async move {
-        let mut messages = messages?;
+fn events(messages: Messages, redactor: Redactor) -> EventStream {
+    Box::pin(stream::unfold(Some((messages, redactor)), |reader| async move {
+        let (mut messages, redactor) = reader?;
         let message = messages.next().await.transpose()?;
-        let event = message.and_then(|message| proto::decode_event(&message));
-        match event {
-            Ok(event) => Some((Ok(Arc::new(StreamEvent::new(None, event))), Some(messages))),
+        match message.and_then(|message| proto::decode_event(&message)) {
+            Ok(event) => {
+                show::event(&event, &redactor);
+                Some((Ok(Arc::new(StreamEvent::new(None, event))), Some((messages, redactor))))
+            }
             Err(error) => Some((Err(error), None)),
         }
     }))

@@ -80,7 +80,7 @@ impl Link {
     }
 
     /// How long an operation may take in all; a stream has no limit.
-    fn limit(&self, method: Method) -> Option<Duration> {
+    pub(crate) fn limit(&self, method: Method) -> Option<Duration> {
         let timeouts = &self.http.settings().timeouts;
         match method {
             Method::SendMessage => timeouts.send,

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 use toml::{Table, Value};
 
 use super::settings::{Kind, SETTINGS, Setting};
-use crate::{config::Source, error::CliError};
+use crate::{
+    config::{Source, is_exposed},
+    diag,
+    error::CliError,
+};
 
 type Set = BTreeMap<&'static str, (Vec<String>, Source)>;
 
@@ -13,7 +17,11 @@ type Set = BTreeMap<&'static str, (Vec<String>, Source)>;
 pub(super) fn read(path: &Path) -> Result<Set, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", path.display())))?;
-    parse(path, &text)
+    let set = parse(path, &text)?;
+    if set.contains_key("token") && is_exposed(path) {
+        diag::warn(&format!("{} holds tokens and can be read by others; chmod 600 it", path.display()));
+    }
+    Ok(set)
 }
 
 fn parse(path: &Path, text: &str) -> Result<Set, CliError> {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use super::{args::ServeArgs, file, values};
-use crate::{args::duration, command::config_show::Effective, config::Source, error::CliError};
+use crate::{args::duration, command::config_show::Effective, config::Source, diag, error::CliError};
 
 /// A setting.
 pub(super) struct Setting {
@@ -110,7 +110,13 @@ const ADDRESS: [Setting; 7] = headed(
 const CALLERS: [Setting; 4] = headed(
     "Callers",
     [
-        row(List, "token", "NAME=SECRET", "", "Let a caller in by a token; repeatable"),
+        row(
+            List,
+            "token",
+            "NAME=SECRET",
+            "",
+            "Let a caller in by a token; repeatable; others on this machine see flags, but not variables and files",
+        ),
         row(Switch, "anonymous", "", "", "Let callers without a token in, too"),
         row(Switch, "allow-open", "", "", "Listen beyond this machine without tokens, behind something that asks"),
         row(Switch, "allow-private-webhooks", "", "", "Call webhooks at private addresses"),
@@ -182,6 +188,18 @@ pub(super) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
 }
 
+/// A variable with a slip in its name does nothing, so it is said.
+fn warn_of_unknown_variables() {
+    let known =
+        |name: &str| name == variable("config") || SETTINGS.iter().any(|setting| variable(setting.name) == name);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with(&variable("")) && !known(&name) {
+            diag::warn(&format!("{name} is not a setting; `nuncio serve --help` lists them"));
+        }
+    }
+}
+
 /// What was set, and by what.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
@@ -197,6 +215,7 @@ impl Settings {
         if let Some(path) = config.map(Path::to_owned).or_else(|| named.map(Into::into)) {
             settings.set = file::read(&path)?;
         }
+        warn_of_unknown_variables();
         for setting in SETTINGS {
             let variable = variable(setting.name);
             if let Some(value) = std::env::var(&variable).ok().filter(|value| !value.is_empty()) {

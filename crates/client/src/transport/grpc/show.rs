@@ -1,0 +1,29 @@
+//! Messages of protobuf in the log, as the JSON that they would be.
+
+use nuncio_model::{Call, Method, Reply, StreamResponse};
+use nuncio_wire::{Version, dialect};
+
+use crate::{http::log, redact::Redactor};
+
+pub(super) fn call(call: &Call, redactor: &Redactor) {
+    if log::is_on()
+        && let Ok(json) = dialect(Version::LATEST).encode_call(call)
+    {
+        log::protobuf('>', json.get().as_bytes(), redactor);
+    }
+}
+
+pub(super) fn reply(method: Method, reply: &Reply, redactor: &Redactor) {
+    let mut json = Vec::new();
+    if log::is_on() && dialect(Version::LATEST).encode_reply(method, reply, &mut json).is_ok() {
+        log::protobuf('<', &json, redactor);
+    }
+}
+
+pub(super) fn event(event: &StreamResponse, redactor: &Redactor) {
+    if log::is_on() {
+        let mut json = Vec::new();
+        dialect(Version::LATEST).encode_event(event, &mut json);
+        log::protobuf('<', &json, redactor);
+    }
+}
