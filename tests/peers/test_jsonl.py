@@ -149,17 +149,22 @@ def test_a_program_that_does_not_read_is_fine(wire):
 
 
 def test_endless_output_is_bounded_and_can_be_canceled(wire, scripted):
-    task = wire.start("endless")
+    with wire.stream("endless") as feed:
+        task = feed.next()["task"]
+        feed.until(lambda event: "artifactUpdate" in event)
 
     def resident() -> int:
         status = Path(f"/proc/{scripted.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0])
 
-    eventually(lambda: wire.get(task["id"]).get("artifacts"), what="output flows")
-    try:
-        assert state(wire.cancel(task["id"])) == "TASK_STATE_CANCELED"
-    except Exception as failure:  # a limit may have ended it first
-        assert getattr(failure, "name", "") == "TaskNotCancelable", failure
+    # Read without the strict types, which take long for so much.
+    envelope = wire.envelope("CancelTask", {"id": task["id"]})
+    answer = wire.http.post(wire.url, json=envelope, headers={"A2A-Version": "1.0"}).json()
+    # A limit may have ended it first.
+    if "error" in answer:
+        assert answer["error"]["code"] == -32002, answer
+    else:
+        assert state(answer["result"]) == "TASK_STATE_CANCELED"
     assert resident() < 2_000_000, "kB"
     assert state(wire.send("echo still here")) == COMPLETED
 

@@ -29,17 +29,19 @@ class HttpCaller(Caller):
     def __init__(self, url: str, headers: dict | None = None):
         self.url = url
         self.headers = headers or {}
-        self.http = httpx.Client(
-            base_url=url, timeout=TIMEOUT, headers=self.headers, verify=False, trust_env=False
-        )
+        options = {"timeout": TIMEOUT, "headers": self.headers, "trust_env": False}
+        self.http = httpx.Client(base_url=url, verify=False, **options)
+        # A stream may be dropped while it is read: nobody gets its connection after that.
+        self._streams = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), **options)
         self.last_response: httpx.Response | None = None
 
     def close(self) -> None:
         self.http.close()
+        self._streams.close()
 
     def _open(self, request: httpx.Request) -> httpx.Response:
         """A response whose body is not read yet."""
-        return self.http.send(request, stream=True)
+        return self._streams.send(request, stream=True)
 
 
 class JsonRpc(HttpCaller):
