@@ -8,7 +8,7 @@ use std::{cell::Cell, future::Future, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_client::Watch;
-use nuncio_model::{Message, StreamResponse, Task, TaskId, op::GetTaskRequest};
+use nuncio_model::{Message, StreamResponse, Task, TaskId, TaskState, op::GetTaskRequest};
 
 use crate::{
     args::{WaitArgs, duration},
@@ -53,10 +53,10 @@ impl<'a> Follower<'a> {
         Ok(Self { connection, output: context.output, interval, history, is_stream, is_announced })
     }
 
-    /// Reads a stream to its end. A task that was interrupted when the stream began is followed on `through` that.
+    /// Reads a stream to its end, or until the task is interrupted. That it was so when the stream began does not count
+    /// if the stream is read `through` that: the next turn is what is waited for.
     pub(crate) async fn watch(&self, mut watch: Watch, through: bool) -> Result<Outcome, CliError> {
         let mut fold = Fold::default();
-        let mut was_interrupted = through;
         while let Some(item) = watch.next().await {
             let event = match item {
                 Ok(event) => event,
@@ -71,18 +71,22 @@ impl<'a> Follower<'a> {
             if self.is_stream {
                 self.output.event(&event.response)?;
             }
-            if let StreamResponse::Message(message) = &event.response {
-                return Ok(Outcome::Message(Box::new(message.clone())));
-            }
+            let is_first = fold.task().is_none();
             fold.apply(&event.response);
-            let Some(task) = fold.task() else { continue };
-            self.announce(task)?;
-            let state = task.state();
-            if let StreamResponse::StatusUpdate(_) = &event.response {
-                diag::progress(&format!("{} {}", task.id, state.short()));
+            let is_over = match &event.response {
+                StreamResponse::Message(message) => return Ok(Outcome::Message(Box::new(message.clone()))),
+                StreamResponse::ArtifactUpdate(_) => false,
+                StreamResponse::StatusUpdate(update) => is_over(update.status.state),
+                StreamResponse::Task(task) if is_first && through => task.state().is_terminal(),
+                StreamResponse::Task(task) => is_over(task.state()),
+            };
+            if let Some(task) = fold.task() {
+                self.announce(task)?;
+                if let StreamResponse::StatusUpdate(_) = &event.response {
+                    diag::progress(&format!("{} {}", task.id, task.state().short()));
+                }
             }
-            let stops = state.is_interrupted() && !std::mem::take(&mut was_interrupted);
-            if state.is_terminal() || stops {
+            if is_over {
                 break;
             }
         }
@@ -120,8 +124,7 @@ impl<'a> Follower<'a> {
         if self.is_stream {
             self.output.event(&StreamResponse::Task(task.clone()))?;
         }
-        let state = task.state();
-        if state.is_terminal() || state.is_interrupted() {
+        if is_over(task.state()) {
             return Ok(Outcome::Task(Box::new(task)));
         }
         self.announce(&task)?;
@@ -194,11 +197,16 @@ impl<'a> Follower<'a> {
             if !self.output.is_text() {
                 diag::hint(&resume);
             }
-        } else if state.is_terminal() && state != nuncio_model::TaskState::Completed {
+        } else if state.is_terminal() && state != TaskState::Completed {
             diag::warn(&format!("the task is {}", state.short()));
         }
         Ok(())
     }
+}
+
+/// Whether there is nothing to wait for: the task has ended, or waits itself.
+fn is_over(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted()
 }
 
 /// Waits no longer than `--timeout` says; the task goes on without us.

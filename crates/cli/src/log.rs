@@ -7,15 +7,16 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 /// The variable that sets what is logged, in the syntax of tracing's filters.
 const VARIABLE: &str = "NUNCIO_LOG";
 
-/// Logs what `NUNCIO_LOG` says; without it the messages on the wire for `--debug`, else what `default` says.
+/// What libraries say that is said by an error of ours as well.
+const SAID_TWICE: &str = "rustls_platform_verifier=off";
+
+/// What `--debug` shows: every step, and the messages on the wire.
+const DEBUG: &str = "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,nuncio_engine=debug";
+
+/// Logs what `NUNCIO_LOG` says; without it what `--debug` shows, else what `default` says.
 pub(crate) fn start(is_debug: bool, default: &str) {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| {
-        EnvFilter::new(if is_debug {
-            "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,nuncio_engine=debug"
-        } else {
-            default
-        })
-    });
+    let filter = EnvFilter::try_from_env(VARIABLE)
+        .unwrap_or_else(|_| EnvFilter::new(format!("{},{SAID_TWICE}", if is_debug { DEBUG } else { default })));
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(Stderr);
     // Whoever set up logging before us goes on doing it.

@@ -131,7 +131,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses the cards that this resolver keeps, and keeps more in it.
+    /// Uses the cards that this resolver keeps, and keeps more in it. Without one, cards are kept for the whole process.
     pub fn resolver(mut self, resolver: Resolver) -> Self {
         self.resolver = Some(resolver);
         self
@@ -154,7 +154,7 @@ impl ClientBuilder {
         if let Some(error) = &self.wrong {
             return Err(error.clone());
         }
-        let resolver = self.resolver.clone().unwrap_or_else(|| Resolver::new(self.http.clone()));
+        let resolver = self.resolver.clone().unwrap_or_else(|| Resolver::shared(self.http.clone()));
         let named = reference.as_url().filter(|_| self.shows_credentials_for_card).and_then(origin);
         let secrets = self.secrets(named.into_iter().collect());
         resolver.resolve_with(reference, &secrets).await

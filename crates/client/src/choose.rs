@@ -50,8 +50,8 @@ pub(crate) fn choose(
 
 /// The URL to speak a binding to.
 ///
-/// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is TLS, but not on this machine, nor where
-/// the card itself came without TLS from the same host.
+/// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is as the card was, if that came from the same
+/// host; else TLS, but not on this machine.
 pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> Result<Url, ClientError> {
     let invalid = |reason: String| ClientError::Address { url: text.to_owned(), binding: binding.to_string(), reason };
     let text = text.trim();
@@ -65,10 +65,13 @@ pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> R
         (None, Binding::Grpc) => {
             let host = Url::parse(&format!("http://{text}")).ok().and_then(|url| Some(url.host_str()?.to_owned()));
             let host = host.ok_or_else(|| invalid("it is not host:port".into()))?;
-            let as_card =
-                card_url.is_some_and(|card| card.scheme() == "http" && card.host_str() == Some(host.as_str()));
-            let has_tls_port = text.ends_with(":443");
-            let scheme = if !has_tls_port && (is_loopback(&host) || as_card) { "http" } else { "https" };
+            let as_card = card_url.filter(|card| card.host_str() == Some(host.as_str())).map(Url::scheme);
+            let scheme = match as_card {
+                _ if text.ends_with(":443") => "https",
+                Some(scheme) => scheme,
+                None if is_loopback(&host) => "http",
+                None => "https",
+            };
             format!("{scheme}://{text}")
         }
         // Some cards have a path alone, relative to where they are.
@@ -143,6 +146,8 @@ mod tests {
         assert_eq!(of("https://a.example/x"), "https://a.example/x");
         let card = Url::parse("http://a.example:1/card").unwrap();
         assert_eq!(address("a.example:2", Binding::Grpc, Some(&card)).unwrap().to_string(), "http://a.example:2/");
+        let card = Url::parse("https://localhost:1/card").unwrap();
+        assert_eq!(address("localhost:2", Binding::Grpc, Some(&card)).unwrap().to_string(), "https://localhost:2/");
         assert!(address("", Binding::Grpc, None).is_err());
     }
 

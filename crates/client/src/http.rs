@@ -89,7 +89,7 @@ impl Http {
         let origin = origin_of(url);
         let mut headers = headers.clone();
         let mut url = url.clone();
-        secrets.place(&mut url, &mut headers)?;
+        secrets.place(&mut url, &mut headers, grpc)?;
         log::request(method, &url, &headers, body, secrets.redactor(), grpc);
         let request = self.client(url.scheme() == "https", grpc)?.request(method.clone(), url).headers(headers);
         let request = if body.is_empty() { request } else { request.body(body.clone()) };

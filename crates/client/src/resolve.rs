@@ -3,7 +3,10 @@
 mod cache;
 mod card;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, LazyLock},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -49,11 +52,14 @@ impl Default for Resolver {
 impl Resolver {
     /// Keeps nothing yet.
     pub fn new(settings: HttpSettings) -> Self {
-        Self::with_http(Http::new(settings))
+        Self { http: Http::new(settings), cache: Arc::default() }
     }
 
-    pub(crate) fn with_http(http: Http) -> Self {
-        Self { http, cache: Arc::default() }
+    /// Shares what is kept with all others in the process, unless what it finds is not to be trusted.
+    pub(crate) fn shared(settings: HttpSettings) -> Self {
+        static SHARED: LazyLock<Arc<Cache>> = LazyLock::new(Arc::default);
+        let cache = if settings.insecure { Arc::default() } else { SHARED.clone() };
+        Self { http: Http::new(settings), cache }
     }
 
     /// Finds the card of an agent. No credentials go along.

@@ -89,7 +89,8 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     let known = request.message.task_id.clone().filter(|_| !follower.is_stream);
     if known.is_none() && connection.client.card().is_none_or(|card| card.capabilities.streams()) {
         match connection.client.send_stream(request.clone()).await {
-            Ok(watch) => return follower.watch(watch, false).await,
+            // A task that is continued may still stand where it stood when the stream begins.
+            Ok(watch) => return follower.watch(watch, request.message.task_id.is_some()).await,
             // The card says too much, or there is none. Nothing was done, so the message can be sent another way.
             Err(error) if error.as_agent_error().is_some_and(|it| is_about_streaming(it.kind(), &request)) => {
                 tracing::debug!(%error, "the agent does not stream");

@@ -34,10 +34,12 @@ impl From<Failure> for CliError {
             Failure::Unreachable { .. } => {
                 Self::new(Code::Unreachable, message).with_hint("check that the agent runs and the address is right")
             }
-            Failure::Tls { origin, .. } => {
-                let plain = origin.replacen("https:", "http:", 1);
-                Self::new(Code::Unreachable, message)
-                    .with_hint(format!("for an agent without TLS say {plain}; --insecure takes any certificate"))
+            Failure::Tls { origin, reason, .. } => {
+                Self::new(Code::Unreachable, message).with_hint(if reason.contains("does not speak TLS") {
+                    format!("for an agent without TLS say {}", origin.replacen("https:", "http:", 1))
+                } else {
+                    "SSL_CERT_FILE names authorities to trust; --insecure takes any certificate".to_owned()
+                })
             }
             Failure::TimedOut { .. } => Self::new(Code::Timeout, message),
             Failure::Broken { .. } => Self::new(Code::Unreachable, message)

@@ -84,6 +84,22 @@ fn a_line_is_there_when_its_event_is() {
 }
 
 #[test]
+fn the_answer_to_a_question_is_streamed_to_its_end() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let send = |arguments: &[&str]| {
+            let more = ["--stream", "-o", "json", "-a", &agent.address, "--transport", transport];
+            home.run(&[&["send"], arguments, &more].concat()).ok().lines()
+        };
+        let asked = send(&["input"]);
+        assert_eq!(asked.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+        let answered = send(&["more", "--task-id", asked[0]["task"]["id"].as_str().unwrap()]);
+        assert_eq!(answered.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED", "{answered:?}");
+    }
+}
+
+#[test]
 fn a_parked_task_is_followed_through_its_next_turn() {
     let home = Home::new();
     let agent = home.serve(&[]);

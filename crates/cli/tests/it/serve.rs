@@ -112,6 +112,15 @@ fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[test]
+fn programs_that_start_it_get_json() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let port = agent.address.rsplit(':').next().unwrap();
+    let run = home.run(&["serve", "--port", port, "--store", "memory", "-o", "json"]);
+    run.error("A2ACLI_ERR_INTERNAL", 1);
+}
+
+#[test]
 fn the_first_signal_drains_and_the_second_ends() {
     let home = Home::new();
     let mut agent = home.serve(&["--drain", "30s"]);

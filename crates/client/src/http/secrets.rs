@@ -71,13 +71,22 @@ impl Secrets {
         self.credentials.as_ref().is_some_and(|credentials| credentials.allows(url.as_str()))
     }
 
-    /// Adds what this address may see to a request to it.
-    pub(crate) fn place(&self, url: &mut Url, to: &mut HeaderMap) -> Result<(), ClientError> {
+    /// Adds what this address may see to a request to it. gRPC has metadata alone, which are headers here.
+    pub(crate) fn place(&self, url: &mut Url, to: &mut HeaderMap, grpc: bool) -> Result<(), ClientError> {
         let Some(credentials) = self.credentials.as_ref().filter(|_| self.allows(url)) else { return Ok(()) };
         let placement = credentials.place(url.as_str(), self.card.as_deref()).map_err(Failure::Credentials)?;
-        let mut query = url.query().unwrap_or_default().to_owned();
-        placement.extend_query(&mut query);
-        url.set_query(Some(&query).filter(|query| !query.is_empty()).map(String::as_str));
+        if grpc {
+            let mut query = String::new();
+            placement.extend_query(&mut query);
+            for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+                let (name, value) = header(&name, &value)?;
+                to.insert(name, value);
+            }
+        } else {
+            let mut query = url.query().unwrap_or_default().to_owned();
+            placement.extend_query(&mut query);
+            url.set_query(Some(&query).filter(|query| !query.is_empty()).map(String::as_str));
+        }
         for headers in [placement.headers(), &self.headers] {
             for (name, value) in headers {
                 to.insert(name.clone(), value.clone());

@@ -26,6 +26,8 @@ pub(crate) struct Machine {
     progress: Progress,
     attempts: u32,
     is_first: bool,
+    /// The stream broke before it told anything new, so it is taken up again though the task stands still.
+    is_owed: bool,
     /// Why the last connection ended.
     broken: Option<Error>,
 }
@@ -47,6 +49,7 @@ impl Machine {
             progress,
             attempts: 0,
             is_first: false,
+            is_owed: false,
             broken: None,
         }
     }
@@ -79,8 +82,8 @@ impl Machine {
         let verdict = self.progress.verdict();
         let Some(connection) = &mut self.connection else {
             match verdict {
-                Some(end) => self.progress.end(end),
-                None => self.reopen().await?,
+                Some(end) if !self.is_owed => self.progress.end(end),
+                _ => self.reopen().await?,
             }
             return Ok(None);
         };
@@ -110,6 +113,8 @@ impl Machine {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
                 self.broken = Some(error);
+                // A task that stood still when the stream began may go on.
+                self.is_owed = matches!(verdict, Some(End::Interrupted(_))) && !self.progress.is_parked();
                 Ok(None)
             }
             Some(Err(error)) => Err(error),
@@ -139,6 +144,7 @@ impl Machine {
             Ok(Reply::Events(connection)) => {
                 self.connection = Some(connection);
                 self.is_first = true;
+                self.is_owed = false;
                 Ok(())
             }
             Ok(_) => Err(silent("the agent does not answer a subscription with a stream")),
@@ -165,6 +171,7 @@ impl Machine {
             }
             Err(error) => return Err(error),
         };
+        self.is_owed = false;
         let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
         self.progress.accept(&event, true);
         self.ready.push_back(event);

@@ -17,6 +17,8 @@ pub(crate) struct Seen {
     pub(crate) sequence: Option<u64>,
     pub(crate) end: Option<End>,
     is_message: bool,
+    /// The task was interrupted while it was watched, not before.
+    is_parked: bool,
     /// The agent's numbers begin anew with each connection, so they tell nothing.
     is_unnumbered: bool,
 }
@@ -54,6 +56,13 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Whether the task was interrupted while it was watched, so that the agent may well have closed the stream.
+    pub(super) fn is_parked(&self) -> bool {
+        self.read(|seen| seen.is_parked)
+    }
+}
+
 impl Seen {
     fn accept(&mut self, event: &StreamEvent, is_first: bool) -> bool {
         if let (Some(next), Some(last), false) = (event.sequence, self.sequence, self.is_unnumbered)
@@ -76,6 +85,7 @@ impl Seen {
             StreamResponse::StatusUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());
                 self.state = Some(update.status.state);
+                self.is_parked = update.status.state.is_interrupted();
             }
             StreamResponse::ArtifactUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());

@@ -136,3 +136,20 @@ async fn no_error_shows_a_secret() {
     let error = client.task("t1").await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains(SECRET), "{error:?}");
 }
+
+#[tokio::test]
+async fn over_grpc_a_key_of_the_query_is_metadata() {
+    let fake = Fake::start(|seen, fake| {
+        if !seen.path.contains(".well-known") {
+            return status(503, "");
+        }
+        let mut card = fake.card("GRPC");
+        card["securitySchemes"] = json!({"k": {"apiKeySecurityScheme": {"location": "query", "name": "My-Key"}}});
+        ok(&card)
+    })
+    .await;
+    let client = Client::builder().credential(Credential::api_key(SECRET)).connect(&fake.url).await.unwrap();
+    client.task("t1").await.unwrap_err();
+    let call = &fake.calls()[0];
+    assert_eq!((call.path.as_str(), call.header("my-key")), ("/lf.a2a.v1.A2AService/GetTask", SECRET));
+}

@@ -8,4 +8,5 @@ mod fake;
 mod interfaces;
 mod resolve;
 mod server;
+mod tls;
 mod watch;

@@ -152,6 +152,20 @@ async fn an_interrupted_task_and_a_bare_message_are_ends() {
 }
 
 #[tokio::test]
+async fn a_task_that_stood_still_when_the_stream_began_is_taken_up_again() {
+    let fake = Fake::start(|seen, _| {
+        if is_subscription(seen) {
+            sse(&[(Some(4), status_event("TASK_STATE_COMPLETED"))], true)
+        } else {
+            sse(&[(Some(3), task_event("TASK_STATE_INPUT_REQUIRED"))], false)
+        }
+    })
+    .await;
+    let mut watch = client(&fake).send_stream("hi").await.unwrap();
+    assert_eq!(drain(&mut watch).await.0, ["task input-required", "completed"]);
+}
+
+#[tokio::test]
 async fn a_subscription_falls_back_to_get() {
     let fake = Fake::start(|seen, _| match seen.method.as_str() {
         "GET" => sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true),
