@@ -89,12 +89,11 @@ impl tower::Service<Authenticated> for Bindings {
     fn call(&mut self, Authenticated { principal, request }: Authenticated) -> Self::Future {
         let service = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
-        Box::pin(async move {
-            Ok(match Binding::of(service.cards.site().path(&head.uri), &head.headers) {
-                Binding::JsonRpc => jsonrpc::answer(&service, principal, &head, body).await,
-                Binding::Rest => rest::answer(&service, principal, &head, body).await,
-                Binding::Grpc => grpc::answer(&service, principal, &head, body).await,
-            })
-        })
+        // A future for each, because one of them all would be as large as all of them.
+        match Binding::of(service.cards.site().path(&head.uri), &head.headers) {
+            Binding::JsonRpc => Box::pin(async move { Ok(jsonrpc::answer(&service, principal, &head, body).await) }),
+            Binding::Rest => Box::pin(async move { Ok(rest::answer(&service, principal, &head, body).await) }),
+            Binding::Grpc => Box::pin(async move { Ok(grpc::answer(&service, principal, &head, body).await) }),
+        }
     }
 }

@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Method, header};
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower::{Layer, layer::layer_fn};
+use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
 
 /// Lets these origins call; `*` is any. Never with cookies or other credentials that the browser adds by itself: a
 /// page that has a token sends it in a header.
-pub(crate) fn layer(origins: &[HeaderValue]) -> CorsLayer {
+pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<Cors<S>>> + Clone {
     let allowed = if origins.iter().any(|origin| origin == "*") {
         AllowOrigin::any()
     } else {
         AllowOrigin::list(origins.iter().cloned())
     };
-    CorsLayer::new()
+    let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers([
@@ -30,5 +31,7 @@ pub(crate) fn layer(origins: &[HeaderValue]) -> CorsLayer {
             header::WWW_AUTHENTICATE,
             HeaderName::from_static("a2a-extensions"),
         ])
-        .max_age(Duration::from_mins(10))
+        .max_age(Duration::from_mins(10));
+    // In a box, because it is large, seldom there, and part of each connection.
+    layer_fn(move |inner| Box::new(cors.layer(inner)))
 }

@@ -109,12 +109,9 @@ impl Connections {
                 drain: self.drain.clone(),
                 head_time: self.head_time,
                 peer: self.tells_peer.then_some(peer),
+                slot: slot.ok(),
             };
-            let served = connection.serve(stream, service.clone());
-            self.tracker.spawn(async move {
-                served.await;
-                drop(slot);
-            });
+            self.tracker.spawn(connection.serve(stream, service.clone()));
         }
     }
 }

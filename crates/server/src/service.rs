@@ -46,6 +46,9 @@ pub(crate) enum Outcome {
     Events(EventStream, StreamPermit),
 }
 
+/// A request, the place of its stream where it opens one, and the extensions that are active.
+type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
+
 impl Service {
     /// Calls an operation for this caller, who sent a request with this head. The version has been looked at before.
     pub(crate) async fn call(&self, principal: Principal, head: &Parts, call: Call) -> Result<Answer, Error> {
@@ -57,32 +60,37 @@ impl Service {
             a2a.method.name = method.name(),
             a2a.tenant = call.tenant().map(tracing::field::display),
         );
-        let result = self.answer(principal, head, call).instrument(span).await;
+        // What is prepared is not async, so that it is not part of a future that stays.
+        let result = match self.prepare(principal, head, call) {
+            Ok((request, permit, extensions)) => {
+                let reply = self.engine.call(request).instrument(span).await;
+                reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head), extensions })
+            }
+            Err(error) => Err(error),
+        };
         if let Err(error) = &result {
             log(error, method.name());
         }
         result
     }
 
-    async fn answer(&self, principal: Principal, head: &Parts, call: Call) -> Result<Answer, Error> {
+    fn prepare(&self, principal: Principal, head: &Parts, call: Call) -> Result<Prepared, Error> {
         if matches!(call, Call::GetExtendedAgentCard(_)) {
             self.cards.check_extended(&principal)?;
         }
         let permit = call.method().is_streaming().then(|| self.load.stream()).transpose()?;
         let scope = Scope::new(call.tenant().cloned().unwrap_or_default(), principal);
-        let request = Request {
-            call,
-            scope,
-            extensions: head::extensions(&head.headers),
-            last_event: head::last_event(&head.headers),
-        };
-        let extensions = self.engine.active_extensions(&request.extensions);
-        let outcome = match (self.engine.call(request).await?, permit) {
+        let (extensions, last_event) = (head::extensions(&head.headers), head::last_event(&head.headers));
+        let active = self.engine.active_extensions(&extensions);
+        Ok((Request { call, scope, extensions, last_event }, permit, active))
+    }
+
+    fn outcome(&self, reply: Reply, permit: Option<StreamPermit>, head: &Parts) -> Outcome {
+        match (reply, permit) {
             (Reply::Events(events), Some(permit)) => Outcome::Events(events, permit),
             (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(self.cards.complete(&card, head)))),
             (reply, _) => Outcome::Reply(reply),
-        };
-        Ok(Answer { outcome, extensions })
+        }
     }
 
     /// The response that streams these events as server-sent events.

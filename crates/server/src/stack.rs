@@ -23,7 +23,7 @@ use crate::{binding::Bindings, cors, service::Service};
 pub(crate) use authenticate::Peer;
 
 /// The layers around the bindings.
-pub(crate) type Stack = CatchPanic<Trace<Either<Cors<Answers>, Answers>>>;
+pub(crate) type Stack = CatchPanic<Trace<Either<Box<Cors<Answers>>, Answers>>>;
 type Answers = Public<Admit<Authenticate<Bindings>>>;
 
 /// Builds the stack. A request goes through it from the top, its response from the bottom.

@@ -16,7 +16,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto,
 };
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
 use tower::Service;
 
 use crate::{
@@ -30,6 +30,8 @@ pub(super) struct Connection {
     pub(super) drain: Drain,
     pub(super) head_time: Duration,
     pub(super) peer: Option<SocketAddr>,
+    /// Its place among the connections that may be open.
+    pub(super) slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -40,14 +42,15 @@ impl Connection {
         S: Send + 'static,
         S::Future: 'static,
     {
+        let Self { http, drain, head_time, peer, slot: _slot } = self;
         let has_spoken = Arc::new(AtomicBool::new(false));
         let service = Mutex::new(service);
-        let requests = Requests { service, has_spoken: Arc::clone(&has_spoken), peer: self.peer };
-        let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), requests));
-        let mut drained = pin!(self.drain.started());
+        let requests = Requests { service, has_spoken: Arc::clone(&has_spoken), peer };
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), requests));
+        let mut drained = pin!(drain.started());
         // hyper bounds the time for a head only once it knows the version of HTTP.
         let first_head = async {
-            tokio::time::sleep(self.head_time).await;
+            tokio::time::sleep(head_time).await;
             if has_spoken.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }
@@ -61,7 +64,7 @@ impl Connection {
                 tokio::select! {
                     biased;
                     outcome = connection => outcome,
-                    () = self.drain.aborted() => return,
+                    () = drain.aborted() => return,
                 }
             }
         };
