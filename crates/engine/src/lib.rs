@@ -10,6 +10,7 @@ pub mod testing;
 
 mod agent;
 mod capability;
+mod channel;
 mod conversation;
 mod engine;
 mod feed;

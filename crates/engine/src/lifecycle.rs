@@ -106,7 +106,13 @@ fn set_artifact(task: &mut Task, update: &TaskArtifactUpdateEvent) {
     match task.artifacts.iter_mut().rev().find(|known| known.artifact_id == new.artifact_id) {
         Some(known) if update.append => append(known, new),
         Some(known) => known.clone_from(new),
-        None => task.artifacts.push(new.clone()),
+        None => {
+            if task.artifacts.is_empty() {
+                // Most tasks have one, and are kept for long.
+                task.artifacts.reserve_exact(1);
+            }
+            task.artifacts.push(new.clone());
+        }
     }
 }
 

@@ -16,11 +16,12 @@ use std::{
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, Task, TaskState, op::SendMessageRequest};
-use tokio::{sync::mpsc, time::Sleep};
+use tokio::{task::yield_now, time::Sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentFuture,
+    channel,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
     registry::Hold,
@@ -31,15 +32,14 @@ use crate::{
     writer::LogWriter,
 };
 
-/// Words that an agent may be ahead of its runner.
-const WORDS: usize = 256;
-
 pub(crate) struct Runner {
     shared: Arc<Shared>,
     hold: Hold,
     writer: LogWriter,
     /// The task to be, until it exists.
     birth: Option<Birth>,
+    /// The message that begins it.
+    first: Option<Incoming>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
@@ -59,7 +59,9 @@ struct Birth {
 /// What one turn needs while it runs.
 struct Running {
     agent: Option<AgentFuture>,
-    words: mpsc::Receiver<Word>,
+    words: channel::Receiver,
+    /// Words that were taken and are to be heard.
+    heard: Vec<Word>,
     cancelled: CancellationToken,
     timer: Option<Pin<Box<Sleep>>>,
     /// Whether the agent has said anything about the task.
@@ -90,12 +92,12 @@ impl Runner {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
         let mut task = Task::new(hold.id.clone(), context.clone());
-        task.history.push(message.clone());
+        task.history = vec![message.clone()];
         hold.lock().running = true;
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { task, patience });
-        runner.queue.push_back(first);
+        runner.first = Some(first);
         runner
     }
 
@@ -106,7 +108,17 @@ impl Runner {
     }
 
     fn with(shared: Arc<Shared>, hold: Hold, writer: LogWriter) -> Self {
-        Self { shared, hold, writer, birth: None, queue: VecDeque::new(), staged: Vec::new(), left: false, over: false }
+        Self {
+            shared,
+            hold,
+            writer,
+            birth: None,
+            first: None,
+            queue: VecDeque::new(),
+            staged: Vec::new(),
+            left: false,
+            over: false,
+        }
     }
 
     /// Runs until the task rests. Where the future is dropped before, the task is given up: spawn it instead.
@@ -120,6 +132,9 @@ impl Runner {
     }
 
     async fn work(&mut self) -> Result<(), Error> {
+        if let Some(first) = self.first.take() {
+            self.turn(first).await?;
+        }
         loop {
             let mut controls = Vec::new();
             if self.rests(&mut controls) {
@@ -163,12 +178,14 @@ impl Runner {
         let mut running = self.start(request, extensions);
         loop {
             let step = self.step(&mut running).await;
-            for word in step.words {
-                if running.agent.is_none() {
-                    break;
+            let mut heard = std::mem::take(&mut running.heard);
+            let is_flood = heard.len() >= channel::LIMIT;
+            for word in heard.drain(..) {
+                if running.agent.is_some() {
+                    self.hear(&mut running, word);
                 }
-                self.hear(&mut running, word);
             }
+            running.heard = heard;
             for control in step.controls {
                 self.take(control, Some(&mut running));
             }
@@ -188,11 +205,15 @@ impl Runner {
                 }
                 return Ok(());
             }
+            if is_flood {
+                // It may have more to say than it lets others do.
+                yield_now().await;
+            }
         }
     }
 
     fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>) -> Running {
-        let (sender, words) = mpsc::channel(WORDS);
+        let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         let task = {
             let mut inner = self.hold.lock();
@@ -213,7 +234,7 @@ impl Runner {
             words: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));
-        Running { agent, words, cancelled, timer: None, spoke: false, replied: false }
+        Running { agent, words, heard: Vec::new(), cancelled, timer: None, spoke: false, replied: false }
     }
 
     /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the task

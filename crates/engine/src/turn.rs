@@ -10,11 +10,11 @@ use nuncio_model::{
     Artifact, ContextId, Message, Principal, Scope, StreamEvent, StreamResponse, Struct, Task, TaskArtifactUpdateEvent,
     TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest,
 };
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentError,
+    channel::Sender,
     store::{ListQuery, TaskStore},
 };
 
@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) inner: TurnInner,
-    pub(crate) words: mpsc::Sender<Word>,
+    pub(crate) words: Sender,
 }
 
 pub(crate) struct TurnInner {
@@ -54,6 +54,17 @@ pub(crate) struct Word {
     pub(crate) event: Arc<StreamEvent>,
     /// Where it came from, for the reason of a failure: a line of a program's output, for example.
     pub(crate) origin: Option<Box<str>>,
+}
+
+impl Word {
+    pub(crate) fn new(response: StreamResponse) -> Self {
+        Self { event: Arc::new(StreamEvent::new(None, response)), origin: None }
+    }
+
+    pub(crate) fn status(state: TaskState, message: Option<Message>) -> Self {
+        let status = TaskStatus { message, ..TaskStatus::new(state) };
+        Self::new(StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() }))
+    }
 }
 
 impl Turn {
@@ -137,57 +148,55 @@ impl Turn {
 
     /// Says that the agent is at work.
     pub async fn begin(&self) -> Result<(), AgentError> {
-        self.status(TaskState::Working, None).await
+        self.say(Word::status(TaskState::Working, None)).await
     }
 
     /// Says that the agent is at work, with a word on its progress.
     pub async fn working(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::Working, message.into()).await
+        self.say(Word::status(TaskState::Working, Some(message.into()))).await
     }
 
     /// Asks the client for another message, and parks the task until it comes. Return after it.
     pub async fn ask(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::InputRequired, message.into()).await
+        self.say(Word::status(TaskState::InputRequired, Some(message.into()))).await
     }
 
     /// Says that credentials are needed. The agent may go on when they have come by another way, or return.
     pub async fn require_auth(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::AuthRequired, message.into()).await
+        self.say(Word::status(TaskState::AuthRequired, Some(message.into()))).await
     }
 
     /// Completes the task with a word about it. Results belong in artifacts.
     pub async fn complete(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::Completed, message.into()).await
+        self.say(Word::status(TaskState::Completed, Some(message.into()))).await
     }
 
     /// Fails the task with a reason for the peer.
     pub async fn fail(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::Failed, message.into()).await
+        self.say(Word::status(TaskState::Failed, Some(message.into()))).await
     }
 
     /// Declines the task with a reason for the peer.
     pub async fn reject(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.status(TaskState::Rejected, message.into()).await
+        self.say(Word::status(TaskState::Rejected, Some(message.into()))).await
     }
 
     /// Answers with a bare message; no task comes of it. It must be the only word of a first turn.
     ///
     /// Where the client was given a task meanwhile (it did not want to wait), the task completes with the message.
     pub async fn reply(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.emit(StreamResponse::Message(message.into())).await
+        self.say(Word::new(StreamResponse::Message(message.into()))).await
     }
 
     /// Sets the status.
     pub async fn status(&self, state: TaskState, message: impl Into<Option<Message>>) -> Result<(), AgentError> {
-        let mut status = TaskStatus::new(state);
-        status.message = message.into();
-        self.emit(StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })).await
+        self.say(Word::status(state, message.into())).await
     }
 
     /// Adds a whole artifact, or replaces the one of the same id.
     pub async fn add_artifact(&self, artifact: Artifact) -> Result<(), AgentError> {
         let update = TaskArtifactUpdateEvent { artifact, last_chunk: true, ..Default::default() };
-        self.emit(StreamResponse::ArtifactUpdate(update)).await
+        self.say(Word::new(StreamResponse::ArtifactUpdate(update))).await
     }
 
     /// Writes an artifact piece by piece. The name is its id too.
@@ -197,17 +206,16 @@ impl Turn {
 
     /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
     pub async fn emit(&self, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(response, None).await
+        self.say(Word::new(response)).await
     }
 
     /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
     /// the protocol, the task's failure names it.
     pub async fn emit_from(&self, origin: impl Display, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(response, Some(origin.to_string().into())).await
+        self.say(Word { origin: Some(origin.to_string().into()), ..Word::new(response) }).await
     }
 
-    async fn say(&self, response: StreamResponse, origin: Option<Box<str>>) -> Result<(), AgentError> {
-        let word = Word { event: Arc::new(StreamEvent::new(None, response)), origin };
-        self.words.send(word).await.map_err(|_| AgentError::turn_is_over())
+    async fn say(&self, word: Word) -> Result<(), AgentError> {
+        if self.words.send(word).await { Ok(()) } else { Err(AgentError::turn_is_over()) }
     }
 }

@@ -9,13 +9,12 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{Runner, Running, WORDS};
-use crate::{agent::AgentError, inbox::Control, turn::Word};
+use super::{Runner, Running};
+use crate::{agent::AgentError, inbox::Control};
 
-/// What happened in a step.
+/// What happened in a step, beside what the agent said.
 #[derive(Default)]
 pub(super) struct Step {
-    pub(super) words: Vec<Word>,
     pub(super) controls: Vec<Control>,
     /// How the turn ended, if it did.
     pub(super) outcome: Option<Result<(), AgentError>>,
@@ -23,25 +22,20 @@ pub(super) struct Step {
     pub(super) expired: bool,
 }
 
-impl Step {
-    fn is_empty(&self) -> bool {
-        self.words.is_empty() && self.controls.is_empty() && self.outcome.is_none() && !self.expired
-    }
-}
-
 impl Runner {
     /// Waits for something to happen.
     pub(super) async fn step(&mut self, running: &mut Running) -> Step {
         let mut step = Step::default();
         poll_fn(|cx| {
-            running.poll_agent(cx, &mut step);
+            step.outcome = running.poll_agent(cx);
+            let is_quiet = step.outcome.is_none() && running.heard.is_empty();
             self.hold.take_controls(cx, &mut step.controls);
             if let Some(timer) = &mut running.timer {
                 step.expired = timer.as_mut().poll(cx).is_ready();
-            } else if step.is_empty() && !self.writer.exists() {
+            } else if is_quiet && !self.writer.exists() {
                 step.expired = self.poll_patience(running, cx);
             }
-            if step.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+            if is_quiet && !step.expired && step.controls.is_empty() { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
         step
@@ -62,30 +56,21 @@ impl Runner {
 }
 
 impl Running {
-    /// Polls the agent, and takes what it said: at most a batch while it goes on, all of it when it has ended.
-    fn poll_agent(&mut self, cx: &mut Context<'_>, step: &mut Step) {
-        if let Some(agent) = &mut self.agent {
-            match catch_unwind(AssertUnwindSafe(|| agent.as_mut().poll(cx))) {
-                Ok(Poll::Ready(outcome)) => step.outcome = Some(outcome),
-                Ok(Poll::Pending) => {}
-                Err(panic) => step.outcome = Some(Err(panicked(&*panic))),
-            }
-        }
-        let has_ended = step.outcome.is_some();
-        if has_ended {
+    /// Polls the agent, and takes what it said. How its turn ended, if it did.
+    fn poll_agent(&mut self, cx: &mut Context<'_>) -> Option<Result<(), AgentError>> {
+        let agent = self.agent.as_mut()?;
+        self.words.is_awake();
+        let outcome = match catch_unwind(AssertUnwindSafe(|| agent.as_mut().poll(cx))) {
+            Ok(Poll::Ready(outcome)) => Some(outcome),
+            Ok(Poll::Pending) => None,
+            Err(panic) => Some(Err(panicked(&*panic))),
+        };
+        if outcome.is_some() {
             // What it has said counts; what something it left behind says later does not.
             self.words.close();
         }
-        while has_ended || step.words.len() < WORDS {
-            match self.words.try_recv() {
-                Ok(word) => step.words.push(word),
-                Err(_) if has_ended => return,
-                Err(_) => match self.words.poll_recv(cx) {
-                    Poll::Ready(Some(word)) => step.words.push(word),
-                    _ => return,
-                },
-            }
-        }
+        self.words.take(cx, &mut self.heard);
+        outcome
     }
 }
 

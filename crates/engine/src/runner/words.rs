@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use nuncio_model::{
-    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatus,
-    TaskStatusUpdateEvent, Timestamp,
+    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, TaskId, TaskState, Timestamp,
 };
 
 use super::{Runner, Running};
@@ -28,7 +27,7 @@ impl Runner {
             }
             if !running.spoke && !self.writer.state().is_terminal() {
                 // The client was given a task before the agent could answer directly: the answer completes it.
-                event = status(TaskState::Completed, Some(message.clone()));
+                event = Word::status(TaskState::Completed, Some(message.clone())).event;
             }
         }
         running.spoke = true;
@@ -51,7 +50,7 @@ impl Runner {
 
     /// Says something about the task's state for the agent.
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
-        if let Err(error) = self.say(status(state, message)) {
+        if let Err(error) = self.say(Word::status(state, message).event) {
             tracing::error!(task = %self.hold.id, %error, "the runner broke the lifecycle");
         }
     }
@@ -78,12 +77,6 @@ impl Runner {
         complete_message(&mut message, None, self.writer.context());
         self.hold.change(|inner| inner.direct = Some(message));
     }
-}
-
-fn status(state: TaskState, message: Option<Message>) -> Arc<StreamEvent> {
-    let status = TaskStatus { message, ..TaskStatus::new(state) };
-    let update = TaskStatusUpdateEvent { status, ..Default::default() };
-    Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update)))
 }
 
 /// Fills in what an agent may leave out.

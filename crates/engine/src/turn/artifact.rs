@@ -46,7 +46,7 @@ impl<'a> ArtifactWriter<'a> {
     async fn write(&mut self, part: Part, last_chunk: bool) -> Result<(), AgentError> {
         let rest = Artifact::new(self.artifact.artifact_id.clone(), Vec::new());
         let mut artifact = std::mem::replace(&mut self.artifact, rest);
-        artifact.parts.push(part);
+        artifact.parts = vec![part];
         let append = std::mem::replace(&mut self.appends, true);
         let update = TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() };
         self.turn.emit(StreamResponse::ArtifactUpdate(update)).await

@@ -111,11 +111,14 @@ async fn many_stuck_readers_hold_a_task_up_no_longer_than_one() {
 #[tokio::test]
 async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory() {
     let store = Rigged::new();
-    let (engine, gate) = gated(&store, limits(64, Duration::from_millis(10)), 200);
+    let (engine, gate) = gated(&store, limits(64, Duration::from_millis(10)), 100);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
     let mut events = subscribe(&engine, &task).await.unwrap();
-    gate.add_permits(1);
-    until_written(&store, &task, 202).await;
+    // The second hundred is written when the first has waited long enough for the reader.
+    for written in [102, 202] {
+        gate.add_permits(1);
+        until_written(&store, &task, written).await;
+    }
     let mut last = 0;
     while last < 202 {
         last = next(&mut events).await.sequence.unwrap();
@@ -124,7 +127,7 @@ async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory()
     assert!(reads > 0);
     for round in 1..=5 {
         gate.add_permits(1);
-        while last < 202 + 200 * round {
+        while last < 202 + 100 * round {
             last = next(&mut events).await.sequence.unwrap();
         }
     }

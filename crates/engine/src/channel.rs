@@ -1,0 +1,178 @@
+//! The way of an agent's words to its runner: a bounded queue.
+//!
+//! Nearly always both ends are polled by one task, the agent inside its runner. So the runner takes whole batches, and
+//! is not woken by an agent that it polls itself.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    mem,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use parking_lot::Mutex;
+
+use crate::{live::set_waker, turn::Word};
+
+/// Words that an agent may be ahead of its runner.
+pub(crate) const LIMIT: usize = 256;
+
+/// A queue that is open.
+pub(crate) fn channel() -> (Sender, Receiver) {
+    let state = Arc::<Mutex<State>>::default();
+    (Sender(Arc::clone(&state)), Receiver(state))
+}
+
+#[derive(Default)]
+struct State {
+    words: Vec<Word>,
+    is_closed: bool,
+    /// The runner, where it waits for words.
+    runner: Option<Waker>,
+    /// Those who wait for room.
+    speakers: Vec<Waker>,
+}
+
+/// The agent's end.
+pub(crate) struct Sender(Arc<Mutex<State>>);
+
+impl Sender {
+    /// Says a word when there is room for it; `false` when nobody hears it any more.
+    pub(crate) async fn send(&self, word: Word) -> bool {
+        let mut word = Some(word);
+        poll_fn(|cx| {
+            let mut state = self.0.lock();
+            if state.is_closed {
+                return Poll::Ready(false);
+            }
+            if state.words.len() >= LIMIT {
+                if !state.speakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    state.speakers.push(cx.waker().clone());
+                }
+                return Poll::Pending;
+            }
+            state.words.extend(word.take());
+            let runner = state.runner.take();
+            drop(state);
+            if let Some(runner) = runner {
+                runner.wake();
+            }
+            Poll::Ready(true)
+        })
+        .await
+    }
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+/// The runner's end. Dropping it closes the queue.
+pub(crate) struct Receiver(Arc<Mutex<State>>);
+
+impl Receiver {
+    /// The runner is awake: words need not wake it until it has looked for them.
+    pub(crate) fn is_awake(&self) {
+        self.0.lock().runner = None;
+    }
+
+    /// Takes all words that there are; where there are none, the next one wakes the runner.
+    pub(crate) fn take(&self, cx: &Context<'_>, into: &mut Vec<Word>) {
+        let mut state = self.0.lock();
+        if state.words.is_empty() {
+            set_waker(&mut state.runner, cx);
+            return;
+        }
+        if into.is_empty() {
+            mem::swap(&mut state.words, into);
+        } else {
+            into.append(&mut state.words);
+        }
+        wake_speakers(state);
+    }
+
+    /// What is said from now on is not heard.
+    pub(crate) fn close(&self) {
+        let mut state = self.0.lock();
+        state.is_closed = true;
+        wake_speakers(state);
+    }
+}
+
+fn wake_speakers(mut state: parking_lot::MutexGuard<'_, State>) {
+    let speakers = mem::take(&mut state.speakers);
+    drop(state);
+    speakers.into_iter().for_each(Waker::wake);
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::{FutureExt, future::join_all};
+    use nuncio_model::{Message, StreamEvent, StreamResponse};
+
+    use super::{LIMIT, channel};
+    use crate::turn::Word;
+
+    fn word() -> Word {
+        let event = StreamEvent::new(None, StreamResponse::Message(Message::agent("x")));
+        Word { event: Arc::new(event), origin: None }
+    }
+
+    async fn take(receiver: &super::Receiver) -> usize {
+        let mut words = Vec::new();
+        std::future::poll_fn(|cx| {
+            receiver.take(cx, &mut words);
+            if words.is_empty() { std::task::Poll::Pending } else { std::task::Poll::Ready(words.len()) }
+        })
+        .await
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_makes_speakers_wait_until_there_is_room_or_nobody_hears() {
+        let (sender, receiver) = channel();
+        for _ in 0..LIMIT {
+            assert_eq!(sender.send(word()).now_or_never(), Some(true));
+        }
+        assert_eq!(sender.send(word()).now_or_never(), None);
+        let (sent, taken) = futures_util::join!(sender.send(word()), take(&receiver));
+        assert_eq!((sent, taken), (true, LIMIT));
+        for _ in 1..LIMIT {
+            assert!(sender.send(word()).await);
+        }
+        let (sent, ()) = futures_util::join!(sender.send(word()), async { drop(receiver) });
+        assert!(!sent);
+        assert!(!sender.send(word()).await);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn no_word_of_many_speakers_is_lost() {
+        let (sender, receiver) = channel();
+        let sender = Arc::new(sender);
+        let speakers = (0..8).map(|_| {
+            let sender = Arc::clone(&sender);
+            tokio::spawn(async move {
+                for _ in 0..2_000 {
+                    assert!(sender.send(word()).await);
+                }
+            })
+        });
+        let speakers = join_all(speakers.collect::<Vec<_>>());
+        let mut heard = 0;
+        while heard < 16_000 {
+            heard += take(&receiver).await;
+        }
+        assert_eq!(heard, 16_000);
+        speakers.await.into_iter().for_each(|speaker| speaker.unwrap());
+    }
+}
