@@ -44,13 +44,26 @@ impl Output {
 
     /// Writes one JSON document or, for people, what `text` makes of it.
     pub(crate) fn document(self, value: &impl Serialize, text: impl FnOnce(&mut Text)) -> Result<(), CliError> {
+        print(&self.made(value, text)?)
+    }
+
+    /// Writes what a server says when it starts. It goes on if nobody reads that.
+    pub(crate) fn banner(self, value: &impl Serialize, text: impl FnOnce(&mut Text)) -> Result<(), CliError> {
+        let banner = self.made(value, text)?;
+        if let Err(error) = write(&banner) {
+            diag::warn(&format!("nobody reads where the agent is: {error}"));
+        }
+        Ok(())
+    }
+
+    fn made(self, value: &impl Serialize, text: impl FnOnce(&mut Text)) -> Result<Vec<u8>, CliError> {
         if self.is_text() {
             let mut to = Text::new(self.is_verbose);
             text(&mut to);
-            return print(to.finish().as_bytes());
+            return Ok(to.finish().into_bytes());
         }
         let document = if self.is_lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
-        print_line(document.map_err(CliError::internal)?)
+        Ok(line(document.map_err(CliError::internal)?))
     }
 
     /// Writes one event of a stream.
@@ -89,24 +102,29 @@ impl Output {
         }
         // One line, whatever came before it: readers look at the last.
         let envelope = serde_json::to_vec(&error.envelope(diag::redact)).map_err(CliError::internal);
-        if let Err(failed) = envelope.and_then(print_line) {
+        if let Err(failed) = envelope.and_then(|envelope| print(&line(envelope))) {
             diag::error(&failed.message);
         }
     }
 }
 
-fn print_line(mut line: Vec<u8>) -> Result<(), CliError> {
-    line.push(b'\n');
-    print(&line)
+fn line(mut text: Vec<u8>) -> Vec<u8> {
+    text.push(b'\n');
+    text
 }
 
 /// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.
 fn print(bytes: &[u8]) -> Result<(), CliError> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match write(bytes) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         outcome => Ok(outcome?),
     }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
 }
 
 /// Writes plain text: a completion script, a banner.

@@ -1,4 +1,8 @@
 #![doc = include_str!("../../../README.md")]
+#![allow(rustdoc::broken_intra_doc_links, reason = "the links of the README are the repository's")]
+
+#[cfg(all(feature = "client", feature = "server"))]
+mod local;
 
 // What nearly every agent and every caller needs is here; the rest is in the modules, one for each crate.
 
@@ -15,6 +19,9 @@ pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, 
 pub use nuncio_server::Server;
 #[cfg(feature = "sqlite")]
 pub use nuncio_store::SqliteStore;
+
+#[cfg(all(feature = "client", feature = "server"))]
+pub use local::local;
 
 #[cfg(feature = "adapters")]
 pub use nuncio_adapters as adapters;

@@ -165,7 +165,7 @@ impl Place {
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
             "bindings": bindings.split(", ").collect::<Vec<_>>(), "database": database,
         });
-        context.output.document(&document, |to| {
+        context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {about}"));
             to.field("Card", &card);
             to.field_if("Public-URL", self.public.as_deref());

@@ -1,0 +1,39 @@
+//! A client of an engine in the same process: the service of an agent without a network.
+
+use async_trait::async_trait;
+use nuncio_client::{Client, Transport};
+use nuncio_engine::Engine;
+use nuncio_model::{Error, Reply, Request};
+
+/// A client that calls an engine directly, for tests of an agent and for agents that call one another in one process.
+///
+/// ```
+/// use nuncio::{Agent, AgentError, Engine, Turn, model::op::SendMessageResponse};
+///
+/// struct Echo;
+///
+/// impl Agent for Echo {
+///     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+///         turn.reply(turn.message().text()).await
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = nuncio::local(Engine::builder(Echo).build());
+/// let answer = client.send("hello").await?;
+/// assert!(matches!(answer, SendMessageResponse::Message(message) if message.text() == "hello"));
+/// # Ok(()) }
+/// ```
+pub fn local(engine: Engine) -> Client {
+    Client::over(Local(engine))
+}
+
+struct Local(Engine);
+
+#[async_trait]
+impl Transport for Local {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        self.0.call(request).await
+    }
+}
