@@ -30,6 +30,7 @@ pub(super) fn for_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Res
 pub(super) fn for_reading(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
     let connection = open(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -8 * 1024)?;
     Ok(connection)
 }
 

@@ -1,11 +1,11 @@
-//! Connections for reading, on threads where waiting for the disk holds up nobody.
+//! Connections for reading, on threads of their own, where waiting for the disk holds up nobody.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc, thread};
 
 use nuncio_engine::StoreError;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use rusqlite::{Connection, Transaction};
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use super::{
     connection,
@@ -13,57 +13,115 @@ use super::{
     options::SqliteOptions,
 };
 
-/// Connections, made when they are needed and kept for the next read. Reads see what was committed when they began, and
+/// Reads that wait for each thread at work before another is woken. A thread that is at it takes the next read without
+/// a switch; waking one more pays only when a queue builds up behind it.
+const BACKLOG: usize = 8;
+
+type Job = Box<dyn FnOnce(&mut Connection) -> Result<(), StoreError> + Send>;
+
+/// Threads with a connection each, started when they are needed. Reads see what was committed when they began, and
 /// never wait for a write.
 pub(super) struct Readers {
     path: PathBuf,
     options: SqliteOptions,
-    idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
+    queue: Mutex<Queue>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+impl Queue {
+    fn is_backlogged(&self) -> bool {
+        self.jobs.len() > (self.threads - self.idle) * BACKLOG
+    }
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf, options: &SqliteOptions) -> Arc<Self> {
-        let permits = Arc::new(Semaphore::new(options.readers.max(1)));
-        Arc::new(Self { path, options: options.clone(), idle: Mutex::default(), permits })
+        Arc::new(Self { path, options: options.clone(), queue: Mutex::default(), work: Condvar::new() })
     }
 
     /// Reads in one transaction: all that `read` sees is of the same moment.
     ///
-    /// When the future is dropped the read goes on to its end, and its connection comes back.
+    /// When the future is dropped the read goes on to its end.
     pub(super) async fn read<R: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Transaction<'_>) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| closed())?;
-        let readers = Arc::clone(self);
-        let result = tokio::task::spawn_blocking(move || {
-            let result = readers.read_now(read);
-            drop(permit);
-            result
-        });
-        result.await.map_err(|_| closed())?
-    }
-
-    fn read_now<R>(&self, read: impl FnOnce(&Transaction<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
-        let idle = self.idle.lock().pop();
-        let mut connection = match idle {
-            Some(connection) => connection,
-            None => connection::for_reading(&self.path, &self.options).map_err(store_error)?,
-        };
-        let result = {
+        let (sender, answer) = oneshot::channel();
+        self.push(Box::new(move |connection| {
             let transaction = connection.transaction().map_err(store_error)?;
-            read(&transaction)
-        };
-        if result.is_ok() && !self.permits.is_closed() {
-            self.idle.lock().push(connection);
-        }
-        result
+            // Whoever asked may have left.
+            drop(sender.send(read(&transaction)));
+            transaction.commit().map_err(store_error)
+        }))?;
+        answer.await.map_err(|_| closed())?
     }
 
-    /// Refuses reads from now on, and closes the connections that are idle.
+    fn push(self: &Arc<Self>, job: Job) -> Result<(), StoreError> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(closed());
+        }
+        queue.jobs.push_back(job);
+        if !queue.is_backlogged() {
+            return Ok(());
+        }
+        if queue.idle > 0 {
+            self.work.notify_one();
+        } else if queue.threads < self.options.readers.max(1) {
+            let readers = Arc::clone(self);
+            let started = thread::Builder::new().name("sqlite-read".to_owned()).spawn(move || readers.work());
+            match started {
+                Ok(_) => queue.threads += 1,
+                Err(error) if queue.threads == 0 => return Err(StoreError::Unavailable(error.into())),
+                Err(error) => tracing::warn!(%error, "no thread for another reader"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until it is closed.
+    fn work(&self) {
+        let mut connection = None;
+        while let Some(job) = self.next() {
+            let opened = match connection.take() {
+                Some(connection) => Ok(connection),
+                None => connection::for_reading(&self.path, &self.options),
+            };
+            match opened.map_err(store_error) {
+                // A connection on which something went wrong is not used again. A job that is dropped says so itself.
+                Ok(mut opened) => connection = job(&mut opened).is_ok().then_some(opened),
+                Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the database does not open"),
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.queue.lock();
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.closed {
+                queue.threads -= 1;
+                return None;
+            }
+            queue.idle += 1;
+            self.work.wait(&mut queue);
+            queue.idle -= 1;
+        }
+    }
+
+    /// Refuses reads from now on; those that wait are still answered.
     pub(super) fn close(&self) {
-        self.permits.close();
-        self.idle.lock().clear();
+        self.queue.lock().closed = true;
+        self.work.notify_all();
     }
 }
