@@ -92,7 +92,7 @@ fn echo() -> Commit {
 
 async fn create(store: &Arc<dyn TaskStore>, writers: usize, tasks: usize) {
     let spent = Arc::new(AtomicU64::new(0));
-    let begun = Instant::now();
+    let (begun, worked) = (Instant::now(), worked());
     let writers: Vec<_> = (0..writers)
         .map(|_| {
             let (store, tasks, spent) = (Arc::clone(store), tasks / writers, Arc::clone(&spent));
@@ -115,7 +115,13 @@ async fn create(store: &Arc<dyn TaskStore>, writers: usize, tasks: usize) {
         times.extend(writer.await.unwrap());
     }
     let rate = times.len() as u128 * 1_000_000 / begun.elapsed().as_micros();
-    println!("create, {count} writers: {rate} a second, {}", percentiles(times));
+    let each = |time: u64| Duration::from_nanos(time / times.len() as u64);
+    let (writer, others) = (each(self::worked().0 - worked.0), each(self::worked().1 - worked.1));
+    let made = each(spent.load(Ordering::Relaxed));
+    println!(
+        "create, {count} writers: {rate} a second; each {writer:?} of the writer's thread and {others:?} of others",
+    );
+    println!("    of which {made:?} to make it; {}", percentiles(times));
 }
 
 async fn chunks(store: &Arc<dyn TaskStore>, chunks: usize) {
@@ -201,6 +207,17 @@ fn percentiles(mut times: Vec<Duration>) -> String {
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap()
+}
+
+/// Processor time of the store's writer and of all other threads, in nanoseconds.
+fn worked() -> (u64, u64) {
+    let (mut writer, mut others) = (0, 0);
+    for thread in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let read = |file: &str| std::fs::read_to_string(thread.path().join(file)).unwrap_or_default();
+        let time = read("schedstat").split(' ').next().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default();
+        *(if read("comm").starts_with("sqlite writer") { &mut writer } else { &mut others }) += time;
+    }
+    (writer, others)
 }
 
 /// Bytes of memory in use by this process.

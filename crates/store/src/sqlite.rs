@@ -83,6 +83,7 @@ impl SqliteStore {
         let opened = opened.await.map_err(|error| failed(error.into()))??;
         let (orders, received) = mpsc::channel();
         let writer = opened.writer;
+        let is_failing = writer.is_failing();
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || writer.run(&received))
@@ -93,7 +94,7 @@ impl SqliteStore {
             epoch: opened.epoch,
             cache: opened.cache,
             queue: Queue::start(options.queue.max(1), orders.clone()),
-            is_failing: opened.is_failing,
+            is_failing,
             orders,
             thread: Mutex::new(Some(thread)),
         })
@@ -122,7 +123,6 @@ struct Opened {
     path: PathBuf,
     epoch: u64,
     cache: Arc<Cache>,
-    is_failing: Arc<AtomicBool>,
     writer: Writer,
 }
 
@@ -133,12 +133,11 @@ impl Opened {
         let failed = |source| OpenError::Sqlite { path: path.clone(), source };
         let mut connection = connection::for_writing(&path, options).map_err(failed)?;
         let epoch = schema::prepare(&mut connection, &path)?;
+        let checkpoints = connection::for_writing(&path, options).map_err(failed)?;
         let cache = Arc::new(Cache::new(options.cache));
-        let is_failing = Arc::new(AtomicBool::new(false));
-        let writer =
-            Writer::new(connection, epoch, Arc::clone(&cache), Arc::clone(&is_failing), options.log_retention, lock)
-                .map_err(failed)?;
-        Ok(Self { path, epoch, cache, is_failing, writer })
+        let retention = options.log_retention;
+        let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), retention, lock);
+        Ok(Self { writer: writer.map_err(failed)?, path, epoch, cache })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Recent tasks in memory, so that reading one costs no query.
 //!
-//! What is in it is always the task as of its last commit: the writer replaces or removes it before a commit is
-//! acknowledged, and a reader puts in what it read only if nothing was written since it began to read.
+//! What is in it is always the task as of its last commit: the writer takes it out before it commits and puts the new
+//! one in after, and a reader puts in what it read only if nothing was being written since it began to read. So nobody
+//! who has seen a task sees an earlier one of it later.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -33,10 +34,19 @@ impl Weighter<TaskId, Entry> for ByBytes {
 
 pub(super) struct Cache {
     tasks: sync::Cache<TaskId, Entry, ByBytes>,
-    /// How often tasks of some hash were written. Held while a task of that hash is put in or taken out.
-    stamps: Box<[Mutex<u64>]>,
+    /// Held while a task of some hash is put in or taken out.
+    stamps: Box<[Mutex<Stamp>]>,
     hasher: RandomState,
     is_on: bool,
+}
+
+/// What is being written of the tasks of some hash.
+#[derive(Default)]
+struct Stamp {
+    /// How often a write began or ended.
+    changes: u64,
+    /// How many are under way.
+    writes: usize,
 }
 
 /// When a reader began to read.
@@ -61,24 +71,32 @@ impl Cache {
 
     /// To be taken before a read of the database begins.
     pub(super) fn ticket(&self, id: &TaskId) -> Ticket {
-        Ticket(*self.stamp(id).lock())
+        Ticket(self.stamp(id).lock().changes)
     }
 
     /// Puts in what a reader has read; `json` is its length as JSON.
     pub(super) fn fill(&self, ticket: &Ticket, scope: &Scope, stored: &Stored, json: usize) {
         let stamp = self.stamp(&stored.task.id).lock();
-        if *stamp == ticket.0 {
+        if stamp.changes == ticket.0 && stamp.writes == 0 {
             self.put(scope, stored.clone(), json);
         }
     }
 
-    /// Takes note of a write that is in the database now: of the task as it is after it, where that is known.
-    pub(super) fn written(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
+    /// To be called before a write is committed.
+    pub(super) fn begin_write(&self, id: &TaskId) {
         let mut stamp = self.stamp(id).lock();
-        *stamp += 1;
-        match stored {
-            Some((stored, json)) => self.put(scope, stored, json),
-            None => drop(self.tasks.remove(id)),
+        stamp.changes += 1;
+        stamp.writes += 1;
+        self.tasks.remove(id);
+    }
+
+    /// To be called after it, however it went, with the task as it is now where that is known.
+    pub(super) fn end_write(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
+        let mut stamp = self.stamp(id).lock();
+        stamp.changes += 1;
+        stamp.writes -= 1;
+        if let Some((stored, json)) = stored {
+            self.put(scope, stored, json);
         }
     }
 
@@ -90,7 +108,7 @@ impl Cache {
         }
     }
 
-    fn stamp(&self, id: &TaskId) -> &Mutex<u64> {
+    fn stamp(&self, id: &TaskId) -> &Mutex<Stamp> {
         #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
         &self.stamps[self.hasher.hash_one(id) as usize % STAMPS]
     }
@@ -113,24 +131,34 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_write_does_not_hide_it() {
-        let (cache, scope) = (Cache::new(1 << 20), Scope::open());
-        let ticket = cache.ticket(&"t".into());
-        cache.written(&scope, &"t".into(), None);
-        cache.fill(&ticket, &scope, &stored(1), 100);
+    fn what_was_read_before_or_during_a_write_does_not_hide_it() {
+        let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
+        let before = cache.ticket(&id);
+        cache.begin_write(&id);
+        let during = cache.ticket(&id);
+        cache.fill(&before, &scope, &stored(1), 100);
+        cache.fill(&during, &scope, &stored(1), 100);
         assert_eq!(sequence(&cache), None);
-        let ticket = cache.ticket(&"t".into());
-        cache.fill(&ticket, &scope, &stored(2), 100);
+        cache.end_write(&scope, &id, None);
+        cache.fill(&before, &scope, &stored(1), 100);
+        cache.fill(&during, &scope, &stored(1), 100);
+        assert_eq!(sequence(&cache), None);
+        let after = cache.ticket(&id);
+        cache.fill(&after, &scope, &stored(2), 100);
         assert_eq!(sequence(&cache), Some(2));
-        cache.written(&scope, &"t".into(), Some((stored(3), 100)));
+        cache.begin_write(&id);
+        assert_eq!(sequence(&cache), None);
+        cache.end_write(&scope, &id, Some((stored(3), 100)));
         assert_eq!(sequence(&cache), Some(3));
     }
 
     #[test]
     fn a_task_that_is_too_big_to_keep_takes_its_earlier_self_along() {
         let (cache, scope) = (Cache::new(1 << 20), Scope::open());
-        cache.written(&scope, &"t".into(), Some((stored(1), 100)));
-        cache.written(&scope, &"t".into(), Some((stored(2), 1 << 24)));
+        for (sequence, json) in [(1, 100), (2, 1 << 24)] {
+            let ticket = cache.ticket(&"t".into());
+            cache.fill(&ticket, &scope, &stored(sequence), json);
+        }
         assert_eq!(sequence(&cache), None);
     }
 
@@ -140,7 +168,8 @@ mod tests {
         for number in 0..10_000 {
             let id = TaskId::from(format!("{number}"));
             let task = Arc::new(Task { id: id.clone(), ..Task::default() });
-            cache.written(&scope, &id, Some((Stored { task, sequence: 1, epoch: 1 }, 1_000)));
+            cache.begin_write(&id);
+            cache.end_write(&scope, &id, Some((Stored { task, sequence: 1, epoch: 1 }, 1_000)));
         }
         assert!(cache.tasks.weight() <= 1 << 20 && cache.tasks.len() > 100, "{}", cache.tasks.len());
     }

@@ -36,6 +36,24 @@ pub(super) enum Op {
     Close,
 }
 
+impl Op {
+    pub(super) fn as_append(&self) -> Option<&Append> {
+        match self {
+            Self::Append(append) => Some(append),
+            _ => None,
+        }
+    }
+
+    /// The task that it changes, as the cache has it.
+    pub(super) fn cached(&self) -> Option<(&Scope, &TaskId)> {
+        match self {
+            Self::Append(append) => Some((&append.scope, &append.id)),
+            Self::Claim { scope, id } => Some((scope, id)),
+            _ => None,
+        }
+    }
+}
+
 /// What a write did.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Done {

@@ -1,6 +1,7 @@
 //! The thread that writes: one group after the other, each in one transaction.
 
 mod appends;
+mod checkpoint;
 mod configs;
 mod group;
 mod heads;
@@ -20,9 +21,10 @@ use std::{
 
 use nuncio_engine::StoreError;
 use nuncio_model::{Scope, TaskId};
-use rusqlite::Connection;
+use rusqlite::{Connection, wal::CheckpointMode};
 
 use self::{
+    checkpoint::Checkpoints,
     group::{GroupWriter, Written},
     heads::Head,
     prune::Pruner,
@@ -38,6 +40,8 @@ use super::{
 const REMEMBERED: usize = 131_072;
 
 pub(super) struct Writer {
+    // Ends before the connection does, which then is the last one and leaves one file.
+    checkpoints: Checkpoints,
     connection: Connection,
     epoch: u64,
     /// The next task's key.
@@ -53,16 +57,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Writes to a database whose schema is the present one.
     pub(super) fn new(
-        connection: Connection,
+        mut connection: Connection,
+        checkpoints: Connection,
         epoch: u64,
         cache: Arc<Cache>,
-        is_failing: Arc<AtomicBool>,
         log_retention: Duration,
         lock: Lock,
     ) -> rusqlite::Result<Self> {
         let next_task = connection.query_row("SELECT coalesce(max(task), 0) + 1 FROM tasks", [], |row| row.get(0))?;
         Ok(Self {
+            checkpoints: Checkpoints::start(&mut connection, checkpoints)?,
             connection,
             epoch,
             next_task,
@@ -70,9 +76,14 @@ impl Writer {
             scopes: HashMap::new(),
             pruner: Pruner::new(log_retention),
             cache,
-            is_failing,
+            is_failing: Arc::default(),
             _lock: lock,
         })
+    }
+
+    /// Is set while the last group could not be written.
+    pub(super) fn is_failing(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_failing)
     }
 
     /// Writes until it is told to stop, or nobody is left who could.
@@ -92,6 +103,7 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.pruner.prune(&self.connection);
+            self.checkpoints.tend(&self.connection);
         }
     }
 
@@ -100,7 +112,8 @@ impl Writer {
         let mut outcomes = self.write_all(&group.ops);
         let last = group.ops.iter().position(|op| matches!(op, Op::Close));
         if let Some(last) = last {
-            outcomes[last] = self.checkpoint().map(|()| Done::Found(true)).map_err(store_error);
+            let moved = checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE);
+            outcomes[last] = moved.map(|()| Done::Found(true)).map_err(store_error);
         }
         // Whoever dropped the receiver does not want to know.
         drop(group.done.send(outcomes));
@@ -138,12 +151,14 @@ impl Writer {
                 return Err(error);
             }
         };
-        if let Err(error) = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
+        ops.iter().filter_map(Op::cached).for_each(|(_, id)| self.cache.begin_write(id));
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        self.end_writes(ops, committed.is_ok().then_some(&outcomes));
+        if let Err(error) = committed {
             self.roll_back();
             return Err(error.into());
         }
         self.remember(changes);
-        self.publish(ops, &outcomes);
         Ok(outcomes)
     }
 
@@ -156,22 +171,15 @@ impl Writer {
     }
 
     /// Readers of the cache see what was written before anybody is told that it was.
-    fn publish(&mut self, ops: &[Op], outcomes: &[Outcome]) {
-        for (op, outcome) in ops.iter().zip(outcomes) {
-            match (op, outcome) {
-                (Op::Append(append), Ok(_)) => {
-                    self.cache.written(&append.scope, &append.id, append.stored(self.epoch));
-                    self.pruner.expect(append.released && append.records.is_some());
-                }
-                (Op::Claim { scope, id }, Ok(_)) => self.cache.written(scope, id, None),
-                (Op::Settle(_) | Op::DeleteConfig { .. }, Ok(_)) => self.pruner.expect(true),
-                _ => {}
+    fn end_writes(&mut self, ops: &[Op], outcomes: Option<&Vec<Outcome>>) {
+        for (number, op) in ops.iter().enumerate() {
+            let is_written = outcomes.is_some_and(|outcomes| outcomes[number].is_ok());
+            let append = op.as_append().filter(|_| is_written);
+            if let Some((scope, id)) = op.cached() {
+                self.cache.end_write(scope, id, append.and_then(|append| append.stored(self.epoch)));
             }
+            let pays = matches!(op, Op::Settle(_) | Op::DeleteConfig { .. });
+            self.pruner.expect(pays || append.is_some_and(|append| append.released && append.records.is_some()));
         }
-    }
-
-    /// Moves the write-ahead log into the database.
-    fn checkpoint(&self) -> rusqlite::Result<()> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 }

@@ -1,0 +1,98 @@
+//! Moves the write-ahead log into the database, mostly while writes go on.
+//!
+//! Most of a checkpoint's time is spent waiting for the disk, and SQLite by default lets a commit wait for it, ten
+//! milliseconds at a time. So a thread with a connection of its own moves what there is; then the writer moves the
+//! little that came meanwhile, and the log begins anew.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI32, AtomicU8, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use rusqlite::{Connection, MAIN_DB, hooks::Wal, wal::CheckpointMode};
+
+/// Pages in the log from which on it is worth moving them: 8 MiB.
+const ENOUGH: i32 = 2_048;
+
+/// How long the thread rests when it could not move anything.
+const REST: Duration = Duration::from_millis(200);
+
+const IDLE: u8 = 0;
+const AT_WORK: u8 = 1;
+const DONE: u8 = 2;
+
+pub(super) struct Checkpoints {
+    /// Pages in the log after the last commit.
+    pages: Arc<AtomicI32>,
+    state: Arc<AtomicU8>,
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    /// Takes over the checkpoints of the connection that writes, with another that it takes for itself.
+    pub(super) fn start(writing: &mut Connection, own: Connection) -> rusqlite::Result<Self> {
+        let (pages, state) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU8::new(IDLE)));
+        let seen = Arc::clone(&pages);
+        writing.wal_hook(Some(move |_: &mut Wal, pages| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let (wake, woken) = sync_channel(1);
+        let thread = std::thread::Builder::new().name("sqlite checkpoint".into()).spawn({
+            let state = Arc::clone(&state);
+            move || run(&own, &woken, &state)
+        });
+        Ok(Self { pages, state, wake: Some(wake), thread: thread.ok() })
+    }
+
+    /// To be called between two transactions of the writer.
+    pub(super) fn tend(&self, writing: &Connection) {
+        match self.state.load(Ordering::Acquire) {
+            IDLE if self.pages.load(Ordering::Relaxed) >= ENOUGH => {
+                self.state.store(AT_WORK, Ordering::Release);
+                let is_told = self.wake.as_ref().is_some_and(|wake| wake.try_send(()).is_ok());
+                if !is_told {
+                    // Without the thread the writer moves it all, the next time.
+                    self.state.store(DONE, Ordering::Release);
+                }
+            }
+            DONE => {
+                if let Err(error) = checkpoint(writing, CheckpointMode::PASSIVE) {
+                    tracing::debug!(%error, "the log could not be moved into the database");
+                }
+                self.state.store(IDLE, Ordering::Release);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+fn run(own: &Connection, woken: &Receiver<()>, state: &AtomicU8) {
+    while woken.recv().is_ok() {
+        if let Err(error) = checkpoint(own, CheckpointMode::PASSIVE) {
+            tracing::debug!(%error, "the log could not be moved into the database");
+            std::thread::sleep(REST);
+        }
+        state.store(DONE, Ordering::Release);
+    }
+}
+
+/// Moves the log into the database.
+pub(super) fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<()> {
+    connection.wal_checkpoint_v2(Some(MAIN_DB), mode).map(|_| ())
+}
