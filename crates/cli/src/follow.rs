@@ -100,7 +100,7 @@ impl<'a> Follower<'a> {
     pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>) -> Result<Outcome, CliError> {
         let mut request = GetTaskRequest::new(id.clone());
         request.history_length = self.history;
-        let mut poll = self.connection.client.poll(request).every(self.interval).up_to(self.interval * 4);
+        let mut poll = self.connection.client.poll(request).every(self.interval);
         if known.is_some() {
             poll = poll.after_a_pause();
         }

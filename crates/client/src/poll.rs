@@ -17,7 +17,6 @@ pub struct Poll {
     client: Client,
     request: GetTaskRequest,
     interval: Duration,
-    max_interval: Duration,
     wait: Duration,
     failures: u32,
     is_over: bool,
@@ -26,20 +25,13 @@ pub struct Poll {
 impl Poll {
     pub(crate) fn new(client: Client, request: GetTaskRequest) -> Self {
         let interval = Duration::from_secs(2);
-        Self { client, request, interval, max_interval: interval, wait: Duration::ZERO, failures: 0, is_over: false }
+        Self { client, request, interval, wait: Duration::ZERO, failures: 0, is_over: false }
     }
 
     /// Asks this often. By default every 2 s.
     pub fn every(mut self, interval: Duration) -> Self {
         // Never without a pause.
         self.interval = interval.max(Duration::from_millis(10));
-        self.max_interval = self.interval;
-        self
-    }
-
-    /// Asks less and less often while nothing changes, down to this interval.
-    pub fn up_to(mut self, interval: Duration) -> Self {
-        self.max_interval = interval.max(self.interval);
         self
     }
 
@@ -51,7 +43,7 @@ impl Poll {
 
     /// The task at the next interval; `None` once it was given as ended or interrupted, or an error was given.
     ///
-    /// An agent that cannot be reached is asked again, three times in a row.
+    /// An agent that cannot be reached is asked again, after longer pauses, three times in a row.
     pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
         if self.is_over {
             return None;
@@ -61,15 +53,14 @@ impl Poll {
             match self.client.call(self.request.clone()).await {
                 Ok(task) => {
                     self.failures = 0;
-                    self.wait = if self.wait.is_zero() { self.interval } else { self.wait.mul_f64(1.5) };
-                    self.wait = self.wait.min(self.max_interval);
+                    self.wait = self.interval;
                     self.is_over = task.state().is_terminal() || task.state().is_interrupted();
                     return Some(Ok(task));
                 }
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
                     tracing::debug!(%error, "the task could not be read");
                     self.failures += 1;
-                    self.wait = self.interval;
+                    self.wait = self.interval * 2_u32.pow(self.failures);
                 }
                 Err(error) => {
                     self.is_over = true;

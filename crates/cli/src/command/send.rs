@@ -100,7 +100,9 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     }
     if follower.is_stream {
         diag::progress("the agent does not stream; asking for the task instead");
-        request.configuration.get_or_insert_default().return_immediately = true;
+        // A task that is continued would be told as it stood before this turn.
+        let is_new = request.message.task_id.is_none();
+        request.configuration.get_or_insert_default().return_immediately = is_new;
     }
     let answered = match (connection.client.send(request).await, known) {
         (Err(ClientError::Transport(failure @ Failure::Broken { .. })), Some(task)) => {

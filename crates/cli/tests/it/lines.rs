@@ -38,6 +38,11 @@ fn an_agent_without_streaming_is_asked_again_and_again() {
     assert_eq!(lines.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
     let direct = home.run(&["send", "message hi", "-o", "json", "-a", &agent.address]).ok().json();
     assert!(direct["message"].is_object());
+    let asked = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json();
+    let id = asked["task"]["id"].as_str().unwrap();
+    let lines =
+        home.run(&["send", "more", "--task-id", id, "--stream", "-o", "json", "-a", &agent.address]).ok().lines();
+    assert!(lines.last().unwrap().to_string().contains("TASK_STATE_COMPLETED"), "{lines:?}");
 }
 
 #[test]
