@@ -45,7 +45,7 @@ pub(crate) struct GlobalArgs {
     /// Log each step and each message on the wire to stderr, without secrets
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// Read settings from this file instead of the nearest .env
+    /// Read settings from this file instead of the nearest .env: dotenv, .json or .yaml; serve takes TOML
     #[arg(long, global = true, value_name = "FILE", alias = "env-file")]
     pub(crate) config: Option<PathBuf>,
 }
