@@ -22,7 +22,8 @@ use crate::turn::Turn;
 ///
 /// A turn that returns `Ok` without a closing word completes the task. `Err` and a panic fail it: the peer reads the
 /// error's message, the log its cause. The future is dropped when the task is canceled and the turn does not end within
-/// the grace period ([`Limits::cancel_grace`](crate::Limits)), so keep clean-up in `Drop`.
+/// the grace period ([`Limits::cancel_grace`](crate::Limits)), when it goes on for long after its last word, and when the
+/// engine stops, so keep clean-up in `Drop`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent",
     note = "an agent implements `async fn run(&self, turn: Turn) -> Result<(), AgentError>`"

@@ -1,8 +1,10 @@
 //! What may happen to a task, and what it does to it: pure functions, nothing else.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
-use nuncio_model::{Artifact, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus};
+use nuncio_model::{
+    Artifact, ArtifactId, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+};
 
 use crate::record::Record;
 
@@ -55,6 +57,52 @@ pub fn next_state(state: TaskState, response: &StreamResponse) -> Result<TaskSta
 
 /// Applies a record to a task, or leaves it as it was.
 pub fn apply(task: &mut Task, record: &Record) -> Result<(), IllegalTransition> {
+    apply_at(task, record, position)
+}
+
+/// Applies many records to one task, one after the other, each at the cost of the record: it remembers where the
+/// artifacts of a task with many of them stand.
+#[derive(Debug, Default)]
+pub struct Fold {
+    /// The places of the first artifacts, as many as were looked at.
+    places: HashMap<ArtifactId, usize>,
+}
+
+impl Fold {
+    /// With fewer artifacts than this, a look at each is as good.
+    const FEW: usize = 64;
+
+    /// Applies a record to the task, or leaves it as it was. It must be the same task each time.
+    pub fn apply(&mut self, task: &mut Task, record: &Record) -> Result<(), IllegalTransition> {
+        apply_at(task, record, |artifacts, id| self.position(artifacts, id))
+    }
+
+    fn position(&mut self, artifacts: &[Artifact], id: &ArtifactId) -> Option<usize> {
+        let (last, others) = artifacts.split_last()?;
+        // The artifact that grows is nearly always the newest.
+        if last.artifact_id == *id {
+            return Some(others.len());
+        }
+        if others.len() < Self::FEW {
+            return position(others, id);
+        }
+        // Artifacts stay where they are, and new ones come behind them.
+        for (place, artifact) in artifacts.iter().enumerate().skip(self.places.len()) {
+            self.places.insert(artifact.artifact_id.clone(), place);
+        }
+        self.places.get(id).copied()
+    }
+}
+
+fn position(artifacts: &[Artifact], id: &ArtifactId) -> Option<usize> {
+    artifacts.iter().rposition(|known| known.artifact_id == *id)
+}
+
+fn apply_at(
+    task: &mut Task,
+    record: &Record,
+    position: impl FnOnce(&[Artifact], &ArtifactId) -> Option<usize>,
+) -> Result<(), IllegalTransition> {
     match record {
         Record::Received(received) => {
             if task.state().is_terminal() {
@@ -66,7 +114,7 @@ pub fn apply(task: &mut Task, record: &Record) -> Result<(), IllegalTransition> 
             StreamResponse::Task(first) if task.id.is_empty() => task.clone_from(first),
             response => {
                 next_state(task.state(), response)?;
-                fold(task, response);
+                fold(task, response, position);
             }
         },
     }
@@ -74,7 +122,7 @@ pub fn apply(task: &mut Task, record: &Record) -> Result<(), IllegalTransition> 
 }
 
 /// Folds a change that was checked into the task.
-fn fold(task: &mut Task, response: &StreamResponse) {
+fn fold(task: &mut Task, response: &StreamResponse, position: impl FnOnce(&[Artifact], &ArtifactId) -> Option<usize>) {
     match response {
         StreamResponse::StatusUpdate(update) => {
             set_status(task, update.status.clone());
@@ -82,7 +130,10 @@ fn fold(task: &mut Task, response: &StreamResponse) {
                 task.metadata.get_or_insert_default().extend(metadata.iter().map(|(k, v)| (k.clone(), v.clone())));
             }
         }
-        StreamResponse::ArtifactUpdate(update) => set_artifact(task, update),
+        StreamResponse::ArtifactUpdate(update) => {
+            let place = position(&task.artifacts, &update.artifact.artifact_id);
+            set_artifact(&mut task.artifacts, place, update);
+        }
         StreamResponse::Task(_) | StreamResponse::Message(_) => {}
     }
 }
@@ -100,18 +151,17 @@ fn set_status(task: &mut Task, status: TaskStatus) {
 }
 
 /// `append` adds parts to an artifact that is known, and begins one that is not (STREAM-13).
-fn set_artifact(task: &mut Task, update: &TaskArtifactUpdateEvent) {
+fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &TaskArtifactUpdateEvent) {
     let new = &update.artifact;
-    // The artifact that grows is nearly always the newest.
-    match task.artifacts.iter_mut().rev().find(|known| known.artifact_id == new.artifact_id) {
+    match place.and_then(|place| artifacts.get_mut(place)) {
         Some(known) if update.append => append(known, new),
         Some(known) => known.clone_from(new),
         None => {
-            if task.artifacts.is_empty() {
+            if artifacts.is_empty() {
                 // Most tasks have one, and are kept for long.
-                task.artifacts.reserve_exact(1);
+                artifacts.reserve_exact(1);
             }
-            task.artifacts.push(new.clone());
+            artifacts.push(new.clone());
         }
     }
 }
@@ -131,5 +181,32 @@ fn append(known: &mut Artifact, new: &Artifact) {
     }
     if known.description.is_none() {
         known.description.clone_from(&new.description);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent};
+
+    use super::{Fold, apply};
+    use crate::record::Record;
+
+    #[test]
+    fn many_artifacts_fold_as_few_do() {
+        let (mut one, mut other) = (Task::default(), Task::default());
+        let mut fold = Fold::default();
+        // Steps that come by new artifacts, by old ones again, and by the newest in a row.
+        for step in 0..1_000_u64 {
+            let id = (step * step) % 401;
+            for append in [step % 3 == 0, true] {
+                let artifact = Artifact::new(id.to_string(), vec![Part::text(step.to_string())]);
+                let update = TaskArtifactUpdateEvent { artifact, append, ..Default::default() };
+                let record = Record::update(step + 1, StreamResponse::ArtifactUpdate(update));
+                apply(&mut one, &record).unwrap();
+                fold.apply(&mut other, &record).unwrap();
+            }
+        }
+        assert_eq!(one, other);
+        assert!(one.artifacts.len() > Fold::FEW);
     }
 }

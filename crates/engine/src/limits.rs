@@ -13,6 +13,8 @@ pub struct Limits {
     pub first_word: Duration,
     /// The same for `SendStreamingMessage`, whose client waits for its first event. 300 ms.
     pub first_word_streaming: Duration,
+    /// How long a turn may go on after its last word, a bare message or the end of its task; then it is cut off. 60 s.
+    pub after_last_word: Duration,
     /// Messages that may wait behind a running turn; one more is refused. 64.
     pub queued_messages: usize,
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
@@ -35,6 +37,7 @@ impl Default for Limits {
             cancel_grace: Duration::from_secs(2),
             first_word: Duration::from_secs(2),
             first_word_streaming: Duration::from_millis(300),
+            after_last_word: Duration::from_mins(1),
             queued_messages: 64,
             window: 8192,
             slow_reader: Duration::from_secs(2),

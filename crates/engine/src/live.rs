@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
 
-use crate::{inbox::Control, lifecycle, record::Record, store::Stored};
+use crate::{inbox::Control, lifecycle::Fold, record::Record, store::Stored};
 
 pub(crate) struct Live {
     pub(crate) id: TaskId,
@@ -27,6 +27,7 @@ pub(crate) struct Live {
 pub(crate) struct Inner {
     /// The task as of `sequence`.
     pub(crate) task: Arc<Task>,
+    fold: Fold,
     /// The last record that is committed; 0 while the task does not exist.
     pub(crate) sequence: u64,
     /// The record that set the present status.
@@ -82,6 +83,7 @@ impl Live {
             loaded,
             inner: Mutex::new(Inner {
                 task: Arc::default(),
+                fold: Fold::default(),
                 sequence: 0,
                 status_sequence: 0,
                 epoch: None,
@@ -142,14 +144,15 @@ impl Live {
         changed
     }
 
-    /// Takes what came for the runner, or leaves its waker.
-    pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) {
+    /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
+    pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) -> bool {
         let mut inner = self.lock();
         if inner.inbox.is_empty() {
             set_waker(&mut inner.runner, cx);
         } else {
             inner.empty_inbox(into);
         }
+        inner.registered
     }
 
     /// Puts something into the inbox of the runner, if there is one.
@@ -200,7 +203,7 @@ impl Inner {
         } else {
             let task = Arc::make_mut(&mut self.task);
             for record in records {
-                if let Err(error) = lifecycle::apply(task, record) {
+                if let Err(error) = self.fold.apply(task, record) {
                     tracing::error!(task = %task.id, %error, "a committed record does not apply");
                 }
             }

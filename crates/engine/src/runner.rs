@@ -16,7 +16,10 @@ use std::{
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, Task, TaskState, op::SendMessageRequest};
-use tokio::{task::yield_now, time::Sleep};
+use tokio::{
+    task::yield_now,
+    time::{Sleep, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -204,6 +207,9 @@ impl Runner {
                     course.rest(Arc::clone(&self.hold.lock().task));
                 }
                 return Ok(());
+            }
+            if running.timer.is_none() && (running.replied || self.writer.state().is_terminal()) {
+                running.timer = Some(Box::pin(sleep(self.shared.limits.after_last_word)));
             }
             if is_flood {
                 // It may have more to say than it lets others do.

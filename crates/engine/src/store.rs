@@ -37,7 +37,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
 
-    /// The records after `after`, in order, at most `limit`; fewer only at the log's end.
+    /// The records after `after`, in order, at most `limit`; fewer only at the log's end. None where there is no task.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
-    /// Stores a push configuration, or replaces the one of the same id. It is owed the records from now on. `false`
-    /// when there is no such task.
+    /// Stores a push configuration, or replaces the one of the same id. It is owed the records after those that it says
+    /// were delivered: those from now on, where it says all. `false` when there is no such task.
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError>;
 
     /// The push configurations of a task, by id; `None` when there is no such task.
@@ -78,7 +78,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// When the next push that is owed is due, whether or not that is past.
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Notes how an attempt to deliver went. A configuration that was removed meanwhile is no error.
+    /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
+    /// says less. A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
     /// Whether the store answers.

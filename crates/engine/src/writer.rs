@@ -6,7 +6,7 @@ use nuncio_model::{ContextId, Error, Message, StreamEvent, StreamResponse, Task,
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    lifecycle::{self, IllegalTransition},
+    lifecycle::{self, Fold, IllegalTransition},
     live::{Live, set_waker},
     record::Record,
     shared::Shared,
@@ -212,8 +212,9 @@ impl LogWriter {
     fn fold(&self, records: &[Record]) -> Arc<Task> {
         let before = Arc::clone(&self.live.lock().task);
         let mut task = Arc::unwrap_or_clone(before);
+        let mut fold = Fold::default();
         for record in records {
-            if let Err(error) = lifecycle::apply(&mut task, record) {
+            if let Err(error) = fold.apply(&mut task, record) {
                 tracing::error!(task = %self.live.id, %error, "a checked record does not apply");
             }
         }

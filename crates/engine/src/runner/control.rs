@@ -64,14 +64,14 @@ impl Runner {
         }
     }
 
-    /// A wait is over: for the first word, or for an agent that was told to stop.
+    /// A wait is over: for the first word, or for the end of a turn that was told to stop or has said its last word.
     pub(super) fn expire(&mut self, running: &mut Running) {
         running.timer = None;
-        if running.cancelled.is_cancelled() {
+        if self.birth.is_some() && !running.cancelled.is_cancelled() {
+            self.bring_to_life();
+        } else {
             running.cut_off();
             self.end(TaskState::Canceled, None);
-        } else {
-            self.bring_to_life();
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use tokio::time::sleep;
@@ -29,33 +30,34 @@ impl Runner {
         poll_fn(|cx| {
             step.outcome = running.poll_agent(cx);
             let is_quiet = step.outcome.is_none() && running.heard.is_empty();
-            self.hold.take_controls(cx, &mut step.controls);
+            let can_be_found = self.hold.take_controls(cx, &mut step.controls);
             if let Some(timer) = &mut running.timer {
                 step.expired = timer.as_mut().poll(cx).is_ready();
-            } else if is_quiet && !self.writer.exists() {
-                step.expired = self.poll_patience(running, cx);
+            } else if let Some(birth) = &self.birth
+                && is_quiet
+            {
+                step.expired = birth.patience.is_zero() || running.set_timer(birth.patience, cx);
             }
-            if is_quiet && !step.expired && step.controls.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+            if !is_quiet || step.expired || !step.controls.is_empty() {
+                return Poll::Ready(());
+            }
+            if !can_be_found {
+                // It takes its time: the engine may have to stop before it is done.
+                self.shared.register(self.hold.live());
+            }
+            Poll::Pending
         })
         .await;
         step
     }
-
-    /// The agent has not spoken yet, and gives way: whether the task is to exist without its word.
-    fn poll_patience(&self, running: &mut Running, cx: &mut Context<'_>) -> bool {
-        if self.birth.as_ref().is_some_and(|birth| birth.patience.is_zero()) {
-            return true;
-        }
-        if !self.hold.lock().registered {
-            self.shared.register(self.hold.live());
-        }
-        let Some(birth) = &self.birth else { return false };
-        let timer = running.timer.insert(Box::pin(sleep(birth.patience)));
-        timer.as_mut().poll(cx).is_ready()
-    }
 }
 
 impl Running {
+    /// Sets the timer. Whether it has run out already.
+    fn set_timer(&mut self, duration: Duration, cx: &mut Context<'_>) -> bool {
+        self.timer.insert(Box::pin(sleep(duration))).as_mut().poll(cx).is_ready()
+    }
+
     /// Polls the agent, and takes what it said. How its turn ended, if it did.
     fn poll_agent(&mut self, cx: &mut Context<'_>) -> Option<Result<(), AgentError>> {
         let agent = self.agent.as_mut()?;

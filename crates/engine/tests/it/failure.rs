@@ -231,3 +231,35 @@ async fn what_an_agent_leaves_behind_cannot_speak_for_it() {
     assert_eq!(get(&engine, &task).await, task);
     quiet(&engine).await;
 }
+
+#[tokio::test]
+async fn a_turn_that_does_not_end_after_its_last_word_is_cut_off() {
+    for shuts_down in [false, true] {
+        let limits = {
+            let mut limits = Limits::default();
+            limits.after_last_word = if shuts_down { Duration::from_mins(10) } else { Duration::from_millis(1) };
+            limits
+        };
+        let engine = builder(|turn| async move {
+            match turn.message().text().as_str() {
+                "reply" => turn.reply("direct").await?,
+                _ => turn.complete("done").await?,
+            }
+            std::future::pending().await
+        })
+        .limits(limits)
+        .build();
+        for text in ["reply", "complete"] {
+            call(&engine, SendMessageRequest::new(Message::user(text))).await.unwrap();
+        }
+        if shuts_down {
+            within(engine.shutdown(Duration::ZERO)).await;
+        }
+        quiet(&engine).await;
+        let Reply::Tasks(page) = call(&engine, nuncio_model::op::ListTasksRequest::default()).await.unwrap() else {
+            panic!()
+        };
+        assert_eq!(page.tasks.len(), 1);
+        assert_state(&page.tasks[0], TaskState::Completed);
+    }
+}
