@@ -131,6 +131,7 @@ impl Opened {
         let path = lock::create(path)?;
         let lock = lock::acquire(&path)?;
         let failed = |source| OpenError::Sqlite { path: path.clone(), source };
+        schema::identify(&connection::for_reading(&path, options).map_err(failed)?, &path)?;
         let mut connection = connection::for_writing(&path, options).map_err(failed)?;
         let epoch = schema::prepare(&mut connection, &path)?;
         let checkpoints = connection::for_writing(&path, options).map_err(failed)?;

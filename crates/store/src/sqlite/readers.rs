@@ -1,6 +1,13 @@
 //! Connections for reading, on threads of their own, where waiting for the disk holds up nobody.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc, thread};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use nuncio_engine::StoreError;
 use parking_lot::{Condvar, Mutex};
@@ -17,6 +24,9 @@ use super::{
 /// a switch; waking one more pays only when a queue builds up behind it.
 const BACKLOG: usize = 8;
 
+/// A thread that has been at one read for longer than this is not about to take the next.
+const LONG: Duration = Duration::from_micros(500);
+
 type Job = Box<dyn FnOnce(&mut Connection) -> Result<(), StoreError> + Send>;
 
 /// Threads with a connection each, started when they are needed. Reads see what was committed when they began, and
@@ -31,14 +41,17 @@ pub(super) struct Readers {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    threads: usize,
+    /// Since when each thread has been at its read, if it is.
+    at_work: Vec<Option<Instant>>,
     idle: usize,
     closed: bool,
 }
 
 impl Queue {
     fn is_backlogged(&self) -> bool {
-        self.jobs.len() > (self.threads - self.idle) * BACKLOG
+        let now = Instant::now();
+        let soon = self.at_work.iter().flatten().filter(|since| now.duration_since(**since) < LONG).count();
+        self.jobs.len() > soon * BACKLOG
     }
 }
 
@@ -56,6 +69,9 @@ impl Readers {
     ) -> Result<R, StoreError> {
         let (sender, answer) = oneshot::channel();
         self.push(Box::new(move |connection| {
+            if sender.is_closed() {
+                return Ok(());
+            }
             let transaction = connection.transaction().map_err(store_error)?;
             // Whoever asked may have left.
             drop(sender.send(read(&transaction)));
@@ -75,12 +91,15 @@ impl Readers {
         }
         if queue.idle > 0 {
             self.work.notify_one();
-        } else if queue.threads < self.options.readers.max(1) {
-            let readers = Arc::clone(self);
-            let started = thread::Builder::new().name("sqlite-read".to_owned()).spawn(move || readers.work());
+        } else if queue.at_work.len() < self.options.readers.max(1) {
+            let (readers, number) = (Arc::clone(self), queue.at_work.len());
+            let started = thread::Builder::new().name("sqlite reader".to_owned()).spawn(move || readers.work(number));
             match started {
-                Ok(_) => queue.threads += 1,
-                Err(error) if queue.threads == 0 => return Err(StoreError::Unavailable(error.into())),
+                Ok(_) => queue.at_work.push(Some(Instant::now())),
+                Err(error) if number == 0 => {
+                    queue.jobs.clear();
+                    return Err(StoreError::Unavailable(error.into()));
+                }
                 Err(error) => tracing::warn!(%error, "no thread for another reader"),
             }
         }
@@ -88,29 +107,33 @@ impl Readers {
     }
 
     /// Reads until it is closed.
-    fn work(&self) {
+    fn work(&self, number: usize) {
         let mut connection = None;
-        while let Some(job) = self.next() {
+        while let Some(job) = self.next(number) {
             let opened = match connection.take() {
                 Some(connection) => Ok(connection),
                 None => connection::for_reading(&self.path, &self.options),
             };
             match opened.map_err(store_error) {
                 // A connection on which something went wrong is not used again. A job that is dropped says so itself.
-                Ok(mut opened) => connection = job(&mut opened).is_ok().then_some(opened),
+                Ok(mut opened) => {
+                    let done = catch_unwind(AssertUnwindSafe(|| job(&mut opened)));
+                    connection = done.is_ok_and(|done| done.is_ok()).then_some(opened);
+                }
                 Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the database does not open"),
             }
         }
     }
 
-    fn next(&self) -> Option<Job> {
+    fn next(&self, number: usize) -> Option<Job> {
         let mut queue = self.queue.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
+                queue.at_work[number] = Some(Instant::now());
                 return Some(job);
             }
+            queue.at_work[number] = None;
             if queue.closed {
-                queue.threads -= 1;
                 return None;
             }
             queue.idle += 1;

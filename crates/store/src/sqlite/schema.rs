@@ -12,22 +12,30 @@ const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 /// Marks a database as one of ours: "Nunc".
 const APPLICATION: i64 = 0x4e75_6e63;
 
-/// Brings the database to the present schema, and counts the opening. Gives the number of it.
-pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, OpenError> {
+/// Looks whether the database is one of ours that this release knows, or an empty one, and gives the number of its last
+/// step. Changes nothing.
+pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i64, OpenError> {
     let failed = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    let pragma = |name| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let version = pragma("user_version").map_err(failed)?;
-    let application = pragma("application_id").map_err(failed)?;
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed);
+    let version = pragma("user_version")?;
+    let application = pragma("application_id")?;
     let tables: i64 =
-        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
     if application != APPLICATION && (tables > 0 || version != 0) {
         return Err(OpenError::Foreign { path: path.to_owned() });
     }
     if version > known {
         return Err(OpenError::Newer { path: path.to_owned(), found: version, known });
     }
+    Ok(version)
+}
+
+/// Brings the database to the present schema, and counts the opening. Gives the number of it.
+pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, OpenError> {
+    let failed = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let version = identify(&transaction, path)?;
     for (step, number) in STEPS.iter().zip(1..).skip(usize::try_from(version).unwrap_or_default()) {
         transaction.execute_batch(step).map_err(failed)?;
         transaction.pragma_update(None, "user_version", number).map_err(failed)?;

@@ -52,11 +52,15 @@ async fn files_are_for_their_owner_only() {
 async fn a_database_of_something_else_is_left_alone() {
     let place = Place::new();
     place.connection().execute_batch("CREATE TABLE customers (name)").unwrap();
+    let bytes = std::fs::read(place.path()).unwrap();
     let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
     assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
-    std::fs::write(place.path(), "this is no database at all, and longer than a header of SQLite is").unwrap();
+    assert_eq!(std::fs::read(place.path()).unwrap(), bytes);
+    let bytes = b"this is no database at all, and longer than a header of SQLite is".repeat(100);
+    std::fs::write(place.path(), &bytes).unwrap();
     let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
     assert!(matches!(refused, OpenError::Sqlite { .. }), "{refused}");
+    assert_eq!(std::fs::read(place.path()).unwrap(), bytes);
 }
 
 #[tokio::test]

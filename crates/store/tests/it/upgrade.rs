@@ -95,10 +95,3 @@ async fn a_database_of_the_first_schema_is_read_and_gone_on_with() {
     let stored: Task = Task::clone(&crate::support::load(&old, "running").await.task);
     assert_eq!((stored.state(), stored.artifacts[0].text().as_str()), (TaskState::Completed, "onetwothree"));
 }
-
-#[tokio::test]
-async fn tmp_write() {
-    if let Ok(path) = std::env::var("TMP_WRITE") {
-        sample(&SqliteStore::open(path, nuncio_store::SqliteOptions::default()).await.unwrap()).await;
-    }
-}

@@ -12,8 +12,9 @@ use super::node::Node;
 /// Entries in a block: a move within one costs a fraction of a microsecond.
 const BLOCK: usize = 512;
 
-/// A time of status, in the twelve bytes that it needs.
+/// A time of status, in the twelve bytes that it needs: every task has three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(C, packed(4))]
 pub(super) struct Moment {
     seconds: i64,
     nanoseconds: i32,
@@ -174,6 +175,11 @@ mod tests {
 
     fn ids<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
         entries.map(|entry| entry.node.id.to_string()).collect()
+    }
+
+    #[test]
+    fn is_small() {
+        assert_eq!((size_of::<Entry>(), size_of::<Option<Entry>>()), (24, 24));
     }
 
     #[test]
