@@ -25,7 +25,7 @@
 
 pub mod store;
 
-mod random;
+pub(crate) mod random;
 
 pub use store::StoreFixture;
 
