@@ -12,7 +12,7 @@
 //!
 //! impl Agent for Echo {
 //!     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-//!         let text = turn.message().text().into_owned();
+//!         let text = turn.message().text();
 //!         turn.complete(text).await
 //!     }
 //! }

@@ -115,10 +115,9 @@ async fn read_message(service: &Service, head: &Parts, body: RequestBody) -> Res
 fn respond(service: &Service, method: Method, answer: Answer, deadline: Deadline) -> Result<Response<Body>, Error> {
     let body = match answer.outcome {
         Outcome::Events(events, permit) => {
-            let limit = service.body_limits.size;
-            Body::Boxed(UnsyncBoxBody::new(Many::new(events, limit, deadline, &service.drain, permit)))
+            Body::Boxed(UnsyncBoxBody::new(Many::new(events, deadline, &service.drain, permit)))
         }
-        Outcome::Reply(reply) => single(service, |to| proto::encode_reply(method, &reply, to))?,
+        Outcome::Reply(reply) => single(|to| proto::encode_reply(method, &reply, to))?,
     };
     let mut response = head_of(body);
     head::echo_extensions(&answer.extensions, response.headers_mut());
@@ -126,9 +125,9 @@ fn respond(service: &Service, method: Method, answer: Answer, deadline: Deadline
 }
 
 /// One message that `write` appends, and success.
-fn single(service: &Service, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Result<Body, Error> {
+fn single(write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Result<Body, Error> {
     let mut message = Vec::with_capacity(USUAL_REPLY);
-    frame::write(&mut message, service.body_limits.size, write)?;
+    frame::write(&mut message, usize::MAX, write)?;
     Ok(Body::Boxed(UnsyncBoxBody::new(Single::new(message))))
 }
 

@@ -65,7 +65,6 @@ pin_project_lite::pin_project! {
     /// with the id of the last event. Dropping it frees the reader.
     pub(crate) struct Many {
         events: Option<EventStream>,
-        limit: usize,
         deadline: Deadline,
         #[pin]
         draining: WaitForCancellationFutureOwned,
@@ -76,15 +75,9 @@ pin_project_lite::pin_project! {
 }
 
 impl Many {
-    pub(crate) fn new(
-        events: EventStream,
-        limit: usize,
-        deadline: Deadline,
-        drain: &Drain,
-        permit: StreamPermit,
-    ) -> Self {
+    pub(crate) fn new(events: EventStream, deadline: Deadline, drain: &Drain, permit: StreamPermit) -> Self {
         let draining = drain.streams_end();
-        Self { events: Some(events), limit, deadline, draining, last: None, outcome: None, permit }
+        Self { events: Some(events), deadline, draining, last: None, outcome: None, permit }
     }
 }
 
@@ -96,7 +89,7 @@ impl Body for Many {
         let this = self.project();
         if let Some(events) = this.events {
             let mut frame = Vec::new();
-            let mut ended = fill(events, *this.limit, this.last, &mut frame, cx);
+            let mut ended = fill(events, this.last, &mut frame, cx);
             if ended.is_pending() {
                 ended = this.deadline.poll(cx).map(Err);
             }
@@ -121,7 +114,6 @@ impl Body for Many {
 /// Writes the events that are ready; ready with the outcome where there are no more, pending where there may be.
 fn fill(
     events: &mut EventStream,
-    limit: usize,
     last: &mut Option<u64>,
     frame: &mut Vec<u8>,
     cx: &mut Context<'_>,
@@ -133,7 +125,7 @@ fn fill(
             Poll::Ready(None) => return Poll::Ready(Ok(())),
             Poll::Pending => break,
         };
-        let written = frame::write(frame, limit, |to| {
+        let written = frame::write(frame, usize::MAX, |to| {
             write_event(&event, to);
             Ok(())
         });

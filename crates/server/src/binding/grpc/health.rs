@@ -37,7 +37,7 @@ async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<R
         return Ok(not_found());
     }
     let health = if check(service).await.is_ok() { Health::Serving } else { Health::NotServing };
-    let body = single(service, |to| {
+    let body = single(|to| {
         health::encode_response(health, to);
         Ok(())
     });
