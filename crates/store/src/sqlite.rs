@@ -105,6 +105,20 @@ impl SqliteStore {
         &self.path
     }
 
+    /// How many tasks it holds, of all callers.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` and `Corrupt`, as for any read.
+    pub async fn count(&self) -> Result<u64, StoreError> {
+        let count = self.readers.read(|connection| {
+            let count =
+                connection.query_row("SELECT coalesce(sum(tasks), 0) FROM totals", [], |row| row.get::<_, i64>(0));
+            count.map_err(error::store_error)
+        });
+        Ok(u64::try_from(count.await?).unwrap_or_default())
+    }
+
     /// Writes, and says whether there was a task to write to.
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {

@@ -15,9 +15,12 @@ async fn a_database_is_of_one_store_at_a_time() {
     let message = refused.to_string();
     assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
     assert!(message.contains("tasks.db is in use by another process"), "{message}");
+    assert_eq!(store.count().await.unwrap(), 0);
     begin(&store, "t").await;
     drop(store);
-    load(&place.open().await, "t").await;
+    let store = place.open().await;
+    assert_eq!(store.count().await.unwrap(), 1);
+    load(&store, "t").await;
 }
 
 #[cfg(unix)]
