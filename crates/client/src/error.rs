@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use nuncio_model::{AgentCard, Error};
 
 use crate::{failure::Failure, reference::InvalidReference};
@@ -33,6 +34,8 @@ pub enum ClientError {
         at: String,
         /// What is wrong with it.
         reason: String,
+        /// What is there, where all of it was read.
+        document: Option<Bytes>,
     },
     /// The card names no interface that is spoken here.
     #[error("`{agent}` offers no interface that is spoken here, only {}", list(offered))]
@@ -104,9 +107,21 @@ pub struct CardNotFound {
     pub tried: Vec<(String, String)>,
 }
 
+impl CardNotFound {
+    /// Whether it was looked for in a file.
+    pub fn is_file(&self) -> bool {
+        matches!(&self.tried[..], [(place, _)] if *place == self.reference && !place.contains("://"))
+    }
+}
+
 impl fmt::Display for CardNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no agent card for {}", self.reference)?;
+        if let [(_, found)] = &self.tried[..]
+            && self.is_file()
+        {
+            return write!(f, ": {found}");
+        }
         for (index, (place, found)) in self.tried.iter().enumerate() {
             f.write_str(if index == 0 { "; tried " } else { ", " })?;
             write!(f, "{place} ({found})")?;

@@ -15,7 +15,7 @@ const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/age
 
 /// Names an agent: `localhost:8080`, `https://agents.example/weather`, the URL of a card, or a file that holds one.
 ///
-/// - An existing file, or what begins with `/`, `./`, `../`, `~` or `file:`, is a file.
+/// - An existing file, a name that ends in `.json`, or what begins with `/`, `./`, `../`, `~` or `file:`, is a file.
 /// - What has `://` is taken as it is.
 /// - Anything else is a host with an optional port and path: `http` for names and addresses of this machine, else
 ///   `https`.
@@ -165,6 +165,9 @@ fn as_file(text: &str) -> Option<PathBuf> {
     }
     let looks_like_one = text == "~" || ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let path = PathBuf::from(text);
+    // No host has such a name.
+    let is_document = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json"));
+    let looks_like_one = looks_like_one || (is_document && !text.contains(['/', ':']));
     (looks_like_one || (!text.contains("://") && path.is_file())).then_some(path)
 }
 
@@ -248,7 +251,9 @@ mod tests {
 
     #[test]
     fn files_are_told_by_how_they_begin() {
-        for text in ["/tmp/none.json", "./none.json", "../none.json", "~/none.json", "file:///tmp/none.json"] {
+        for text in
+            ["/tmp/none.json", "./none.json", "../none.json", "~/none.json", "file:///tmp/none.json", "none.json"]
+        {
             let reference = text.parse::<AgentRef>().unwrap();
             assert!(matches!(reference.place(), Place::File(_)), "{text}");
             assert!(reference.candidates().is_empty());

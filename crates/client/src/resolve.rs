@@ -171,10 +171,14 @@ async fn read_file(path: &Path, limit: usize) -> Result<Resolved, ClientError> {
     let at = path.display().to_string();
     let not_found =
         |reason: String| ClientError::from(CardNotFound { reference: at.clone(), tried: vec![(at.clone(), reason)] });
-    let document = tokio::fs::read(path).await.map_err(|error| not_found(error.to_string()))?;
+    let document = tokio::fs::read(path).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => not_found("there is no such file".to_owned()),
+        _ => not_found(error.to_string()),
+    })?;
     if document.len() > limit {
-        return Err(ClientError::CardInvalid { at, reason: format!("it is over {limit} bytes") });
+        return Err(ClientError::CardInvalid { at, reason: format!("it is over {limit} bytes"), document: None });
     }
+    let document = Bytes::from(document);
     let card = card::read(&at, &document)?;
-    Ok(Resolved { card: Arc::new(card), document: document.into(), url: None })
+    Ok(Resolved { card: Arc::new(card), document, url: None })
 }

@@ -1,5 +1,6 @@
 //! Reading a card: lenient in what is missing, strict in what makes it useless.
 
+use bytes::Bytes;
 use nuncio_model::{AgentCard, Value};
 use nuncio_wire::{Version, dialect};
 
@@ -11,8 +12,9 @@ pub(super) fn is_json_object(document: &[u8]) -> bool {
 }
 
 /// Reads a card from the document at a place.
-pub(super) fn read(at: &str, document: &[u8]) -> Result<AgentCard, ClientError> {
-    let invalid = |reason: String| ClientError::CardInvalid { at: at.to_owned(), reason };
+pub(super) fn read(at: &str, document: &Bytes) -> Result<AgentCard, ClientError> {
+    let invalid =
+        |reason: String| ClientError::CardInvalid { at: at.to_owned(), reason, document: Some(document.clone()) };
     let card = dialect(Version::LATEST).decode_card(document).map_err(|error| invalid(error.message().to_owned()))?;
     if card.supported_interfaces.is_empty() {
         return Err(invalid(why_unreachable(document)));

@@ -60,7 +60,8 @@ async fn a_card_that_cannot_be_used_is_told_from_none() {
     ] {
         let fake = Fake::start(move |_, _| ok(&card)).await;
         let error = resolve(&fake.url).await.unwrap_err();
-        assert!(matches!(&error, ClientError::CardInvalid { .. }) && error.to_string().contains(reason), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+        assert!(matches!(&error, ClientError::CardInvalid { document: Some(_), .. }), "{error:?}");
     }
 }
 
