@@ -97,6 +97,19 @@ pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Res
     builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))
 }
 
+/// Finds the document of a card, also of one that cannot be used.
+pub(crate) async fn document(context: &Context, args: &ConnectArgs) -> Result<Vec<u8>, CliError> {
+    let Target::Card(reference) = target(context, args)? else {
+        return Err(CliError::usage("an endpoint has no card").with_hint("name the agent with -a"));
+    };
+    let (builder, has_credentials) = builder(context, args)?;
+    match builder.resolve(&reference).await {
+        Ok(resolved) => Ok(resolved.document.into()),
+        Err(nuncio_client::ClientError::CardInvalid { document: Some(document), .. }) => Ok(document.into()),
+        Err(error) => Err(explain(error, has_credentials)),
+    }
+}
+
 fn explain(error: nuncio_client::ClientError, has_credentials: bool) -> CliError {
     let is_locked = error.to_string().contains("(401 ");
     let error = CliError::from(error);

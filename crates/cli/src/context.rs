@@ -26,6 +26,7 @@ impl Context {
         for path in &layers.exposed {
             diag::warn(&format!("{} holds credentials and can be read by others; chmod 600 it", path.display()));
         }
+        layers.unknown.iter().for_each(|slip| diag::warn(slip));
         let format = match global.output {
             Some(format) => format,
             None => layers.parsed("output", format_of)?.unwrap_or(Format::Text),

@@ -38,6 +38,11 @@ impl InHand {
         self.command("task get --wait", "")
     }
 
+    /// The command that shows the task.
+    pub(crate) fn get_command(&self) -> String {
+        self.command("task get", "")
+    }
+
     fn command(&self, verb: &str, rest: &str) -> String {
         let space = if self.flags.is_empty() { "" } else { " " };
         format!("nuncio {verb} {}{space}{}{rest}", quoted(self.task.as_str()), self.flags)

@@ -3,7 +3,6 @@
 mod validate;
 
 use clap::Args;
-use nuncio_model::Value;
 
 use crate::{
     args::{ConnectArgs, WaitArgs},
@@ -51,10 +50,9 @@ pub(crate) async fn run(context: &Context, args: &CardGetArgs) -> Result<(), Cli
 }
 
 async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) -> Result<(), CliError> {
-    let resolved = connect::resolve(context, connect).await?;
     if args.validate {
-        let document: Value = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
-        let found = validate::check(&document, &resolved.card);
+        let document = connect::document(context, connect).await?;
+        let found = validate::document(&document);
         for remark in &found.remarks {
             diag::warn(remark);
         }
@@ -64,6 +62,7 @@ async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) ->
         }
         diag::progress("the card is valid");
     }
+    let resolved = connect::resolve(context, connect).await?;
     let document: Ordered = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;
     context.output.card(&resolved.card, &document)
 }

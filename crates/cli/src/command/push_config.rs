@@ -33,19 +33,19 @@ pub(crate) struct CreateArgs {
     #[command(flatten)]
     of: AllArgs,
     /// Where notifications are posted
-    #[arg(long)]
+    #[arg(long, help_heading = "Webhook")]
     url: String,
     /// The webhook's id; the same id replaces [default: made by the agent]
-    #[arg(long)]
+    #[arg(long, help_heading = "Webhook")]
     id: Option<String>,
     /// A token that comes with each notification
-    #[arg(long)]
+    #[arg(long, help_heading = "Webhook")]
     token: Option<String>,
     /// The scheme of the Authorization header of notifications
-    #[arg(long, value_name = "SCHEME")]
+    #[arg(long, value_name = "SCHEME", help_heading = "Webhook")]
     auth_scheme: Option<String>,
     /// What follows the scheme
-    #[arg(long, value_name = "CREDENTIALS", requires = "auth_scheme")]
+    #[arg(long, value_name = "CREDENTIALS", requires = "auth_scheme", help_heading = "Webhook")]
     auth_credentials: Option<String>,
 }
 
@@ -96,7 +96,8 @@ pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Resul
         match command {
             PushConfigCommand::Create(args) => {
                 diag::hide([args.token.clone(), args.auth_credentials.clone()].into_iter().flatten());
-                let made = client.create_push_config(config(args)).await.map_err(explain)?;
+                let made = client.create_push_config(config(args)).await;
+                let made = made.map_err(|error| refused(explain(error)))?;
                 context.output.push_config(&made)
             }
             PushConfigCommand::Get(args) => {
@@ -128,6 +129,16 @@ pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Resul
         }
     })
     .await
+}
+
+/// An agent that calls no private addresses may be one of ours.
+fn refused(error: CliError) -> CliError {
+    if error.message.contains("is not a public address") {
+        return error.with_hint(
+            "where the agent is a `nuncio serve`, its flag --allow-private-webhooks lets it call this address",
+        );
+    }
+    error
 }
 
 fn config(args: &CreateArgs) -> TaskPushNotificationConfig {

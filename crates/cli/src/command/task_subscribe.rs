@@ -7,8 +7,9 @@ use crate::{
     connect::Connection,
     context::Context,
     diag,
-    error::CliError,
+    error::{CliError, Code},
     follow::{self, Follower, Outcome},
+    reference::InHand,
 };
 
 #[derive(Debug, Args)]
@@ -29,9 +30,12 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<(
         let follower = Follower::new(context, &connection, &args.waiting, None, is_stream)?;
         let streams = connection.client.card().is_none_or(|card| card.capabilities.streams());
         let outcome = if streams {
-            let watch = connection.client.watch(args.task.as_str()).await;
-            // Who waits for the outcome has it when the task stands still; who wants events wants the next.
-            follower.watch(watch.map_err(|error| connection.explain(error))?, is_stream).await?
+            let came = match connection.client.watch(args.task.as_str()).await {
+                // Who waits for the outcome has it when the task stands still; who wants events wants the next.
+                Ok(watch) => follower.watch(watch, is_stream).await,
+                Err(error) => Err(connection.explain(error)),
+            };
+            came.map_err(|error| refused(error, args, &connection))?
         } else {
             diag::progress("the agent does not stream; asking for the task instead");
             follower.poll(&args.task.as_str().into(), None).await?
@@ -46,4 +50,13 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<(
         follower.close(&task)
     })
     .await
+}
+
+/// A task that has ended has no events to come (section 3.1.6), but can be read.
+fn refused(error: CliError, args: &TaskSubscribeArgs, connection: &Connection) -> CliError {
+    if error.code != Code::Agent("UnsupportedOperationError") {
+        return error;
+    }
+    let task = InHand { task: args.task.as_str().into(), context: None, flags: connection.flags.clone() };
+    error.with_hint(task.get_command())
 }

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{document, dotenv, setting::variable};
+use super::{
+    document, dotenv,
+    setting::{SETTINGS, variable},
+};
 use crate::error::CliError;
 
 /// Where a value is from.
@@ -38,9 +41,11 @@ impl fmt::Display for Source {
 /// Values from the environment and from files, the strongest layer first.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
-    layers: Vec<BTreeMap<String, (String, Source)>>,
+    stack: Vec<BTreeMap<String, (String, Source)>>,
     /// Files with credentials that others can read.
     pub(crate) exposed: Vec<PathBuf>,
+    /// Names in files that are no settings, with where they stand.
+    pub(crate) unknown: Vec<String>,
 }
 
 impl Layers {
@@ -50,8 +55,19 @@ impl Layers {
         let environment: BTreeMap<_, _> =
             environment.map(|(name, value)| (name.clone(), (value, Source::Environment(name)))).collect();
         let mut layers = Self::default();
-        layers.layers.push(environment);
+        layers.stack.push(environment);
         let named = config.map(Path::to_owned);
+        if let Some(path) =
+            named.as_ref().filter(|path| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml")))
+        {
+            return Err(CliError::usage(format!(
+                "{} is a TOML file, and those are for `nuncio serve` alone",
+                path.display()
+            ))
+            .with_hint(
+                "settings of other commands are in a dotenv file (A2ACLI_AGENT_CARD=localhost:8080), in .json or .yaml",
+            ));
+        }
         let files = [named.clone().or_else(nearest), user_file("config.yaml"), user_file(".env")];
         let files: Vec<_> = files
             .into_iter()
@@ -78,6 +94,8 @@ impl Layers {
             .or_else(|| layers.value("agent-card").map(str::to_owned))
             .or_else(|| parsed.iter().find_map(|(entries, _)| general(entries)));
         for (entries, path) in parsed {
+            let is_named = named.as_ref() == Some(&path);
+            layers.unknown.extend(unknown(&entries, &path, is_named));
             layers.add(entries, &path, agent.as_deref());
         }
         Ok(layers)
@@ -96,13 +114,13 @@ impl Layers {
         if has_secret && is_exposed(path) {
             self.exposed.push(path.to_owned());
         }
-        self.layers.push(layer);
+        self.stack.push(layer);
     }
 
     /// The value of a flag that was not given. An empty one is none.
     pub(crate) fn get(&self, flag: &str) -> Option<(&str, &Source)> {
         let name = variable(flag);
-        let mut found = self.layers.iter().filter_map(|layer| layer.get(&name));
+        let mut found = self.stack.iter().filter_map(|layer| layer.get(&name));
         found.next().filter(|(value, _)| !value.is_empty()).map(|(value, source)| (value.as_str(), source))
     }
 
@@ -137,6 +155,19 @@ fn read(path: &Path, text: &str) -> Result<Vec<dotenv::Entry>, CliError> {
         Some(entries) => entries.map_err(wrong),
         None => dotenv::read(text).map_err(|(line, reason)| wrong(format!("line {line} {reason}"))),
     }
+}
+
+/// A slip in a name does nothing, so it is said. A `.env` that was not named may hold what is for others.
+fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String> {
+    let prefix = variable("");
+    let is_known = |name: &str| SETTINGS.iter().any(|setting| variable(setting.name) == name);
+    let slips = entries.iter().filter(|entry| !is_known(&entry.name) && (is_named || entry.name.starts_with(&prefix)));
+    slips
+        .map(|entry| {
+            let source = Source::File { path: path.to_owned(), section: entry.section.clone(), line: entry.line };
+            format!("{source}: {} is not a setting; `nuncio config show` lists them", entry.name)
+        })
+        .collect()
 }
 
 fn is_same(section: Option<&str>, agent: Option<&str>) -> bool {

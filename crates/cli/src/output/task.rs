@@ -63,6 +63,8 @@ impl Text {
                 self.status(&update.status);
                 self.metadata(update.metadata.as_deref());
             }
+            // The last chunk often says no more than that it is the last.
+            StreamResponse::ArtifactUpdate(update) if is_blank(&update.artifact) && !self.is_verbose => {}
             StreamResponse::ArtifactUpdate(update) => {
                 if self.is_verbose {
                     self.head(&update.task_id, Some(&update.context_id));
@@ -74,6 +76,11 @@ impl Text {
             }
         }
     }
+}
+
+/// Whether an artifact's only part is an empty text.
+fn is_blank(artifact: &Artifact) -> bool {
+    matches!(&artifact.parts[..], [part] if part.as_text() == Some(""))
 }
 
 /// The parts of an artifact, with the chunks of a text joined to that text.

@@ -84,3 +84,21 @@ fn the_settings_of_serve_are_shown_with_their_sources() {
     assert_eq!(show("host"), ("::1".into(), "environment variable NUNCIO_SERVE_HOST".into()));
     assert_eq!(show("store"), ("sqlite:./nuncio.db".into(), "built in".into()));
 }
+
+#[test]
+fn what_would_be_passed_over_is_said() {
+    let home = Home::new();
+    home.write("n.toml", "port = 1\n");
+    let run = home.run(&["task", "list", "-a", "localhost:1", "--config", "n.toml", "-o", "json"]);
+    let error = run.error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().contains("nuncio serve"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains(".yaml"), "{error}");
+
+    home.write(".env", "DATABASE=x\nA2ACLI_BEARRER=file-secret\n");
+    let run = home.run(&["config", "show"]).ok();
+    assert!(run.err.contains(".env, line 2: A2ACLI_BEARRER is not a setting"), "{run:?}");
+    assert!(!run.err.contains("DATABASE") && !format!("{run:?}").contains("file-secret"), "{run:?}");
+    home.write("mine.env", "agent-card=localhost:1\n");
+    let run = home.run(&["config", "show", "--config", "mine.env"]).ok();
+    assert!(run.err.contains("mine.env, line 1: agent-card is not a setting"), "{run:?}");
+}

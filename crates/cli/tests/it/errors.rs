@@ -47,6 +47,8 @@ fn no_card_and_no_agent() {
         assert!(error["message"].as_str().unwrap().contains(path), "{error}");
     }
     home.run(&["card", "get", "./none.json", "-o", "json"]).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+    let error = home.run(&["card", "get", "none.json", "-o", "json"]).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+    assert_eq!(error["message"], "no agent card for none.json: there is no such file");
     home.run(&["send", "x", "-a", "127.0.0.1:1", "-o", "json"]).error("A2ACLI_ERR_UNREACHABLE", 3);
     for (url, transport) in [("http://127.0.0.1:1", "jsonrpc"), ("http://127.0.0.1:1", "rest"), ("127.0.0.1:1", "grpc")]
     {
@@ -66,6 +68,15 @@ fn a_card_that_cannot_be() {
     home.write("half.json", r#"{"name": "x", "supportedInterfaces": [{"url": "a", "protocolBinding": "JSONRPC"}]}"#);
     let error = home.run(&["card", "get", "half.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
     assert!(error["message"].as_str().unwrap().contains("skills is missing"), "{error}");
+    for (card, expected) in
+        [("{\n  \"name\": \"x\",\n}", "line 3 column 1"), (r#"{"name": 5}"#, "; version is missing")]
+    {
+        home.write("bad.json", card);
+        let error =
+            home.run(&["card", "get", "bad.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+        assert!(error["message"].as_str().unwrap().contains(expected), "{error}");
+        assert!(!error["hint"].as_str().unwrap().contains("--validate"), "{error}");
+    }
 }
 
 #[test]
@@ -130,6 +141,9 @@ fn errors_of_the_agent_have_their_names_on_every_transport() {
         }
         run(&["task", "cancel", done]).error("TaskNotCancelableError", 1);
         run(&["send", "x", "--task-id", done]).error("UnsupportedOperationError", 1);
+        let error = run(&["task", "subscribe", done]).error("UnsupportedOperationError", 1);
+        let hint = format!("nuncio task get {done} -a {} --transport {transport}", agent.address);
+        assert_eq!(error["hint"], hint);
         run(&["send", "x", "--a2a-version", "9.9"]).error("VersionNotSupportedError", 1);
         run(&["send", "x", "--text-part", "y", "--media-type", "video/mp4"]).error("ContentTypeNotSupportedError", 1);
         run(&["task", "push-config", "list", done]).error("PushNotificationNotSupportedError", 1);
@@ -144,5 +158,19 @@ fn an_answer_that_is_not_of_the_protocol() {
     for transport in ["jsonrpc", "rest"] {
         let run = home.run(&["task", "get", "x", "-e", &site.url, "--transport", transport, "-o", "json"]);
         run.error("InvalidAgentResponseError", 1);
+    }
+}
+
+#[test]
+fn a_private_webhook_may_be_allowed_by_the_server() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let id = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json()["task"]["id"].clone();
+    let id = id.as_str().unwrap();
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let create = ["task", "push-config", "create", id, "--url", "http://127.0.0.1:1/", "-a", &agent.address];
+        let error =
+            home.run(&[&create[..], &["-o", "json", "--transport", transport]].concat()).error("InvalidParamsError", 1);
+        assert!(error["hint"].as_str().unwrap().contains("--allow-private-webhooks"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use nuncio_client::Binding;
 use nuncio_model::{
-    AgentCard, Value,
+    AgentCard, Struct, Value,
     card::{AgentCapabilities, AgentInterface, AgentSkill, SecurityRequirement, SecurityScheme},
     json::{Described, FieldInfo},
 };
@@ -18,9 +18,29 @@ pub(super) struct Findings {
     pub(super) remarks: Vec<String>,
 }
 
-pub(super) fn check(document: &Value, card: &AgentCard) -> Findings {
+/// Checks a document, whatever it is.
+pub(super) fn document(document: &[u8]) -> Findings {
     let mut found = Findings::default();
+    match serde_json::from_slice::<Value>(document) {
+        Err(error) => found.mistakes.push(format!("it is not JSON: {error}")),
+        Ok(document) if !document.is_object() => found.mistakes.push("it is not a JSON object".to_owned()),
+        Ok(document) => found = check(&document),
+    }
+    found
+}
+
+fn check(document: &Value) -> Findings {
+    let mut found = Findings::default();
+    let card = &readable(document, &mut found.mistakes);
     found.members("", document, AgentCard::FIELDS);
+    if document["supportedInterfaces"].as_array().is_some_and(Vec::is_empty) {
+        found.mistakes.push("supportedInterfaces is empty".to_owned());
+    }
+    if document.get("supportedInterfaces").is_none() && document.get("url").is_some() {
+        found
+            .remarks
+            .push("it looks like a card of an older version of the protocol, which is not spoken here".to_owned());
+    }
     found.members("capabilities", &document["capabilities"], AgentCapabilities::FIELDS);
     found.each("supportedInterfaces", document, AgentInterface::FIELDS);
     found.each("skills", document, AgentSkill::FIELDS);
@@ -41,11 +61,66 @@ pub(super) fn check(document: &Value, card: &AgentCard) -> Findings {
     let mut ids = BTreeSet::new();
     for (index, skill) in card.skills.iter().enumerate() {
         found.requirements(&format!("skills[{index}].securityRequirements"), &skill.security_requirements, card);
-        if !ids.insert(&skill.id) {
+        if !skill.id.is_empty() && !ids.insert(&skill.id) {
             found.mistakes.push(format!("skills[{index}].id is the id of another skill"));
         }
     }
     found
+}
+
+/// The card without what is of a wrong type, each time with the mistake. What is in lists is looked at item by item, so
+/// that one does not hide the next.
+fn readable(document: &Value, mistakes: &mut Vec<String>) -> AgentCard {
+    let mut good = Struct::new();
+    for (name, value) in document.as_object().into_iter().flatten() {
+        let of = |value: Value| read(name, value);
+        let items = value.as_array().filter(|_| of(Value::Array(Vec::new())).is_ok());
+        let kept = match items {
+            None => kept(name, value, &of, mistakes),
+            Some(items) => {
+                let of_list = |item| of(Value::Array(vec![item]));
+                let items = items.iter().enumerate();
+                Some(
+                    items.filter_map(|(index, it)| kept(&format!("{name}[{index}]"), it, &of_list, mistakes)).collect(),
+                )
+            }
+        };
+        good.extend(kept.map(|value| (name.clone(), value)));
+    }
+    serde_json::from_value(Value::Object(good)).unwrap_or_default()
+}
+
+/// A value if it can be read, or an object without the members that cannot.
+fn kept(
+    path: &str,
+    value: &Value,
+    read: &impl Fn(Value) -> Result<(), String>,
+    mistakes: &mut Vec<String>,
+) -> Option<Value> {
+    let reason = match read(value.clone()) {
+        Ok(()) => return Some(value.clone()),
+        Err(reason) => reason,
+    };
+    let mut good = Struct::new();
+    let before = mistakes.len();
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let alone = Struct::from_iter([(name.clone(), member.clone())]);
+        match read(Value::Object(alone)) {
+            Ok(()) => drop(good.insert(name.clone(), member.clone())),
+            Err(reason) => mistakes.push(format!("{path}.{name}: {reason}")),
+        }
+    }
+    let good = Value::Object(good);
+    if mistakes.len() == before {
+        mistakes.push(format!("{path}: {reason}"));
+    }
+    read(good.clone()).is_ok().then_some(good)
+}
+
+/// Whether one member of a card can be read.
+fn read(name: &str, value: Value) -> Result<(), String> {
+    let alone = Struct::from_iter([(name.to_owned(), value)]);
+    serde_json::from_value::<AgentCard>(Value::Object(alone)).map(|_| ()).map_err(|error| error.to_string())
 }
 
 impl Findings {
@@ -76,6 +151,9 @@ impl Findings {
     }
 
     fn interface(&mut self, path: &str, interface: &AgentInterface) {
+        if interface.protocol_binding.is_empty() {
+            return;
+        }
         let binding = Binding::from_name(&interface.protocol_binding);
         let is_url = ["http://", "https://"].iter().any(|scheme| interface.url.starts_with(scheme));
         match binding {
@@ -112,13 +190,9 @@ mod tests {
 
     use super::*;
 
-    fn check_json(document: &Value) -> Findings {
-        check(document, &serde_json::from_value(document.clone()).unwrap())
-    }
-
     #[test]
     fn a_whole_card_is_valid() {
-        let found = check_json(&json!({
+        let found = check(&json!({
             "name": "n", "description": "", "version": "1", "capabilities": {}, "defaultInputModes": [],
             "defaultOutputModes": [], "skills": [], "supportedInterfaces":
             [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
@@ -128,7 +202,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_named_where_it_is() {
-        let found = check_json(&json!({
+        let found = check(&json!({
             "name": "", "description": "d", "version": "1", "capabilities": {}, "defaultInputModes": [],
             "defaultOutputModes": [], "skills": [{"id": "a", "name": "A", "description": "d"}], "colour": "red",
             "securityRequirements": [{"schemes": {"key": {}}}],
@@ -144,5 +218,24 @@ mod tests {
             ]
         );
         assert_eq!(found.remarks.len(), 2, "{:?}", found.remarks);
+    }
+
+    #[test]
+    fn no_mistake_hides_another() {
+        let found =
+            document(br#"{"name": 5, "version": [], "skills": [{"id": 1}, {"id": 2}], "supportedInterfaces": []}"#);
+        let all = found.mistakes.join("; ");
+        for expected in
+            ["name: ", "version: ", "skills[0].id: ", "skills[1].id: ", "description is missing", "Interfaces is empty"]
+        {
+            assert!(all.contains(expected), "{expected} in {all}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_said_with_its_place() {
+        let found = document(b"{\n  \"name\": \"a\"\n  \"version\": 1\n}");
+        assert!(found.mistakes[0].contains("line 3 column 3"), "{found:?}");
+        assert_eq!(document(b"[]").mistakes, ["it is not a JSON object"]);
     }
 }
