@@ -1,6 +1,7 @@
 //! What the command line takes (cli specification, sections 3 and 4).
 
 mod connect;
+mod help;
 mod parts;
 mod values;
 mod wait;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use connect::ConnectArgs;
+pub(crate) use help::command;
 pub(crate) use parts::{PartArgs, PartFlag, PartKind};
 pub(crate) use values::{duration, key_value, metadata};
 pub(crate) use wait::WaitArgs;

@@ -16,7 +16,7 @@ mod signal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
 
 use args::{Cli, Command, Format};
 use error::CliError;
@@ -24,7 +24,7 @@ use output::Output;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let cli = match Cli::command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found)) {
+    let cli = match args::command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, &arguments),
     };
@@ -73,6 +73,13 @@ fn format_of_environment() -> Format {
 fn refuse(error: &clap::Error, arguments: &[std::ffi::OsString]) -> ExitCode {
     use clap::error::ErrorKind as Kind;
     let format = wanted_format(arguments);
+    if error.kind() == Kind::UnknownArgument
+        && let Some(hint) = command::serve::program_hint(arguments)
+    {
+        let message = error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Output::new(format, false, false).error(&CliError::usage(message).with_hint(hint));
+        return ExitCode::from(2);
+    }
     let is_question = matches!(error.kind(), Kind::DisplayHelp | Kind::DisplayVersion);
     if is_question || format == Format::Text {
         let _ = error.print();

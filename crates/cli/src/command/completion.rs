@@ -1,9 +1,9 @@
 //! `nuncio completion SHELL` (requirement A2ACLI_CLI_002).
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::{args::Cli, error::CliError, output};
+use crate::{args, error::CliError, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArgs {
@@ -14,6 +14,6 @@ pub(crate) struct CompletionArgs {
 
 pub(crate) fn run(args: &CompletionArgs) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "nuncio", &mut script);
+    clap_complete::generate(args.shell, &mut args::command(), "nuncio", &mut script);
     output::plain(&String::from_utf8_lossy(&script))
 }

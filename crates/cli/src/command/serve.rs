@@ -12,7 +12,7 @@ mod start;
 mod store;
 mod values;
 
-pub(crate) use args::ServeArgs;
+pub(crate) use args::{ServeArgs, program_hint};
 pub(crate) use start::CUT_OFF;
 
 use std::process::ExitCode;

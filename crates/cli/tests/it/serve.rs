@@ -31,9 +31,12 @@ fn tasks_survive_a_kill() {
     let done = send(&first.address, &["stream 100"]);
     let parked = send(&first.address, &["input"]);
     let running = send(&first.address, &["slow 60", "--async"]);
+
+    assert!(first.banner.contains("Database: ./tasks.db\n"), "{}", first.banner);
     drop(first);
 
     let second = start();
+    assert!(second.banner.contains("Database: ./tasks.db, holds 3 tasks from before\n"), "{}", second.banner);
     let get = |task: &Value| {
         home.run(&["task", "get", task["id"].as_str().unwrap(), "-o", "json", "-a", &second.address]).ok().json()
     };
@@ -89,7 +92,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
     home.write("card.json", "{}");
     for (arguments, said, hint) in [
         (&["--port", port, "--store", "memory"][..], "cannot listen on 127.0.0.1:", "another --port"),
-        (&["--store", "sqlite:./held.db"], "is in use by another process", "a database of its own"),
+        (&["--store", "sqlite:./held.db"], "is in use by another process", "of its own: --store sqlite:PATH"),
         (&["--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
         (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
         (&["--host", "0.0.0.0", "--store", "memory"], "refusing to listen on 0.0.0.0:", "--token NAME=SECRET"),
@@ -99,6 +102,14 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--anonymous"], "--anonymous lets callers in", "--token"),
         (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
         (&["--card", "card.json"], "--card card.json: it has no name", ""),
+        (
+            &["--exec", "wc", "-w"],
+            "unexpected argument '-w'",
+            "put the program behind --: nuncio serve --exec -- wc -w",
+        ),
+        (&["--jsonl", "python3", "a.py"], "unexpected argument 'a.py'", "nuncio serve --jsonl -- python3 a.py"),
+        (&["--host", "no-such-host.invalid", "--store", "memory"], "`no-such-host.invalid` cannot be", "--host"),
+        (&["--program-grace", "2s", "--exec", "--", "cat"], "two thirds of --cancel-grace", "raise --cancel-grace"),
         (&["--exec", "--jsonl", "--", "cat"], "--exec and --jsonl cannot both be", ""),
         (&["--", "cat"], "a program is given, but not how to run it", "--exec"),
         (&["--without", "everything"], "`everything` is none of", ""),
@@ -175,4 +186,29 @@ fn stores_and_capabilities_are_chosen_by_flags() {
     let run = home.run(&["send", "echo x", "-o", "json", "-a", &agent.address]);
     run.error("ExtensionSupportRequiredError", 1);
     home.run(&["send", "echo x", "-a", &agent.address, "--extension", "urn:b"]).ok();
+}
+
+#[test]
+fn what_to_try_has_a_place_for_a_token_and_no_token() {
+    let home = Home::new();
+    let agent = home.serve(&["--token", "alice=alices-own"]);
+    let wanted = format!("Try: nuncio send -a {} --bearer SECRET \"hello\"\n", agent.address);
+    assert!(agent.banner.ends_with(&wanted) && !agent.banner.contains("alices-own"), "{}", agent.banner);
+    let agent = home.serve(&["--token", "alice=alices-own", "--anonymous"]);
+    assert!(!agent.banner.contains("--bearer"), "{}", agent.banner);
+}
+
+#[test]
+fn turns_of_a_program_wait_for_a_place() {
+    let home = Home::new();
+    let script = "mkdir running && sleep 0.2 && rmdir running && echo alone";
+    let agent = home.serve(&["--max-processes", "1", "--cancel-grace", "1s", "--exec", "--", "sh", "-c", script]);
+    let send = || home.run(&["send", "x", "-a", &agent.address]).ok().out;
+    std::thread::scope(|scope| {
+        let turns: Vec<_> = (0..3).map(|_| scope.spawn(send)).collect();
+        for turn in turns {
+            let said = turn.join().unwrap();
+            assert!(said.contains("alone"), "{said}");
+        }
+    });
 }

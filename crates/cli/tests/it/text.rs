@@ -74,3 +74,39 @@ fn help_version_and_completion_go_to_stdout() {
         assert!(home.run(&["completion", shell]).ok().out.contains("nuncio"));
     }
 }
+
+#[test]
+fn help_offers_what_has_an_effect() {
+    let home = Home::new();
+    let help = |command: &[&str]| home.run(&[command, &["--help"]].concat()).ok().out;
+    for (command, flag, is_offered) in [
+        (&["send"][..], "--stream", true),
+        (&["task", "subscribe"], "--stream", true),
+        (&["task", "get"], "--stream", false),
+        (&["task", "push-config", "list"], "--stream", false),
+        (&["serve"], "--stream", false),
+        (&["serve"], "--output", true),
+        (&["completion"], "--output", false),
+        (&["task", "list"], "A2ACLI_AGENT_CARD", true),
+        (&["serve"], "A2ACLI_AGENT_CARD", false),
+    ] {
+        assert_eq!(help(command).contains(flag), is_offered, "{command:?} {flag}");
+    }
+    assert!(home.run(&["version", "--stream", "-o", "json"]).ok().json().is_object());
+    home.run(&["completion", "bash", "-o", "json", "--stream"]).ok();
+    let create = help(&["task", "push-config", "create"]);
+    let webhook = create.split("Webhook:").nth(1).unwrap().split("Output:").next().unwrap();
+    for flag in ["--url", "--id", "--token", "--auth-scheme", "--auth-credentials"] {
+        assert!(webhook.contains(flag), "{flag} in {create}");
+    }
+}
+
+#[test]
+fn an_empty_last_chunk_is_no_line() {
+    let home = Home::new();
+    let agent = home.serve(&["--exec", "--", "printf", "a\\nb\\n"]);
+    let run = home.run(&["send", "x", "--stream", "-a", &agent.address]).ok();
+    assert!(run.out.contains("Text:\na\n") && !run.out.contains("Text:\n\n"), "{}", run.out);
+    let lines = home.run(&["send", "x", "--stream", "-o", "json", "-a", &agent.address]).ok().lines();
+    assert!(lines.iter().any(|it| it["artifactUpdate"]["lastChunk"] == true), "{lines:?}");
+}

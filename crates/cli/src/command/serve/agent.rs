@@ -1,6 +1,6 @@
 //! Which agent is served, and what its card says.
 
-use std::path::Path;
+mod named;
 
 use nuncio_adapters::{Exec, JsonLines, Program};
 use nuncio_demo::{Capability, Demo, DemoOptions};
@@ -30,16 +30,16 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                 "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
             ));
         }
-        (Some(program), None) => {
-            let (card, about) = program_card(&program, &["text/plain"], "runs");
+        (Some((program, name)), None) => {
+            let (card, about) = program_card(&name, &["text/plain"], "runs");
             let mut exec = Exec::new(program);
             if let Some(delimiter) = settings.get("chunk") {
                 exec = exec.with_delimiter(unescaped(delimiter));
             }
             (Engine::builder(exec), card, about)
         }
-        (None, Some(program)) => {
-            let (card, about) = program_card(&program, &[], "talks to");
+        (None, Some((program, name))) => {
+            let (card, about) = program_card(&name, &[], "talks to");
             (Engine::builder(JsonLines::new(program)), card, about)
         }
         (None, None) if !settings.command.is_empty() => {
@@ -82,18 +82,20 @@ fn options(settings: &Settings) -> Result<DemoOptions, CliError> {
     })
 }
 
-/// The program of `--exec` or `--jsonl`: what stands behind `--`, a list in a file, or a line for a shell.
-fn program(settings: &Settings, name: &str, values: &[String]) -> Result<Program, CliError> {
+/// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a shell.
+fn program(settings: &Settings, name: &str, values: &[String]) -> Result<(Program, String), CliError> {
     let line = values.first().filter(|line| !line.is_empty());
+    let whole = |command: &String, arguments: &[String]| {
+        let words: Vec<_> = [command].into_iter().chain(arguments).map(String::as_str).collect();
+        Ok((finish(settings, Program::new(command).with_args(arguments))?, named::after(&words)))
+    };
     match (&settings.command[..], values, line) {
-        ([command, arguments @ ..], _, None) => finish(settings, Program::new(command).with_args(arguments)),
+        ([command, arguments @ ..], _, None) => whole(command, arguments),
         ([_, ..], _, Some(_)) => {
             Err(CliError::usage(format!("--{name} has a command line, and another program stands behind --")))
         }
-        ([], [command, arguments @ ..], _) if !arguments.is_empty() => {
-            finish(settings, Program::new(command).with_args(arguments))
-        }
-        ([], _, Some(line)) => finish(settings, Program::shell(line)),
+        ([], [command, arguments @ ..], _) if !arguments.is_empty() => whole(command, arguments),
+        ([], _, Some(line)) => Ok((finish(settings, Program::shell(line))?, named::after_line(line))),
         ([], _, None) => Err(CliError::usage(format!("--{name} needs a program"))
             .with_hint(format!("put it at the end: nuncio serve --{name} -- CMD"))),
     }
@@ -115,11 +117,9 @@ fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
 }
 
 /// The card of a program. Its arguments are not told, as they may hold anything.
-fn program_card(program: &Program, modes: &[&str], verb: &str) -> (AgentCard, String) {
-    let path = Path::new(program.command());
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
     let description = format!("Hands each message to the program {name}.");
-    let mut card = AgentCard::new(name.clone(), description);
+    let mut card = AgentCard::new(name, description);
     let own = |modes: &[&str]| modes.iter().map(|mode| (*mode).to_owned()).collect();
     card.default_input_modes = own(if modes.is_empty() { &["*/*"] } else { modes });
     card.default_output_modes = own(&["text/plain", "application/json", "application/octet-stream"]);

@@ -1,10 +1,11 @@
 //! The flags of `nuncio serve`, made from the table of its settings.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsString};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, parser::ValueSource};
 
 use super::settings::{Kind, SETTINGS};
+use crate::connect::quoted;
 
 /// What was given on the command line, by the name of the setting.
 #[derive(Debug, Clone, Default)]
@@ -71,5 +72,42 @@ impl FromArgMatches for ServeArgs {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+/// Where a program stands behind `--exec` or `--jsonl` as people write it first, how it is to be written.
+pub(crate) fn program_hint(arguments: &[OsString]) -> Option<String> {
+    let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let serve = words.iter().position(|word| matches!(&**word, "serve" | "server" | "demo-server"))?;
+    let words = &words[serve + 1..];
+    let at = words.iter().position(|word| matches!(&**word, "--exec" | "--jsonl"))?;
+    let is_own = |word: &str| {
+        let name = word.strip_prefix("--").and_then(|word| word.split('=').next());
+        name.is_some_and(|name| SETTINGS.iter().any(|setting| setting.name == name))
+    };
+    let program: Vec<_> = words[at + 1..].iter().take_while(|word| !is_own(word)).map(|word| quoted(word)).collect();
+    if program.is_empty() || program.iter().any(|word| word == "--") {
+        return None;
+    }
+    Some(format!("put the program behind --: nuncio serve {} -- {}", words[at], program.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint(line: &str) -> Option<String> {
+        program_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_program_goes_behind_two_hyphens() {
+        let wanted = Some("put the program behind --: nuncio serve --exec -- wc -w".to_owned());
+        for line in ["nuncio serve --exec wc -w", "nuncio server --token a=secret --exec wc -w --port 0"] {
+            assert_eq!(hint(line), wanted, "{line}");
+        }
+        for line in ["nuncio serve --exec -- wc -w", "nuncio serve --exec --nonsense -- wc", "nuncio send --exec wc"] {
+            assert_eq!(hint(line), None, "{line}");
+        }
     }
 }

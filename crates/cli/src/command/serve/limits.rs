@@ -42,10 +42,24 @@ pub(super) fn program(settings: &Settings) -> Result<ProgramLimits, CliError> {
     let mut limits = ProgramLimits::default();
     put(&mut limits.piece, settings.size("max-line")?);
     put(&mut limits.output, settings.size("max-output")?.map(|bytes| bytes as u64));
-    put(&mut limits.grace, settings.duration("program-grace")?);
+    put(&mut limits.processes, settings.count("max-processes")?);
+    limits.grace = grace(settings, limits.grace)?;
     limits.time = settings.duration("turn-timeout")?;
     limits.silence = settings.duration("silence-timeout")?;
     Ok(limits)
+}
+
+/// How long a program may go on after it was told to stop. One that speaks JSON lines has half as long again after the
+/// SIGTERM, and all of it must fit into the time that its turn has after a cancel.
+fn grace(settings: &Settings, default: Duration) -> Result<Duration, CliError> {
+    let whole = engine(settings)?.cancel_grace;
+    match settings.duration("program-grace")? {
+        Some(grace) if grace.saturating_mul(3) >= whole.saturating_mul(2) => Err(settings
+            .wrong("program-grace", &format!("{grace:?} is not below two thirds of --cancel-grace, which is {whole:?}"))
+            .with_hint("raise --cancel-grace, too: when it ends, the program is killed at once")),
+        Some(grace) => Ok(grace),
+        None => Ok(default.min(whole / 2)),
+    }
 }
 
 pub(super) fn retry(settings: &Settings) -> Result<nuncio_push::Retry, CliError> {

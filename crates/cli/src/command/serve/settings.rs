@@ -51,7 +51,7 @@ const fn headed<const N: usize>(heading: &'static str, rows: [Setting; N]) -> [S
 
 use Kind::{List, One, Program, Switch};
 
-const AGENT: [Setting; 16] = headed(
+const AGENT: [Setting; 17] = headed(
     "Agent",
     [
         row(
@@ -78,7 +78,14 @@ const AGENT: [Setting; 16] = headed(
         row(List, "require-extension", "URI", "", "Declare an extension that clients must know; repeatable"),
         row(One, "turn-timeout", "DURATION", "none", "Fail a turn whose program takes longer"),
         row(One, "silence-timeout", "DURATION", "none", "Fail a turn whose program writes nothing for longer"),
-        row(One, "program-grace", "DURATION", "1s", "How long a program may go on after it was told to stop"),
+        row(
+            One,
+            "program-grace",
+            "DURATION",
+            "1s",
+            "How long a program may go on after it was told to stop; below two thirds of --cancel-grace",
+        ),
+        row(One, "max-processes", "N", "256", "Programs at the same time; a turn beyond waits for a place"),
         row(One, "max-line", "SIZE", "10M", "The longest line or piece of a program's output"),
         row(One, "max-output", "SIZE", "1G", "The output of one turn of a program"),
         row(One, "cancel-grace", "DURATION", "2s", "How long a turn may go on after a cancel"),

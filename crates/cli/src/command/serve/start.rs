@@ -20,13 +20,15 @@ use crate::{
 pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<ExitCode, CliError> {
     raise_file_limit();
     let tokens = tokens(settings)?;
-    let chosen = agent::choose(settings, tokens.is_some())?;
+    let has_tokens = tokens.is_some();
+    let chosen = agent::choose(settings, has_tokens)?;
     let limits = limits::server(settings)?;
     let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
     let port =
         settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
     let opened = store::open(settings).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
+    let database = opened.path.map(|path| path.display().to_string());
     let engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone())).build();
     engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
 
@@ -39,9 +41,11 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         None => builder.allow_open(settings.switch("allow-open")?),
     };
     let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
-    let server = builder.bind(address).await.map_err(|error| explain(&error))?;
-    let where_it_is = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
-    where_it_is.announce(context, &chosen.about, &chosen.card.name, opened.path.as_deref())?;
+    let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
+    let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
+    let wants_token = has_tokens && !settings.switch("anonymous")?;
+    let about = About { agent: &chosen.about, name: &chosen.card.name, database, tasks: opened.tasks, wants_token };
+    place.announce(context, &about)?;
     run(server).await
 }
 
@@ -111,7 +115,7 @@ fn courier(settings: &Settings, engine: &Engine, guard: Guard) -> Result<Courier
     courier.build().map_err(|error| CliError::internal(format!("webhooks cannot be called: {error}")))
 }
 
-fn explain(error: &BindError) -> CliError {
+fn explain(error: &BindError, host: &str) -> CliError {
     if let BindError::Listen { address, source } = error {
         let failed = CliError::internal(format!("cannot listen on {address}: {}", bare(source)));
         return match source.kind() {
@@ -130,12 +134,24 @@ fn explain(error: &BindError) -> CliError {
         (Some((message, _)), BindError::Open(_)) => CliError::new(Code::Usage, message).with_hint(
             "give callers tokens with --token NAME=SECRET, or listen on a loopback address such as 127.0.0.1",
         ),
-        _ => CliError::new(Code::Usage, text).with_hint("--host must be an address or a name of this machine"),
+        _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))
+            .with_hint("--host must be an address or a name of this machine"),
     }
 }
 
 fn bare(error: &std::io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// What people are told beside where the agent is.
+struct About<'a> {
+    agent: &'a str,
+    name: &'a str,
+    /// `None` where tasks are in memory.
+    database: Option<String>,
+    tasks: u64,
+    /// Whether all callers have tokens.
+    wants_token: bool,
 }
 
 /// Where the agent is.
@@ -146,32 +162,32 @@ struct Place {
 
 impl Place {
     /// Tells people, and programs that start us, where the agent is and how to call it.
-    fn announce(
-        &self,
-        context: &Context,
-        about: &str,
-        name: &str,
-        database: Option<&std::path::Path>,
-    ) -> Result<(), CliError> {
+    fn announce(&self, context: &Context, about: &About<'_>) -> Result<(), CliError> {
+        let About { agent, name, .. } = about;
         let near = self.near();
         let base = self.public.clone().unwrap_or_else(|| format!("http://{near}"));
         let base = base.trim_end_matches('/');
         let card = format!("http://{near}/.well-known/agent-card.json");
-        let database = database.map(|path| path.display().to_string());
-        let database = database.as_deref().unwrap_or("memory; tasks end with the process");
+        let database = about.database.as_deref().unwrap_or("memory; tasks end with the process");
+        let kept = match about.tasks {
+            0 => String::new(),
+            1 => ", holds 1 task from before".to_owned(),
+            tasks => format!(", holds {tasks} tasks from before"),
+        };
+        let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
         let bindings = "JSONRPC, HTTP+JSON, GRPC";
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
-            "bindings": bindings.split(", ").collect::<Vec<_>>(), "database": database,
+            "bindings": bindings.split(", ").collect::<Vec<_>>(), "database": database, "tasks": about.tasks,
         });
         context.output.banner(&document, |to| {
-            to.field("Agent", &format!("{name}, {about}"));
+            to.field("Agent", &format!("{name}, {agent}"));
             to.field("Card", &card);
             to.field_if("Public-URL", self.public.as_deref());
             to.field("Bindings", &format!("{bindings} at {base}"));
-            to.field("Database", database);
-            to.field("Try", &format!("nuncio send -a {reference} \"hello\""));
+            to.field("Database", &format!("{database}{kept}"));
+            to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
         })
     }
 

@@ -12,12 +12,14 @@ use crate::error::CliError;
 pub(super) struct Opened {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) path: Option<PathBuf>,
+    /// How many tasks are there already: perhaps those of another agent.
+    pub(super) tasks: u64,
 }
 
 pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
     let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
     if wanted == "memory" {
-        return Ok(Opened { store: Arc::new(MemoryStore::new()), path: None });
+        return Ok(Opened { store: Arc::new(MemoryStore::new()), path: None, tasks: 0 });
     }
     let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
         return Err(settings.wrong("store", &format!("`{wanted}` is neither memory nor sqlite:PATH")));
@@ -38,7 +40,9 @@ pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
         options = options.with_log_retention(retention);
     }
     let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
-    Ok(Opened { store: Arc::new(store), path: Some(path) })
+    let tasks =
+        store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
+    Ok(Opened { store: Arc::new(store), path: Some(path), tasks })
 }
 
 fn explain(error: &OpenError) -> CliError {
@@ -47,6 +51,11 @@ fn explain(error: &OpenError) -> CliError {
     while let Some(cause) = source {
         text.extend([": ".to_owned(), cause.to_string()]);
         source = cause.source();
+    }
+    if let OpenError::InUse { .. } = error {
+        let message = text.split_once("; ").map_or(&*text, |(message, _)| message);
+        return CliError::internal(message)
+            .with_hint("stop that one, or give this one a database of its own: --store sqlite:PATH");
     }
     // What to do stands behind a semicolon.
     match text.split_once("; ") {
