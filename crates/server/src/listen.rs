@@ -1,15 +1,12 @@
 //! The accept loop: connections in, bounded in number, each driven by its own task.
 
 mod connection;
+mod version;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use connection::Connection;
+use connection::{Connection, Settings};
 use http::{Request, Response};
-use hyper_util::{
-    rt::{TokioExecutor, TokioTimer},
-    server::conn::auto,
-};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
@@ -41,9 +38,8 @@ pub(crate) struct Connections {
     pub(crate) drain: Drain,
     /// The connections that are open.
     pub(crate) tracker: TaskTracker,
-    http: Arc<auto::Builder<TokioExecutor>>,
+    settings: Arc<Settings>,
     slots: Arc<Semaphore>,
-    head_time: Duration,
     stall_time: Duration,
     tells_peer: bool,
 }
@@ -51,27 +47,11 @@ pub(crate) struct Connections {
 impl Connections {
     /// `tells_peer` is whether requests carry from where they came.
     pub(crate) fn new(limits: &Limits, drain: Drain, tells_peer: bool) -> Self {
-        let mut http = auto::Builder::new(TokioExecutor::new());
-        http.http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.head_time)
-            // Small buffers are what makes idle connections cheap.
-            .max_buf_size(limits.head.max(8 * 1024));
-        http.http2()
-            .timer(TokioTimer::new())
-            .adaptive_window(true)
-            .max_concurrent_streams(limits.streams_per_connection)
-            .max_header_list_size(u32::try_from(limits.head).unwrap_or(u32::MAX))
-            .max_send_buf_size(64 * 1024)
-            // A peer that is gone without a word is noticed within a minute.
-            .keep_alive_interval(Duration::from_secs(30))
-            .keep_alive_timeout(Duration::from_secs(20));
         Self {
             drain,
             tracker: TaskTracker::new(),
-            http: Arc::new(http),
+            settings: Arc::new(Settings::new(limits)),
             slots: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
-            head_time: limits.head_time,
             stall_time: limits.stall_time,
             tells_peer,
         }
@@ -105,9 +85,8 @@ impl Connections {
                 tracing::debug!(%error, "a connection keeps the system's settings");
             }
             let connection = Connection {
-                http: Arc::clone(&self.http),
+                settings: Arc::clone(&self.settings),
                 drain: self.drain.clone(),
-                head_time: self.head_time,
                 peer: self.tells_peer.then_some(peer),
                 slot: slot.ok(),
             };

@@ -2,33 +2,63 @@
 
 use std::{
     net::SocketAddr,
-    pin::pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::conn::auto,
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::GracefulConnection,
 };
 use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
 use tower::Service;
 
+use super::version::{Version, version};
 use crate::{
     body::{Body, BoxError, RequestBody},
     drain::Drain,
+    limits::Limits,
     stack::Peer,
 };
 
+/// How connections are driven.
+pub(super) struct Settings {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    head_time: Duration,
+}
+
+impl Settings {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head_time)
+            // Small buffers are what makes idle connections cheap.
+            .max_buf_size(limits.head.max(8 * 1024));
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .adaptive_window(true)
+            .max_concurrent_streams(limits.streams_per_connection)
+            .max_header_list_size(u32::try_from(limits.head).unwrap_or(u32::MAX))
+            .max_send_buf_size(64 * 1024)
+            // A peer that is gone without a word is noticed within a minute.
+            .keep_alive_interval(Duration::from_secs(30))
+            .keep_alive_timeout(Duration::from_secs(20));
+        Self { http1, http2, head_time: limits.head_time }
+    }
+}
+
 pub(super) struct Connection {
-    pub(super) http: Arc<auto::Builder<TokioExecutor>>,
+    pub(super) settings: Arc<Settings>,
     pub(super) drain: Drain,
-    pub(super) head_time: Duration,
     pub(super) peer: Option<SocketAddr>,
     /// Its place among the connections that may be open.
     pub(super) slot: Option<OwnedSemaphorePermit>,
@@ -42,35 +72,44 @@ impl Connection {
         S: Send + 'static,
         S::Future: 'static,
     {
-        let Self { http, drain, head_time, peer, slot: _slot } = self;
-        let has_spoken = Arc::new(AtomicBool::new(false));
-        let service = Mutex::new(service);
-        let requests = Requests { service, has_spoken: Arc::clone(&has_spoken), peer };
-        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), requests));
-        let mut drained = pin!(drain.started());
-        // hyper bounds the time for a head only once it knows the version of HTTP.
-        let first_head = async {
-            tokio::time::sleep(head_time).await;
-            if has_spoken.load(Ordering::Relaxed) {
-                std::future::pending::<()>().await;
-            }
-        };
-        let outcome = tokio::select! {
+        let Self { settings, drain, peer, slot: _slot } = self;
+        let version = tokio::select! {
             biased;
-            outcome = &mut connection => outcome,
-            () = first_head => return,
-            () = &mut drained => {
-                connection.as_mut().graceful_shutdown();
-                tokio::select! {
-                    biased;
-                    outcome = connection => outcome,
-                    () = drain.aborted() => return,
-                }
+            version = version(&stream) => version,
+            // hyper bounds the time for a head once it is asked for one.
+            () = tokio::time::sleep(settings.head_time) => return,
+            () = drain.started() => return,
+        };
+        let requests = Requests { service: Mutex::new(service), peer };
+        let outcome = match version {
+            Ok(Some(Version::Http1)) => {
+                let mut connection = pin!(settings.http1.serve_connection(TokioIo::new(stream), requests));
+                drive(connection.as_mut(), &drain).await
             }
+            Ok(Some(Version::Http2)) => {
+                // In a box, because it is larger and carries many streams.
+                let mut connection = Box::pin(settings.http2.serve_connection(TokioIo::new(stream), requests));
+                drive(connection.as_mut(), &drain).await
+            }
+            Ok(None) | Err(_) => return,
         };
         if let Err(error) = outcome {
-            tracing::debug!(error = &*error, "a connection broke off");
+            tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke off");
         }
+    }
+}
+
+/// Drives a connection to its end: its own, or that of the server.
+async fn drive<C: GracefulConnection>(mut connection: Pin<&mut C>, drain: &Drain) -> Result<(), C::Error> {
+    tokio::select! {
+        biased;
+        outcome = connection.as_mut() => return outcome,
+        () = drain.started() => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        biased;
+        outcome = connection => outcome,
+        () = drain.aborted() => Ok(()),
     }
 }
 
@@ -78,7 +117,6 @@ impl Connection {
 struct Requests<S> {
     /// Nobody else ever holds the lock; it is cheaper than a clone of all layers for each request.
     service: Mutex<S>,
-    has_spoken: Arc<AtomicBool>,
     peer: Option<SocketAddr>,
 }
 
@@ -91,7 +129,6 @@ where
     type Future = S::Future;
 
     fn call(&self, request: Request<Incoming>) -> S::Future {
-        self.has_spoken.store(true, Ordering::Relaxed);
         let mut request = request.map(|body| RequestBody::Hyper { body });
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(Peer(peer));
