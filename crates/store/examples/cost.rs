@@ -1,4 +1,5 @@
-//! What a commit, a read and a list cost: `cargo run --release -p nuncio-store --example cost [memory|sqlite] [TASKS]`.
+//! What a commit, a read and a list cost: `cargo run --release -p nuncio-store --example cost
+//! [memory|sqlite|full] [TASKS] [scattered|chunks|load|list]`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people")]
 
 use std::{
@@ -24,6 +25,8 @@ async fn main() {
     let mut arguments = std::env::args().skip(1);
     let kind = arguments.next().unwrap_or_else(|| "memory".into());
     let tasks = arguments.next().map_or(300_000, |tasks| tasks.parse().unwrap());
+    let only = arguments.next();
+    let wanted = |section: &str| only.as_ref().is_none_or(|only| only == section);
     let directory = tempfile::tempdir_in(".").unwrap();
     let store: Arc<dyn TaskStore> = match &*kind {
         "memory" => Arc::new(MemoryStore::new()),
@@ -38,9 +41,18 @@ async fn main() {
         create(&store, writers, tasks / 4).await;
     }
     println!("memory per task: {} bytes", resident().saturating_sub(before) / u64::try_from(tasks).unwrap());
-    chunks(&store, 20_000).await;
-    load(&store).await;
-    list(&store).await;
+    if wanted("scattered") {
+        scattered(&store, 16, 200_000).await;
+    }
+    if wanted("chunks") {
+        chunks(&store, 20_000).await;
+    }
+    if wanted("load") {
+        load(&store).await;
+    }
+    if wanted("list") {
+        list(&store).await;
+    }
     for entry in std::fs::read_dir(directory.path()).unwrap() {
         let entry = entry.unwrap();
         println!("{}: {} bytes", entry.file_name().display(), entry.metadata().unwrap().len());
@@ -122,6 +134,39 @@ async fn create(store: &Arc<dyn TaskStore>, writers: usize, tasks: usize) {
         "create, {count} writers: {rate} a second; each {writer:?} of the writer's thread and {others:?} of others",
     );
     println!("    of which {made:?} to make it; {}", percentiles(times));
+}
+
+/// Loads of tasks in no order, most of which are in no cache when there are enough.
+async fn scattered(store: &Arc<dyn TaskStore>, readers: usize, loads: usize) {
+    let mut query = ListQuery { page_size: 100, ..ListQuery::default() };
+    let mut ids = Vec::new();
+    loop {
+        let page = store.list(&Scope::open(), &query).await.unwrap();
+        ids.extend(page.tasks.iter().map(|task| task.id.clone()));
+        query.page_token = page.next;
+        if query.page_token.is_none() {
+            break;
+        }
+    }
+    let (ids, begun, worked) = (Arc::new(ids), Instant::now(), worked());
+    let readers: Vec<_> = (0..readers)
+        .map(|reader| {
+            let (store, ids, loads) = (Arc::clone(store), Arc::clone(&ids), loads / readers);
+            tokio::spawn(async move {
+                let mut place = reader;
+                for _ in 0..loads {
+                    place = (place * 6_364_137 + 1_442_695) % ids.len();
+                    store.load(&Scope::open(), &ids[place]).await.unwrap().unwrap();
+                }
+            })
+        })
+        .collect();
+    for reader in readers {
+        reader.await.unwrap();
+    }
+    let rate = loads as u128 * 1_000_000 / begun.elapsed().as_micros();
+    let each = Duration::from_nanos((self::worked().1 - worked.1) / loads as u64);
+    println!("load of any of {}: {rate} a second, each {each:?} of all threads", ids.len());
 }
 
 async fn chunks(store: &Arc<dyn TaskStore>, chunks: usize) {

@@ -11,14 +11,10 @@ use std::{
 
 use nuncio_engine::StoreError;
 use parking_lot::{Condvar, Mutex};
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{
-    connection,
-    error::{closed, store_error},
-    options::SqliteOptions,
-};
+use super::{connection, error::closed, options::SqliteOptions};
 
 /// Reads that wait for each thread at work before another is woken. A thread that is at it takes the next read without
 /// a switch; waking one more pays only when a queue builds up behind it.
@@ -27,7 +23,11 @@ const BACKLOG: usize = 8;
 /// A thread that has been at one read for longer than this is not about to take the next.
 const LONG: Duration = Duration::from_micros(500);
 
-type Job = Box<dyn FnOnce(&mut Connection) -> Result<(), StoreError> + Send>;
+/// Reads that share a transaction, at most: those that wait when a thread is ready for the next.
+const BATCH: usize = 8;
+
+/// A read, and whom to tell; without a connection, why there is none.
+type Job = Box<dyn FnOnce(Result<&Connection, &str>) + Send>;
 
 /// Threads with a connection each, started when they are needed. Reads see what was committed when they began, and
 /// never wait for a write.
@@ -60,22 +60,20 @@ impl Readers {
         Arc::new(Self { path, options: options.clone(), queue: Mutex::default(), work: Condvar::new() })
     }
 
-    /// Reads in one transaction: all that `read` sees is of the same moment.
+    /// Reads inside a transaction: all that `read` sees is of the same moment.
     ///
     /// When the future is dropped the read goes on to its end.
     pub(super) async fn read<R: Send + 'static>(
         self: &Arc<Self>,
-        read: impl FnOnce(&Transaction<'_>) -> Result<R, StoreError> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
         let (sender, answer) = oneshot::channel();
         self.push(Box::new(move |connection| {
-            if sender.is_closed() {
-                return Ok(());
-            }
-            let transaction = connection.transaction().map_err(store_error)?;
             // Whoever asked may have left.
-            drop(sender.send(read(&transaction)));
-            transaction.commit().map_err(store_error)
+            if !sender.is_closed() {
+                let result = connection.map_err(|error| StoreError::Unavailable(error.into())).and_then(read);
+                drop(sender.send(result));
+            }
         }))?;
         answer.await.map_err(|_| closed())?
     }
@@ -109,32 +107,43 @@ impl Readers {
     /// Reads until it is closed.
     fn work(&self, number: usize) {
         let mut connection = None;
-        while let Some(job) = self.next(number) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while self.next(number, &mut jobs) {
             let opened = match connection.take() {
                 Some(connection) => Ok(connection),
                 None => connection::for_reading(&self.path, &self.options),
             };
-            match opened.map_err(store_error) {
-                // A connection on which something went wrong is not used again. A job that is dropped says so itself.
-                Ok(mut opened) => {
-                    let done = catch_unwind(AssertUnwindSafe(|| job(&mut opened)));
-                    connection = done.is_ok_and(|done| done.is_ok()).then_some(opened);
+            // A connection on which something went wrong is not used again.
+            connection = match opened.and_then(|opened| begin(&opened).map(|()| opened)) {
+                Ok(opened) => {
+                    // A job that panics says so itself: nobody hears from it.
+                    let done = catch_unwind(AssertUnwindSafe(|| jobs.drain(..).for_each(|job| job(Ok(&opened)))));
+                    (done.is_ok() && end(&opened).is_ok()).then_some(opened)
                 }
-                Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the database does not open"),
-            }
+                Err(error) => {
+                    let error = error.to_string();
+                    tracing::warn!(error, "the database cannot be read");
+                    jobs.drain(..).for_each(|job| job(Err(&error)));
+                    None
+                }
+            };
         }
     }
 
-    fn next(&self, number: usize) -> Option<Job> {
+    /// Takes the reads that wait, or waits for one; `false` when it is closed. Those that are taken together were all
+    /// asked for before their transaction begins, so each sees what was committed before it.
+    fn next(&self, number: usize, jobs: &mut Vec<Job>) -> bool {
         let mut queue = self.queue.lock();
         loop {
-            if let Some(job) = queue.jobs.pop_front() {
+            if !queue.jobs.is_empty() {
+                let waiting = queue.jobs.len().min(BATCH);
+                jobs.extend(queue.jobs.drain(..waiting));
                 queue.at_work[number] = Some(Instant::now());
-                return Some(job);
+                return true;
             }
             queue.at_work[number] = None;
             if queue.closed {
-                return None;
+                return false;
             }
             queue.idle += 1;
             self.work.wait(&mut queue);
@@ -147,4 +156,12 @@ impl Readers {
         self.queue.lock().closed = true;
         self.work.notify_all();
     }
+}
+
+fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("BEGIN")?.execute([]).map(|_| ())
+}
+
+fn end(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("COMMIT")?.execute([]).map(|_| ())
 }

@@ -93,7 +93,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.readers.read(|connection| pushes::next(connection)).await
+        self.readers.read(pushes::next).await
     }
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
