@@ -11,15 +11,12 @@ impl Runner {
         if running.replied {
             return;
         }
-        let state = self.writer.state();
         if let Err(error) = outcome {
             tracing::warn!(task = %self.hold.id, cause = error.cause().map(tracing::field::display), "{error}");
             self.end(TaskState::Failed, Some(Message::agent(error.message())));
-        } else if self.birth.is_none() && (state.is_terminal() || state.is_interrupted()) {
-            // It said so itself.
         } else if running.cancelled.is_cancelled() {
             self.end(TaskState::Canceled, None);
-        } else if self.queue.is_empty() && self.staged.is_empty() {
+        } else if !self.writer.state().is_interrupted() && self.queue.is_empty() && self.staged.is_empty() {
             self.end(TaskState::Completed, None);
         }
     }

@@ -144,3 +144,14 @@ async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
     assert_eq!(error.kind(), ErrorKind::TaskNotCancelable);
     assert_state(&get(&engine, &task).await, TaskState::Completed);
 }
+
+#[tokio::test]
+async fn an_agent_that_asks_when_it_is_canceled_is_not_waited_for() {
+    let engine = engine(|turn| async move {
+        turn.cancelled().cancelled().await;
+        turn.ask("are you sure?").await
+    });
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+    quiet(&engine).await;
+}

@@ -7,6 +7,7 @@ mod conversation;
 mod dropped;
 mod failure;
 mod outage;
+mod property;
 mod push;
 mod queue;
 mod readers;

@@ -1,7 +1,7 @@
 //! A store that pauses and fails as it is told.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -43,6 +43,8 @@ pub(crate) struct Rigged {
     /// How often records were read.
     pub(crate) reads: AtomicUsize,
     pub(crate) claimed: AtomicUsize,
+    /// Tasks that nobody has let go of.
+    at_work: Mutex<HashSet<TaskId>>,
 }
 
 impl Rigged {
@@ -59,12 +61,30 @@ impl Rigged {
             orphans: Mutex::default(),
             reads: AtomicUsize::default(),
             claimed: AtomicUsize::default(),
+            at_work: Mutex::default(),
         })
     }
 
     /// The store without its whims.
     pub(crate) fn inner(&self) -> &MemoryStore {
         &self.inner
+    }
+
+    /// How many tasks nobody has let go of.
+    pub(crate) fn at_work(&self) -> usize {
+        self.at_work.lock().unwrap().len()
+    }
+
+    async fn write(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let (id, released) = (commit.id.clone(), commit.released);
+        let committed = self.inner.commit(commit).await?;
+        let mut at_work = self.at_work.lock().unwrap();
+        if released {
+            at_work.remove(&id)
+        } else {
+            at_work.insert(id)
+        };
+        Ok(committed)
     }
 
     /// What becomes of the next commits; those after them go.
@@ -119,10 +139,10 @@ impl TaskStore for Rigged {
             return Err(StoreError::Full("no room".into()));
         }
         match next(&self.commits) {
-            Fate::Goes => self.inner.commit(commit).await,
+            Fate::Goes => self.write(commit).await,
             Fate::Fails => Err(unavailable()),
             Fate::FailsAfterWriting => {
-                self.inner.commit(commit).await?;
+                self.write(commit).await?;
                 Err(unavailable())
             }
             Fate::Conflicts => Err(StoreError::Conflict),
