@@ -12,7 +12,7 @@ use crate::support::{begin, chunk, create, load, task};
 struct Small(tempfile::TempDir);
 
 impl Small {
-    /// `None` for those who may not mount one.
+    /// `None` where it was asked to do without: only root may mount one.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
@@ -20,6 +20,11 @@ impl Small {
             .arg(directory.path())
             .output()
             .is_ok_and(|output| output.status.success());
+        let without = std::env::var_os("NUNCIO_TEST_WITHOUT_ROOT").is_some();
+        assert!(
+            mounted || without,
+            "cannot mount a small disk: run as root, or set NUNCIO_TEST_WITHOUT_ROOT to leave it out"
+        );
         mounted.then_some(Self(directory))
     }
 
