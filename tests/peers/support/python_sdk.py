@@ -130,11 +130,15 @@ class Reader:
         self._loop = loop
         self._events = events
         self._reading: asyncio.Task | None = None
+        self._dropped = False
 
     def next(self):
         return self._loop.run(self._next(), timeout=60)
 
     async def _next(self):
+        # Whoever reads may ask for the next event while the stream is being dropped.
+        if self._dropped:
+            return END
         self._reading = asyncio.current_task()
         try:
             return strict.write(strict.complete(await anext(self._events)))
@@ -147,6 +151,7 @@ class Reader:
         self._loop.run(self._drop())
 
     async def _drop(self) -> None:
+        self._dropped = True
         if self._reading:
             self._reading.cancel()
             await asyncio.wait([self._reading])
