@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{Credential, credentials::Origin};
 use nuncio_model::{AgentCard, Tenant, card::AgentInterface};
-use nuncio_wire::{Version, dialect, rest_dialect};
+use nuncio_wire::{Version, dialect};
 use url::Url;
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         grpc::Grpc,
         jsonrpc::JsonRpc,
         rest::Rest,
+        versioned::Versioned,
     },
 };
 
@@ -222,13 +223,14 @@ impl ClientBuilder {
             version: header,
             extensions: self.extensions.clone(),
         };
-        let transport: Box<dyn Transport> = match (binding, rest_dialect(version)) {
-            (Binding::JsonRpc, _) => Box::new(JsonRpc::new(link, dialect(version))),
-            (Binding::Grpc, _) => Box::new(Grpc::new(link)),
-            (Binding::HttpJson, Some(dialect)) => Box::new(Rest::new(link, dialect)),
-            (Binding::HttpJson, None) => return Err(ClientError::no_interface(&lonely(interface))),
+        let dialect = dialect(version);
+        let transport: Option<Box<dyn Transport>> = match binding {
+            Binding::JsonRpc => Some(Box::new(JsonRpc::new(link, dialect.jsonrpc()))),
+            Binding::HttpJson => dialect.rest().map(|dialect| Box::new(Rest::new(link, dialect)) as _),
+            Binding::Grpc => dialect.grpc().map(|dialect| Box::new(Grpc::new(link, dialect)) as _),
         };
-        Ok(Candidate { interface, transport })
+        let Some(transport) = transport else { return Err(ClientError::no_interface(&lonely(interface))) };
+        Ok(Candidate { interface, transport: Box::new(Versioned::new(dialect, transport)) })
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod jsonrpc;
 mod link;
 pub(crate) mod rest;
 mod sse;
+pub(crate) mod versioned;
 mod whole;
 
 use async_trait::async_trait;

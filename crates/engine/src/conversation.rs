@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_model::{
-    ContextId, Error, ErrorKind, Message, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig,
-    op::SendMessageRequest,
+    Begins, ContextId, Error, ErrorKind, Message, PushConfigId, Scope, StreamResponse, Task, TaskId,
+    TaskPushNotificationConfig, op::SendMessageRequest,
 };
 use tokio::sync::oneshot;
 
@@ -12,11 +12,13 @@ use crate::{
     capability,
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
+    op::With,
     push,
+    record::Record,
     registry::Hold,
     runner::{Runner, ended},
     shared::Shared,
-    store::PushConfig,
+    store::{Commit, PushConfig, StoreError},
 };
 
 /// A message on its way, before it has found its task.
@@ -26,6 +28,7 @@ pub(crate) struct Opening {
     extensions: Arc<[Box<str>]>,
     /// A webhook that comes with it, checked.
     hook: Option<TaskPushNotificationConfig>,
+    push_format: Option<&'static str>,
 }
 
 impl Opening {
@@ -34,10 +37,10 @@ impl Opening {
         shared: &Shared,
         scope: Scope,
         mut request: SendMessageRequest,
-        extensions: &[Box<str>],
+        with: With,
     ) -> Result<Self, Error> {
         capability::check_media_types(&shared.card, &request.message.parts)?;
-        let extensions = match extensions {
+        let extensions = match &*with.extensions {
             [] => Arc::default(),
             requested => capability::active_extensions(&shared.card, requested).into(),
         };
@@ -52,7 +55,7 @@ impl Opening {
                 guard.check(config).await?;
             }
         }
-        Ok(Self { scope, request, extensions, hook })
+        Ok(Self { scope, request, extensions, hook, push_format: with.push_format })
     }
 
     /// A runner for a message that begins an interaction, and its task to be.
@@ -64,7 +67,7 @@ impl Opening {
         let push_configs = self.hook.map(|mut config| {
             config.task_id = Some(id.clone());
             config.id.get_or_insert_with(PushConfigId::generate);
-            PushConfig { config, delivered: 0 }
+            PushConfig { config, format: self.push_format.map(Box::from), delivered: 0 }
         });
         let hold = shared.registry.create(&self.scope, id);
         let incoming = Incoming::new(self.request, self.extensions);
@@ -94,7 +97,7 @@ impl Opening {
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
             let known = push::known(shared, &self.scope, &id).await?;
-            push::add(shared, &self.scope, &id, config, &known).await?;
+            push::add(shared, &self.scope, &id, config, self.push_format, &known).await?;
         }
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
@@ -102,6 +105,39 @@ impl Opening {
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, course })
+    }
+}
+
+/// Makes sure that a task whose id is settled is there, and addresses the message to it.
+///
+/// The store decides who of several callers founds it; the others go on with it.
+pub(crate) async fn found(shared: &Shared, scope: &Scope, begins: &Begins, message: &mut Message) -> Result<(), Error> {
+    message.task_id = Some(begins.id.clone());
+    match shared.attach(scope, &begins.id).await {
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
+        outcome => return outcome.map(drop),
+    }
+    let context = message.context_id.clone().unwrap_or_else(ContextId::generate);
+    let mut task = Task::new(begins.id.clone(), context.clone());
+    task.metadata.clone_from(&begins.metadata);
+    let founding = Commit {
+        scope: scope.clone(),
+        id: begins.id.clone(),
+        context,
+        expected: 0,
+        epoch: 0,
+        records: vec![Record::update(1, StreamResponse::Task(task.clone()))],
+        state: task.state(),
+        updated: task.status.timestamp.unwrap_or_default(),
+        released: false,
+        snapshot: Some(Arc::new(task)),
+        push_configs: Vec::new(),
+    };
+    match shared.store.commit(founding).await {
+        Ok(_) => Ok(()),
+        // Somebody else was faster, if it is there now.
+        Err(StoreError::Conflict) => shared.attach(scope, &begins.id).await.map(drop),
+        Err(error) => Err(error.into()),
     }
 }
 

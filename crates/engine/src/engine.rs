@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{AgentCard, Error, Reply, Request};
+use nuncio_model::{AgentCard, Caller, Calling, Error, Reply, Request};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
@@ -189,6 +189,12 @@ impl Engine {
         if let Err(error) = store.close().await {
             tracing::error!(error = &error as &dyn std::error::Error, "the store did not close");
         }
+    }
+}
+
+impl Caller for Engine {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(Engine::call(self, request))
     }
 }
 

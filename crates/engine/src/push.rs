@@ -27,6 +27,7 @@ pub(crate) async fn add(
     scope: &Scope,
     task: &TaskId,
     mut config: TaskPushNotificationConfig,
+    format: Option<&'static str>,
     known: &[PushConfig],
 ) -> Result<TaskPushNotificationConfig, Error> {
     config.task_id = Some(task.clone());
@@ -39,7 +40,7 @@ pub(crate) async fn add(
         ));
     }
     // The store knows where that begins.
-    let owed = PushConfig { config: config.clone(), delivered: u64::MAX };
+    let owed = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
     if shared.store.put_push_config(scope, owed).await? {
         Ok(config)
     } else {

@@ -224,7 +224,9 @@ impl Runner {
         let task = {
             let mut inner = self.hold.lock();
             inner.queued = self.queue.len();
-            (inner.sequence > 0).then(|| Arc::clone(&inner.task))
+            // A task of which nothing was said before this message is a new one to the agent.
+            let is_new = inner.state() == TaskState::Submitted && inner.task.history.len() <= 1;
+            (inner.sequence > 0 && !is_new).then(|| Arc::clone(&inner.task))
         };
         let turn = Turn {
             inner: TurnInner {

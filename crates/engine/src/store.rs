@@ -186,6 +186,8 @@ pub struct Orphan {
 pub struct PushConfig {
     /// The configuration. Its id and its task's are set.
     pub config: TaskPushNotificationConfig,
+    /// How it wants to be written to: a word for who delivers, `None` for the protocol's own way.
+    pub format: Option<Box<str>>,
     /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the last
     /// of the log where it is beyond it.
     pub delivered: u64,
@@ -198,6 +200,8 @@ pub struct DuePush {
     pub scope: Scope,
     /// The configuration. Its id and its task's are set.
     pub config: TaskPushNotificationConfig,
+    /// How it wants to be written to.
+    pub format: Option<Box<str>>,
     /// The sequence number of the last record that was delivered.
     pub delivered: u64,
     /// The sequence number of the last record that is owed.

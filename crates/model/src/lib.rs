@@ -30,7 +30,7 @@ pub use event::{EventStream, StreamEvent, StreamResponse, TaskArtifactUpdateEven
 pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId, Tenant};
 pub use json::{Struct, Value};
 pub use message::{Message, Role};
-pub use op::{Call, Method, Operation, Reply, Request};
+pub use op::{Begins, Call, Caller, Calling, Method, Operation, Reply, Request};
 pub use part::{Part, PartContent};
 pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
 pub use scope::{Principal, Scope};

@@ -15,7 +15,7 @@ mod send_message;
 mod send_streaming_message;
 mod subscribe_to_task;
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 pub use cancel_task::CancelTaskRequest;
 pub use delete_task_push_notification_config::DeleteTaskPushNotificationConfigRequest;
@@ -34,7 +34,8 @@ use crate::{
     card::AgentCard,
     error::{Error, ErrorKind, FieldViolation},
     event::EventStream,
-    id::Tenant,
+    id::{TaskId, Tenant},
+    json::Struct,
     push::TaskPushNotificationConfig,
     scope::Scope,
     task::Task,
@@ -176,12 +177,36 @@ pub struct Request {
     pub extensions: Vec<Box<str>>,
     /// The sequence number of the last event that the client saw, where it resumes a stream.
     pub last_event: Option<u64>,
+    /// What is settled of the task that a message without one begins, where the caller's version settles it. Where that
+    /// task exists, the message goes to it.
+    pub begins: Option<Box<Begins>>,
+    /// A word for how webhooks that this call registers are to be written to. It is kept with them and means something
+    /// only to who delivers; `None` is the protocol's own way.
+    pub push_format: Option<&'static str>,
 }
+
+/// What is settled of a task before it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begins {
+    /// Its id, which no other task of any caller may have.
+    pub id: TaskId,
+    /// Its metadata.
+    pub metadata: Option<Box<Struct>>,
+}
+
+/// What takes calls: an engine, a remote agent, a gateway.
+pub trait Caller: Send + Sync {
+    /// Makes a call.
+    fn call(&self, request: Request) -> Calling<'_>;
+}
+
+/// A call under way.
+pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send + 'a>>;
 
 impl Request {
     /// A call in this scope.
     pub fn new(scope: Scope, call: impl Into<Call>) -> Self {
-        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None }
+        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, begins: None, push_format: None }
     }
 }
 

@@ -15,7 +15,7 @@ use nuncio_model::{
     AgentCard, Error, ErrorKind, Principal,
     card::{AgentInterface, binding},
 };
-use nuncio_wire::{Version, Versions, dialect, rest_dialect};
+use nuncio_wire::{Versions, card, dialect};
 
 use crate::body::Body;
 use document::{Documents, Validators};
@@ -28,7 +28,7 @@ pub(crate) const PATH: &str = "/.well-known/agent-card.json";
 pub(crate) struct Cards {
     public: Arc<AgentCard>,
     site: Site,
-    versions: Vec<Version>,
+    versions: Versions,
     authentication: Declaration,
     /// Whether callers are never asked who they are.
     is_open: bool,
@@ -44,9 +44,8 @@ impl Cards {
         is_open: bool,
         max_age: Duration,
     ) -> Self {
-        let versions = versions.spoken().iter().rev().copied().collect();
         let documents = Documents::new(max_age, site.trusts_forwarded());
-        Self { public, site, versions, authentication, is_open, documents }
+        Self { public, site, versions: versions.clone(), authentication, is_open, documents }
     }
 
     /// Where this server is, as the client sees it.
@@ -94,17 +93,18 @@ impl Cards {
     /// Every address, newest version first; within a version the binding that costs least.
     fn interfaces(&self, base: &Base) -> Vec<AgentInterface> {
         let mut interfaces = Vec::new();
-        for version in &self.versions {
+        for version in self.versions.spoken().iter().rev() {
+            let dialect = dialect(*version);
             let mut add = |url, binding| {
                 let mut interface = AgentInterface::new(url, binding);
                 version.as_str().clone_into(&mut interface.protocol_version);
                 interfaces.push(interface);
             };
             add(base.url("/"), binding::JSONRPC);
-            if rest_dialect(*version).is_some() {
+            if dialect.rest().is_some() {
                 add(base.url(""), binding::HTTP_JSON);
             }
-            if *version == Version::LATEST {
+            if dialect.grpc().is_some() {
                 add(base.host_and_port(), binding::GRPC);
             }
         }
@@ -115,7 +115,7 @@ impl Cards {
     pub(crate) fn respond(&self, head: &Parts) -> Response<Body> {
         let base = self.site.base(&head.uri, &head.headers);
         let document =
-            self.documents.of(&base, || dialect(Version::LATEST).encode_card(&self.complete_at(&self.public, &base)));
+            self.documents.of(&base, || card::encode(&self.complete_at(&self.public, &base), &self.versions));
         let mut response = Response::new(Body::Empty);
         document.describe(response.headers_mut());
         self.documents.describe(response.headers_mut());

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
-use nuncio_wire::negotiate;
+use nuncio_wire::{Dialect, negotiate};
 
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
+const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How many extensions a client can declare; more are not looked at.
@@ -17,19 +18,27 @@ pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
     negotiate::declared(text(&parts.headers, &VERSION), parts.uri.query())
 }
 
-/// The extensions that the client declares: in lists, in one header or several (SVC-4).
-pub(crate) fn extensions(headers: &HeaderMap) -> Vec<Box<str>> {
-    let lists = headers.get_all(&EXTENSIONS).iter().filter_map(|list| list.to_str().ok());
-    let uris = lists.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
-    uris.take(MAX_EXTENSIONS).map(Box::from).collect()
+/// Adds the extensions that the head declares: in lists, in one header or several (SVC-4), under either of the names that
+/// versions have for it.
+pub(crate) fn add_extensions(headers: &HeaderMap, to: &mut Vec<Box<str>>) {
+    for name in [&EXTENSIONS, &OLD_EXTENSIONS] {
+        let lists = headers.get_all(name).iter().filter_map(|list| list.to_str().ok());
+        let uris = lists.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
+        for uri in uris.take(MAX_EXTENSIONS) {
+            if to.len() < MAX_EXTENSIONS && !to.iter().any(|known| **known == *uri) {
+                to.push(uri.into());
+            }
+        }
+    }
 }
 
-/// Names the extensions that are active in the head of a response (EXT-3).
-pub(crate) fn echo_extensions(active: &[Box<str>], headers: &mut HeaderMap) {
+/// Names the extensions that are active in the head of a response (EXT-3), as a version has it.
+pub(crate) fn echo_extensions(dialect: &dyn Dialect, active: &[Box<str>], headers: &mut HeaderMap) {
     if !active.is_empty()
+        && let Ok(name) = HeaderName::try_from(dialect.extensions_header())
         && let Ok(list) = HeaderValue::try_from(active.join(", "))
     {
-        headers.insert(EXTENSIONS, list);
+        headers.insert(name, list);
     }
 }
 

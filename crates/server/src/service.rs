@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
 use nuncio_engine::Engine;
 use nuncio_model::{Call, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope};
-use nuncio_wire::Versions;
+use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
 use crate::{
@@ -32,6 +32,16 @@ pub(crate) struct Service {
     pub(crate) challenge: Option<HeaderValue>,
 }
 
+/// What is known of a request beside its call.
+pub(crate) struct Incoming<'a> {
+    pub(crate) principal: Principal,
+    pub(crate) head: &'a Parts,
+    /// The version it speaks.
+    pub(crate) dialect: &'static dyn Dialect,
+    /// Extensions that it declares elsewhere than in its head.
+    pub(crate) extensions: Vec<Box<str>>,
+}
+
 /// What came of a call, and what goes with it into the head of the response.
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
@@ -50,8 +60,8 @@ pub(crate) enum Outcome {
 type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
 
 impl Service {
-    /// Calls an operation for this caller, who sent a request with this head. The version has been looked at before.
-    pub(crate) async fn call(&self, principal: Principal, head: &Parts, call: Call) -> Result<Answer, Error> {
+    /// Calls an operation for this caller, who sent a request with this head, in this version.
+    pub(crate) async fn call(&self, incoming: Incoming<'_>, call: Call) -> Result<Answer, Error> {
         let method = call.method();
         let span = tracing::debug_span!(
             "call",
@@ -59,11 +69,16 @@ impl Service {
             otel.kind = "server",
             a2a.method.name = method.name(),
             a2a.tenant = call.tenant().map(tracing::field::display),
+            a2a.version = incoming.dialect.version().as_str(),
         );
+        let Incoming { head, dialect, .. } = incoming;
         // What is prepared is not async, so that it is not part of a future that stays.
-        let result = match self.prepare(principal, head, call) {
+        let result = match self.prepare(incoming, call) {
             Ok((request, permit, extensions)) => {
-                let reply = self.engine.call(request).instrument(span).await;
+                let reply = match dialect.serve(request, &self.engine) {
+                    Course::Direct(request) => self.engine.call(request).instrument(span).await,
+                    Course::Steps(steps) => steps.instrument(span).await,
+                };
                 reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head), extensions })
             }
             Err(error) => Err(error),
@@ -74,15 +89,22 @@ impl Service {
         result
     }
 
-    fn prepare(&self, principal: Principal, head: &Parts, call: Call) -> Result<Prepared, Error> {
+    fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
+        let Incoming { principal, head, dialect, extensions: mut requested } = incoming;
         if matches!(call, Call::GetExtendedAgentCard(_)) {
             self.cards.check_extended(&principal)?;
         }
         let permit = call.method().is_streaming().then(|| self.load.stream()).transpose()?;
-        let scope = Scope::new(call.tenant().cloned().unwrap_or_default(), principal);
-        let (extensions, last_event) = (head::extensions(&head.headers), head::last_event(&head.headers));
-        let active = self.engine.active_extensions(&extensions);
-        Ok((Request { call, scope, extensions, last_event }, permit, active))
+        let scope = scope(principal, &call);
+        head::add_extensions(&head.headers, &mut requested);
+        let active = self.engine.active_extensions(&requested);
+        let request = Request {
+            extensions: requested,
+            last_event: head::last_event(&head.headers),
+            push_format: Some(dialect.version()).filter(|it| *it != Version::LATEST).map(Version::as_str),
+            ..Request::new(scope, call)
+        };
+        Ok((request, permit, active))
     }
 
     fn outcome(&self, reply: Reply, permit: Option<StreamPermit>, head: &Parts) -> Outcome {
@@ -109,6 +131,11 @@ impl Service {
             headers.insert(http::header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }
     }
+}
+
+/// What a caller sees with this call.
+pub(crate) fn scope(principal: Principal, call: &Call) -> Scope {
+    Scope::new(call.tenant().cloned().unwrap_or_default(), principal)
 }
 
 /// The log has the cause; the peer has the message.

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use nuncio_model::{Error, EventStream, StreamEvent};
-use nuncio_wire::{Dialect, RestDialect, jsonrpc, rest, sse};
+use nuncio_wire::{Events, JsonRpcDialect, RestDialect, jsonrpc, rest, sse};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -25,7 +25,7 @@ const FULL: usize = 64 * 1024;
 /// What an event is wrapped in.
 pub(crate) enum Envelope {
     /// A JSON-RPC response with the id of the request.
-    JsonRpc(&'static dyn Dialect, jsonrpc::Id),
+    JsonRpc(&'static dyn JsonRpcDialect, jsonrpc::Id),
     /// Nothing: HTTP+JSON.
     Bare(&'static dyn RestDialect),
 }
@@ -56,7 +56,7 @@ impl Envelope {
     }
 }
 
-fn write_response<D: Dialect + ?Sized>(dialect: &D, event: &StreamEvent, is_shared: bool, to: &mut Vec<u8>) {
+fn write_response<D: Events + ?Sized>(dialect: &D, event: &StreamEvent, is_shared: bool, to: &mut Vec<u8>) {
     if is_shared {
         to.extend_from_slice(dialect.shared_event(event));
     } else {

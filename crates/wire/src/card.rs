@@ -15,5 +15,5 @@ pub fn encode(card: &AgentCard, versions: &Versions) -> Vec<u8> {
 
 /// Reads a card of any version, told apart by its members. Fails with `InvalidAgentResponse`.
 pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
-    dialect(Version::LATEST).decode_card(json)
+    crate::json::answer(json)
 }

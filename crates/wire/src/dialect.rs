@@ -1,182 +1,122 @@
 //! The seam between versions: what a version must know, and the table of versions.
 //!
-//! Everything that differs between versions of the protocol is behind [`Dialect`], or behind [`RestDialect`] for
-//! HTTP+JSON, which some versions lack and some spell in another JSON. Adding a version is a folder with these two
-//! traits in it, a variant of [`Version`] and a line in [`dialect`] and [`rest_dialect`].
+//! Everything that differs between versions of the protocol is behind [`Dialect`], and what differs between them on a
+//! binding behind [`JsonRpcDialect`], [`RestDialect`] and [`GrpcDialect`]. Adding a version is a folder with these traits
+//! in it, a variant of [`Version`] and a line in [`dialect`].
+//!
+//! A version is two things. Its *shapes* turn bytes into calls of the model and replies into bytes; they know nothing but
+//! the value at hand. Its *course* says how a call of it is made of calls of 1.0, on either side, where that is more than
+//! one to one: an id that the client made is looked up, a stream that must begin with a task gets one. A course speaks
+//! to a [`Caller`], so it does no I/O of its own.
 
-use std::{fmt, str::FromStr};
+mod binding;
+mod course;
+mod version;
 
-use bytes::Bytes;
-use nuncio_model::{AgentCard, Call, Error, Method, Reply, StreamEvent, StreamResponse};
-use serde_json::value::RawValue;
+use std::fmt;
 
-use crate::{
-    rest::{self, Outgoing, RouteError, Routed},
-    v1_0::V1_0,
-};
+use nuncio_model::{AgentCard, Call, Caller, Error, Request, Scope, StreamResponse};
 
-/// A version of the protocol that is spoken here. Versions compare by age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Version {
-    /// Version 1.0.
-    V1_0,
-}
+pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
+pub use course::{Course, Judging};
+pub use version::{UnknownVersion, Version};
 
-impl Version {
-    /// All of them, oldest first.
-    pub const ALL: &'static [Self] = &[Self::V1_0];
+use crate::v1_0::V1_0;
 
-    /// The newest: what a client prefers, and how a server answers one whose version it cannot tell.
-    pub const LATEST: Self = Self::V1_0;
-
-    /// `Major.Minor`, as headers and cards carry it (section 3.6).
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V1_0 => "1.0",
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Version {
-    type Err = UnknownVersion;
-
-    /// Reads `Major.Minor`. A patch number may follow and is ignored (VER-1).
-    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
-        let mut numbers = text.trim().split('.').map(number);
-        match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Some(1)), Some(Some(0)), None | Some(Some(_)), None) => Ok(Self::V1_0),
-            _ => Err(UnknownVersion),
-        }
-    }
-}
-
-fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
-/// The text names no version that is spoken here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownVersion;
-
-impl fmt::Display for UnknownVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a version of the protocol that is spoken here")
-    }
-}
-
-impl std::error::Error for UnknownVersion {}
-
-/// How a version writes and reads what all bindings with JSON share: calls, replies, events, cards, errors.
+/// A version of the protocol.
 pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
     /// Which version it is.
     fn version(&self) -> Version;
 
-    /// The operation of a JSON-RPC method.
-    fn method(&self, name: &str) -> Option<Method>;
+    /// JSON-RPC, which every version has.
+    fn jsonrpc(&self) -> &'static dyn JsonRpcDialect;
 
-    /// The name of an operation's JSON-RPC method.
-    fn method_name(&self, method: Method) -> &'static str;
+    /// HTTP+JSON, where the version has it.
+    fn rest(&self) -> Option<&'static dyn RestDialect> {
+        None
+    }
 
-    /// Server: reads the params of a call and checks them.
-    ///
-    /// Absent params are an empty object. Fails with `InvalidParams` that names the field, in JSON names.
-    fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error>;
-
-    /// Client: writes the params of a call.
-    fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error>;
-
-    /// Server: writes the result of a call. Not for a stream, whose events are written one by one.
-    ///
-    /// Fails with `Internal` if the reply is not one that the operation gives; `to` is then as it was.
-    fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error>;
-
-    /// Client: reads the result of a call. Not for a stream.
-    ///
-    /// Lenient: what is missing has its default. Fails with `InvalidAgentResponse`.
-    fn decode_reply(&self, method: Method, result: &[u8]) -> Result<Reply, Error>;
-
-    /// Writes one event of a stream, or the body of a webhook.
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>);
-
-    /// One event of a stream as bytes that all of its readers share: encoded when the first asks.
-    ///
-    /// Worth it for an event with many readers; for one reader, [`encode_event`](Self::encode_event) writes straight
-    /// into the frame.
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes;
-
-    /// Reads one event of a stream. Fails with `InvalidAgentResponse`.
-    fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error>;
-
-    /// Writes an agent card as this version has it. What a server shows is [`card::encode`](crate::card::encode).
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8>;
-
-    /// Reads an agent card of this version. What a client finds is for [`card::decode`](crate::card::decode). Fails with `InvalidAgentResponse`.
-    fn decode_card(&self, json: &[u8]) -> Result<AgentCard, Error>;
+    /// gRPC, where the version has it.
+    fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
+        None
+    }
 
     /// The header that names extensions, of requests and responses; lower-case is the same (section 3.2.6).
     fn extensions_header(&self) -> &'static str {
         "A2A-Extensions"
     }
 
-    /// Writes the `error` member of a JSON-RPC response. Reading is [`jsonrpc::parse_response`], the same for all
-    /// versions.
-    ///
-    /// [`jsonrpc::parse_response`]: crate::jsonrpc::parse_response
-    fn encode_error(&self, error: &Error, to: &mut Vec<u8>);
-}
+    /// Writes an agent card as this version alone has it. What a server shows is [`card::encode`](crate::card::encode).
+    fn encode_card(&self, card: &AgentCard) -> Vec<u8>;
 
-/// How a version spells HTTP+JSON: paths, queries and bodies (section 11). Replies and events are those of
-/// [`Dialect`].
-pub trait RestDialect: Dialect {
-    /// What bodies are sent as (REST-1).
-    fn content_type(&self) -> &'static str {
-        rest::CONTENT_TYPE
+    /// Server: how a call of this version is made of calls that an engine knows. As it is, unless the version has
+    /// another way.
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+        let _ = engine;
+        Course::Direct(request)
     }
 
-    /// Server: which operation a path means. `path` begins with `/` and has no query; what the agent is mounted under
-    /// is cut off.
-    fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError>;
+    /// Client: how a call is made of calls that a peer of this version knows. As it is, unless the version has another
+    /// way.
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+        let _ = peer;
+        Course::Direct(request)
+    }
 
-    /// Server: reads and checks a call. The path wins over the body; a tenant in both must be the same (TENANT-3).
-    ///
-    /// Fails with `Parse` where the body is not JSON, else with `InvalidParams` that names the field.
-    fn decode_request(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error>;
+    /// Server: whether the version can tell of a call that a newer version could mean as well that it is its own.
+    fn claims_any(&self) -> bool {
+        false
+    }
 
-    /// Client: writes a call.
-    fn encode_request(&self, call: &Call) -> Result<Outgoing, Error>;
+    /// Server: whether a call that a newer version could mean as well is of this one, because of what it names.
+    fn claims<'a>(&self, call: &Call, scope: &Scope, engine: &'a dyn Caller) -> Judging<'a> {
+        let _ = (call, scope, engine);
+        Box::pin(std::future::ready(false))
+    }
 
-    /// Server: writes the body of a successful answer. That of a deletion is `{}` and not `null` (C-10).
-    ///
-    /// Fails with `Internal` if the reply is not one that the operation gives; `to` is then as it was.
-    fn encode_response(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error>;
+    /// What a webhook that was registered in this version is told of an event.
+    fn notice(&self, event: &StreamResponse) -> Notice;
 
-    /// Writes the body of an error and gives its status: that of its kind, or `status` where HTTP has a finer one (405
-    /// and 406 for example).
-    fn encode_status(&self, error: &Error, status: Option<http::StatusCode>, to: &mut Vec<u8>) -> http::StatusCode;
+    /// Writes the body that tells a webhook of an event: of the event itself or of the task as it then was, as
+    /// [`notice`](Self::notice) says.
+    fn encode_notice(&self, event: &StreamResponse, to: &mut Vec<u8>);
+
+    /// What the body for a webhook is sent as.
+    fn notice_type(&self) -> &'static str {
+        "application/json"
+    }
+}
+
+/// What a webhook is told of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// The event.
+    Event,
+    /// The whole task, with the status of the event.
+    Task,
+    /// Nothing: this version does not tell of such events.
+    Nothing,
 }
 
 /// The dialect of a version.
 pub fn dialect(version: Version) -> &'static dyn Dialect {
     match version {
+        #[cfg(feature = "v0-1")]
+        Version::V0_1 => &crate::v0_1::V0_1,
+        #[cfg(feature = "v0-2")]
+        Version::V0_2 => &crate::v0_3::V0_2,
+        #[cfg(feature = "v0-3")]
+        Version::V0_3 => &crate::v0_3::V0_3,
         Version::V1_0 => &V1_0,
-    }
-}
-
-/// The HTTP+JSON dialect of a version, where it has that binding.
-pub fn rest_dialect(version: Version) -> Option<&'static dyn RestDialect> {
-    match version {
-        Version::V1_0 => Some(&V1_0),
     }
 }
 
 pub(crate) mod sealed {
     /// Versions are folders of this crate.
     pub trait Sealed {}
+}
+
+/// The error for a reply that is not of the kind that the method gives.
+pub(crate) fn wrong_reply(method: nuncio_model::Method) -> Error {
+    Error::internal(format!("{} was given the reply of another operation", method.name()))
 }

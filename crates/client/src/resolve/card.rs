@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_model::{AgentCard, Value};
-use nuncio_wire::{Version, dialect};
+use nuncio_wire::card;
 
 use crate::error::ClientError;
 
@@ -15,7 +15,7 @@ pub(super) fn is_json_object(document: &[u8]) -> bool {
 pub(super) fn read(at: &str, document: &Bytes) -> Result<AgentCard, ClientError> {
     let invalid =
         |reason: String| ClientError::CardInvalid { at: at.to_owned(), reason, document: Some(document.clone()) };
-    let card = dialect(Version::LATEST).decode_card(document).map_err(|error| invalid(error.message().to_owned()))?;
+    let card = card::decode(document).map_err(|error| invalid(error.message().to_owned()))?;
     if card.supported_interfaces.is_empty() {
         return Err(invalid(why_unreachable(document)));
     }

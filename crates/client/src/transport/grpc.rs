@@ -10,8 +10,8 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method as Verb, header};
 use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent};
 use nuncio_wire::{
+    GrpcDialect,
     proto::{
-        self,
         frame::{self, FrameError, Frames},
         metadata,
     },
@@ -28,15 +28,16 @@ use crate::{
 /// One HTTP/2 connection for all methods.
 pub(crate) struct Grpc {
     link: Link,
+    dialect: &'static dyn GrpcDialect,
 }
 
 impl Grpc {
-    pub(crate) fn new(link: Link) -> Self {
-        Self { link }
+    pub(crate) fn new(link: Link, dialect: &'static dyn GrpcDialect) -> Self {
+        Self { link, dialect }
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Error> {
-        let mut headers = self.link.headers(&request)?;
+        let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metadata::CONTENT_TYPE));
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         let call = self.link.call(request.call);
@@ -46,12 +47,10 @@ impl Grpc {
         }
         show::call(&call, self.link.secrets.redactor());
         let mut url = self.link.base.clone();
-        url.set_path(proto::path(call.method()));
+        let path = self.dialect.path(call.method());
+        url.set_path(path.ok_or_else(|| self.link.lacks(self.dialect.dialect(), call.method()))?);
         let mut body = Vec::with_capacity(256);
-        frame::write(&mut body, self.link.max_message(), |to| {
-            proto::encode_call(&call, to);
-            Ok(())
-        })?;
+        frame::write(&mut body, self.link.max_message(), |to| self.dialect.encode_call(&call, to))?;
         let outbound = Outbound {
             method: Verb::POST,
             url,
@@ -87,7 +86,7 @@ impl Transport for Grpc {
         if method.is_streaming() {
             let answer = self.send(request).await?;
             let redactor = self.link.secrets.redactor().clone();
-            return Ok(Reply::Events(events(Messages::new(answer, self.link.max_message()), redactor)));
+            return Ok(Reply::Events(events(self.dialect, Messages::new(answer, self.link.max_message()), redactor)));
         }
         let work = async {
             let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
@@ -95,7 +94,7 @@ impl Transport for Grpc {
                 return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
             };
             while messages.next().await?.is_some() {}
-            let reply = proto::decode_reply(method, &message)?;
+            let reply = self.dialect.decode_reply(method, &message)?;
             show::reply(method, &reply, self.link.secrets.redactor());
             Ok(reply)
         };
@@ -103,11 +102,11 @@ impl Transport for Grpc {
     }
 }
 
-fn events(messages: Messages, redactor: Redactor) -> EventStream {
-    Box::pin(stream::unfold(Some((messages, redactor)), |reader| async move {
+fn events(dialect: &'static dyn GrpcDialect, messages: Messages, redactor: Redactor) -> EventStream {
+    Box::pin(stream::unfold(Some((messages, redactor)), move |reader| async move {
         let (mut messages, redactor) = reader?;
         let message = messages.next().await.transpose()?;
-        match message.and_then(|message| proto::decode_event(&message)) {
+        match message.and_then(|message| dialect.decode_event(&message)) {
             Ok(event) => {
                 show::event(&event, &redactor);
                 Some((Ok(Arc::new(StreamEvent::new(None, event))), Some((messages, redactor))))

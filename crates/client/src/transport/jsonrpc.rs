@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use http::{HeaderValue, Method as Verb, header};
 use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{
-    Dialect,
+    JsonRpcDialect,
     jsonrpc::{self, Id},
     status,
 };
@@ -17,29 +17,30 @@ use crate::{failure::PeerCode, http::Answer};
 /// One endpoint that takes every method.
 pub(crate) struct JsonRpc {
     link: Link,
-    dialect: &'static dyn Dialect,
+    dialect: &'static dyn JsonRpcDialect,
     next_id: AtomicI64,
 }
 
 impl JsonRpc {
-    pub(crate) fn new(link: Link, dialect: &'static dyn Dialect) -> Self {
+    pub(crate) fn new(link: Link, dialect: &'static dyn JsonRpcDialect) -> Self {
         Self { link, dialect, next_id: AtomicI64::new(1) }
     }
 
     async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
-        let mut headers = self.link.headers(&request)?;
+        let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let accept = if method.is_streaming() { "text/event-stream, application/json" } else { "application/json" };
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
         let id = Id::from(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let name = self.dialect.method_name(method).ok_or_else(|| self.link.lacks(self.dialect.dialect(), method))?;
         let params = self.dialect.encode_call(&self.link.call(request.call))?;
-        let body = jsonrpc::write_request(&id, self.dialect.method_name(method), Some(&params));
+        let body = jsonrpc::write_request(&id, name, Some(&params));
         self.link.send(Verb::POST, "", headers, body).await
     }
 
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
-        match jsonrpc::parse_response(&whole.body) {
+        match jsonrpc::parse_response(self.dialect, &whole.body) {
             Ok((_, result)) => self.dialect.decode_reply(method, result.map_err(numbered)?.get().as_bytes()),
             Err(_) if !whole.is_success() => Err(whole.refusal()),
             Err(error) => Err(error),
@@ -62,7 +63,7 @@ impl Transport for JsonRpc {
             return Ok(Reply::Events(sse::events(answer, self.link.max_message(), read)));
         }
         let whole = Whole::of(answer, self.link.max_message()).await?;
-        if !whole.is_success() && jsonrpc::parse_response(&whole.body).is_err() {
+        if !whole.is_success() && jsonrpc::parse_response(self.dialect, &whole.body).is_err() {
             return Err(whole.refusal());
         }
         // An agent that does not stream after all: its one answer is the stream.
@@ -71,8 +72,8 @@ impl Transport for JsonRpc {
 }
 
 /// Each `data` of a stream is a whole response (RPC-6).
-fn event(dialect: &dyn Dialect, data: &str) -> Result<StreamResponse, Error> {
-    let (_, result) = jsonrpc::parse_response(data.as_bytes())?;
+fn event(dialect: &dyn JsonRpcDialect, data: &str) -> Result<StreamResponse, Error> {
+    let (_, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
     dialect.decode_event(result.map_err(numbered)?.get().as_bytes())
 }
 

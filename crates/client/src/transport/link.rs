@@ -5,7 +5,7 @@ use std::{future::Future, time::Duration};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use nuncio_model::{Call, Error, ErrorKind, Method, Request, Tenant};
-use nuncio_wire::negotiate::VERSION_HEADER;
+use nuncio_wire::{Dialect, negotiate::VERSION_HEADER};
 use url::Url;
 
 use crate::{
@@ -34,7 +34,7 @@ impl Link {
     }
 
     /// The service parameters of a request (SVC-1 to SVC-4).
-    pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Error> {
+    pub(crate) fn headers(&self, dialect: &dyn Dialect, request: &Request) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         let version = http::HeaderName::from_bytes(VERSION_HEADER.as_bytes()).map_err(Error::internal)?;
         headers.insert(version, self.version.clone());
@@ -43,12 +43,20 @@ impl Link {
         if !extensions.is_empty() {
             let value = HeaderValue::try_from(extensions.join(", "))
                 .map_err(|_| Error::new(ErrorKind::InvalidRequest, "an extension's URI cannot be sent"))?;
-            headers.insert("a2a-extensions", value);
+            let name = http::HeaderName::try_from(dialect.extensions_header()).map_err(Error::internal)?;
+            headers.insert(name, value);
         }
         if let Some(sequence) = request.last_event {
             headers.insert("last-event-id", HeaderValue::from(sequence));
         }
         Ok(headers)
+    }
+
+    /// The error for an operation that a version does not have.
+    pub(crate) fn lacks(&self, dialect: &dyn Dialect, method: Method) -> Error {
+        let (version, origin) = (dialect.version(), origin_of(&self.base));
+        let message = format!("version {version}, which {origin} speaks, has no {}", method.name());
+        Error::new(ErrorKind::UnsupportedOperation, message)
     }
 
     /// Sends a request to an address below the base.

@@ -3,10 +3,7 @@
 use async_trait::async_trait;
 use http::{HeaderValue, Method as Verb, StatusCode, header};
 use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
-use nuncio_wire::{
-    RestDialect,
-    rest::{self, CONTENT_TYPE, Outgoing},
-};
+use nuncio_wire::{RestDialect, rest::Outgoing};
 
 use super::{Link, Transport, sse, whole::Whole};
 use crate::http::Answer;
@@ -23,19 +20,20 @@ impl Rest {
     }
 
     async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
-        let mut headers = self.link.headers(&request)?;
+        let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         let accept = "application/a2a+json, application/json";
         let accept = if method.is_streaming() { format!("text/event-stream, {accept}") } else { accept.to_owned() };
         headers.insert(header::ACCEPT, HeaderValue::try_from(accept).map_err(Error::internal)?);
-        let Outgoing { method: verb, path, body } = rest::encode_call(self.dialect, &self.link.call(request.call))?;
+        let Outgoing { method: verb, path, body } = self.dialect.encode_call(&self.link.call(request.call))?;
         if body.is_some() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.dialect.content_type()));
         }
         let body = body.unwrap_or_default();
-        let answer = self.link.send(verb, &path, headers.clone(), body).await?;
+        let answer = self.link.send(verb.clone(), &path, headers.clone(), body).await?;
         if answer.status == StatusCode::METHOD_NOT_ALLOWED && method == Method::SubscribeToTask {
-            // The annotation of the proto says GET (C-1).
-            return self.link.send(Verb::GET, &path, headers, Vec::new()).await;
+            // The text of the specification and the annotation of its proto are not of one mind (C-1, D-1).
+            let other = if verb == Verb::GET { Verb::POST } else { Verb::GET };
+            return self.link.send(other, &path, headers, Vec::new()).await;
         }
         Ok(answer)
     }

@@ -5,23 +5,28 @@ use std::{sync::Arc, time::Duration};
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    conversation::{Beginning, Continuation, Opening, accepted, found, with_history},
     inbox::Course,
     reader::{ended_before_its_turn, settled},
     registry::Hold,
     shared::Shared,
 };
 
+use super::With;
+
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
-    request: SendMessageRequest,
-    extensions: &[Box<str>],
+    mut request: SendMessageRequest,
+    with: With,
 ) -> Result<Reply, Error> {
     let at_once = request.returns_immediately();
     let history = request.history_length();
+    if let Some(begins) = &with.begins {
+        found(shared, &scope, begins, &mut request.message).await?;
+    }
     let task_id = request.message.task_id.clone();
-    let opening = Opening::new(shared, scope, request, extensions).await?;
+    let opening = Opening::new(shared, scope, request, with).await?;
     let reply = if let Some(id) = task_id {
         Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?)
     } else {

@@ -5,21 +5,26 @@ use std::sync::Arc;
 use nuncio_model::{Error, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    conversation::{Beginning, Continuation, Opening, accepted, found, with_history},
     feed::{Feed, Until},
     reader::LogReader,
     shared::Shared,
 };
 
+use super::With;
+
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
-    request: SendMessageRequest,
-    extensions: &[Box<str>],
+    mut request: SendMessageRequest,
+    with: With,
 ) -> Result<Reply, Error> {
     let history = request.history_length();
+    if let Some(begins) = &with.begins {
+        found(shared, &scope, begins, &mut request.message).await?;
+    }
     let task_id = request.message.task_id.clone();
-    let opening = Opening::new(shared, scope, request, extensions).await?;
+    let opening = Opening::new(shared, scope, request, with).await?;
     let feed = match task_id {
         None => {
             let Beginning { hold, runner, course } = opening.begin(shared, shared.limits.first_word_streaming)?;

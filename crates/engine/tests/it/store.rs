@@ -75,7 +75,7 @@ async fn when_there_are_too_many_the_first_that_ended_goes_then_the_first_that_w
     let mut owed = create("owed", TaskState::Completed);
     let config =
         TaskPushNotificationConfig { id: Some("p".into()), task_id: Some("owed".into()), ..Default::default() };
-    owed.push_configs.push(PushConfig { config, delivered: 0 });
+    owed.push_configs.push(PushConfig { config, format: None, delivered: 0 });
     store.commit(owed).await.unwrap();
     store.commit(create("parked 1", TaskState::InputRequired)).await.unwrap();
     store.commit(create("ended 1", TaskState::Completed)).await.unwrap();

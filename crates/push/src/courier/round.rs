@@ -90,7 +90,7 @@ impl<'a> Round<'a> {
         // It may have been changed or removed since the last event; nothing goes out after that (PUSH-8).
         let Some(config) = self.config().await? else { return Ok(Next::Stop) };
         let mut body = Vec::with_capacity(512);
-        dialect(Version::LATEST).encode_event(event, &mut body);
+        dialect(Version::LATEST).encode_notice(event, &mut body);
         let body = Bytes::from(body);
         let delivery = Delivery { config: &config, body: &body, sequence, failures: self.push.attempts };
         let attempt = self.inner.post.attempt(delivery, body.clone()).await;

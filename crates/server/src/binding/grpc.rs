@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Version as HttpVersion,
 use http_body_util::combinators::UnsyncBoxBody;
 use nuncio_model::{Error, ErrorKind, Method, Principal};
 use nuncio_wire::{
-    Version,
+    GrpcDialect, Version, dialect,
     proto::{
         self,
         frame::{self, Frames},
@@ -30,7 +30,7 @@ use crate::{
     body::{Body, RequestBody},
     head,
     read::read_body,
-    service::{Answer, Outcome, Service},
+    service::{Answer, Incoming, Outcome, Service},
 };
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static(metadata::CONTENT_TYPE);
@@ -44,7 +44,16 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     if let Some(refusal) = refuse_http(head) {
         return refusal;
     }
-    call(service, principal, head, body).await.unwrap_or_else(|error| refuse(&error))
+    let path = service.cards.site().path(&head.uri);
+    if proto::reflection::PATHS.contains(&path) {
+        return reflection::answer(service, body).unwrap_or_else(|error| refuse(&error));
+    }
+    let (dialect, method) = match service.versions.for_service(head::version(head).as_deref(), path) {
+        Ok(meant) => meant,
+        Err(error) => return refuse(&error),
+    };
+    let outcome = call(service, principal, head, body, dialect, method).await;
+    outcome.unwrap_or_else(|error| refuse_in(dialect, &error))
 }
 
 /// What is wrong below gRPC is answered by HTTP.
@@ -61,8 +70,16 @@ fn refuse_http(head: &Parts) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// Says no: trailers and nothing else, in the head.
+/// Says no before the version is known.
 pub(super) fn refuse(error: &Error) -> Response<Body> {
+    match dialect(Version::LATEST).grpc() {
+        Some(dialect) => refuse_in(dialect, error),
+        None => Response::new(Body::Empty),
+    }
+}
+
+/// Says no: trailers and nothing else, in the head.
+fn refuse_in(dialect: &dyn GrpcDialect, error: &Error) -> Response<Body> {
     let mut response = Response::new(Body::Empty);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, CONTENT_TYPE);
@@ -70,7 +87,7 @@ pub(super) fn refuse(error: &Error) -> Response<Body> {
         // Also said of compression that is not known here; then this is what is known.
         headers.insert(metadata::ACCEPT_ENCODING, IDENTITY);
     }
-    metadata::write_error(error, headers);
+    dialect.write_error(error, headers);
     response
 }
 
@@ -79,22 +96,19 @@ async fn call(
     principal: Principal,
     head: &Parts,
     body: RequestBody,
+    dialect: &'static dyn GrpcDialect,
+    method: Method,
 ) -> Result<Response<Body>, Error> {
-    let path = service.cards.site().path(&head.uri);
-    if proto::reflection::PATHS.contains(&path) {
-        return reflection::answer(service, body);
-    }
-    let method = proto::method_of_path(path).ok_or_else(|| unknown(path))?;
     refuse_compression(&head.headers)?;
     let mut deadline = Deadline::of(&head.headers)?;
-    service.versions.expect(head::version(head).as_deref(), Version::V1_0)?;
     let answer = deadline.bound(async {
         let message = read_message(service, head, body).await?;
-        let call = proto::decode_call(method, &message)?;
-        service.call(principal, head, call).await
+        let call = dialect.decode_call(method, &message)?;
+        let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
+        service.call(incoming, call).await
     });
     let answer = answer.await?;
-    respond(service, method, answer, deadline)
+    respond(service, dialect, method, answer, deadline)
 }
 
 /// Reads the one message that a request is.
@@ -112,15 +126,21 @@ async fn read_message(service: &Service, head: &Parts, body: RequestBody) -> Res
     Ok(message)
 }
 
-fn respond(service: &Service, method: Method, answer: Answer, deadline: Deadline) -> Result<Response<Body>, Error> {
+fn respond(
+    service: &Service,
+    dialect: &'static dyn GrpcDialect,
+    method: Method,
+    answer: Answer,
+    deadline: Deadline,
+) -> Result<Response<Body>, Error> {
     let body = match answer.outcome {
         Outcome::Events(events, permit) => {
-            Body::Boxed(UnsyncBoxBody::new(Many::new(events, deadline, &service.drain, permit)))
+            Body::Boxed(UnsyncBoxBody::new(Many::new(dialect, events, deadline, &service.drain, permit)))
         }
-        Outcome::Reply(reply) => single(|to| proto::encode_reply(method, &reply, to))?,
+        Outcome::Reply(reply) => single(|to| dialect.encode_reply(method, &reply, to))?,
     };
     let mut response = head_of(body);
-    head::echo_extensions(&answer.extensions, response.headers_mut());
+    head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
     Ok(response)
 }
 
@@ -136,10 +156,6 @@ fn head_of(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
     response
-}
-
-fn unknown(path: &str) -> Error {
-    Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"))
 }
 
 /// Nothing is compressed here: a client that does is told what it may do instead.

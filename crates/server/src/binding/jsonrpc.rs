@@ -5,13 +5,13 @@
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, ErrorKind, Principal};
-use nuncio_wire::{Dialect, Version, dialect, jsonrpc, rest::is_json, status};
+use nuncio_wire::{JsonRpcDialect, Version, dialect, jsonrpc, negotiate, rest::is_json, status};
 
 use crate::{
     body::{Body, RequestBody},
     head,
     read::read_body,
-    service::{Answer, Outcome, Service},
+    service::{Answer, Incoming, Outcome, Service, scope},
     sse::Envelope,
 };
 
@@ -24,47 +24,64 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         Ok(body) => body,
         Err(error) => return refuse(&error),
     };
-    let latest = dialect(Version::LATEST);
+    let latest = dialect(Version::LATEST).jsonrpc();
     let incoming = match jsonrpc::parse_request(&body) {
         Ok(incoming) => incoming,
         Err((id, error)) => return respond_error(service, latest, &id, &error),
     };
-    let dialect = service.versions.for_method(head::version(head).as_deref(), &incoming.method);
-    let Some(id) = incoming.id else {
-        // A notification is carried out and not answered.
-        if let Ok(dialect) = dialect {
-            // What comes of it is in the log.
-            let _ = call(service, principal, head, dialect, &incoming.method, incoming.params).await;
-        }
-        return empty(StatusCode::NO_CONTENT);
-    };
-    let dialect = match dialect {
-        Ok(dialect) => dialect,
-        Err(error) => return respond_error(service, latest, &id, &error),
-    };
-    match call(service, principal, head, dialect, &incoming.method, incoming.params).await {
-        Ok((method, answer)) => respond(service, dialect, id, method, answer),
-        Err(error) => respond_error(service, dialect, &id, &error),
+    let id = incoming.id.clone();
+    let (dialect, outcome) = call(service, principal, head, &incoming).await;
+    let dialect = dialect.unwrap_or(latest);
+    match (id, outcome) {
+        // A notification is carried out and not answered. What comes of it is in the log.
+        (None, _) => empty(StatusCode::NO_CONTENT),
+        (Some(id), Ok((method, answer))) => respond(service, dialect, id, method, answer),
+        (Some(id), Err(error)) => respond_error(service, dialect, &id, &error),
     }
 }
 
+/// What comes of a call, and the dialect to answer in, if it came so far.
 async fn call(
     service: &Service,
     principal: Principal,
     head: &Parts,
-    dialect: &dyn Dialect,
-    name: &str,
-    params: Option<&serde_json::value::RawValue>,
-) -> Result<(nuncio_model::Method, Answer), Error> {
-    let method = dialect.method(name);
-    let method = method.ok_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {name}")))?;
-    let call = dialect.decode_call(method, params)?;
-    Ok((method, service.call(principal, head, call).await?))
+    incoming: &jsonrpc::Incoming<'_>,
+) -> (Option<&'static dyn JsonRpcDialect>, Result<(nuncio_model::Method, Answer), Error>) {
+    let inline = negotiate::parameters(&incoming.method, incoming.params);
+    let declared = head::version(head).or(inline.version);
+    let meant = match service.versions.for_method(declared.as_deref(), &incoming.method) {
+        Ok(meant) => meant,
+        Err(error) => return (None, Err(error)),
+    };
+    let dialect = match meant.older {
+        Some(older) if claims(service, &principal, older, incoming).await => older,
+        _ => meant.dialect,
+    };
+    let answer = async {
+        let method = dialect.method(&incoming.method);
+        let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
+        let call = dialect.decode_call(method, incoming.params)?;
+        let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
+        Ok((method, service.call(incoming, call).await?))
+    };
+    (Some(dialect), answer.await)
+}
+
+/// Whether a call that a newer version could mean as well is of this older one.
+async fn claims(
+    service: &Service,
+    principal: &Principal,
+    older: &'static dyn JsonRpcDialect,
+    incoming: &jsonrpc::Incoming<'_>,
+) -> bool {
+    let Some(method) = older.method(&incoming.method) else { return false };
+    let Ok(call) = older.decode_call(method, incoming.params) else { return false };
+    older.dialect().claims(&call, &scope(principal.clone(), &call), &service.engine).await
 }
 
 fn respond(
     service: &Service,
-    dialect: &'static dyn Dialect,
+    dialect: &'static dyn JsonRpcDialect,
     id: jsonrpc::Id,
     method: nuncio_model::Method,
     answer: Answer,
@@ -82,12 +99,12 @@ fn respond(
             }
         }
     };
-    head::echo_extensions(&answer.extensions, response.headers_mut());
+    head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
     response
 }
 
 /// What is wrong with a request is an answer like any other, but for missing rights.
-fn respond_error(service: &Service, dialect: &dyn Dialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
+fn respond_error(service: &Service, dialect: &dyn JsonRpcDialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
     let status = match error.kind() {
         ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
@@ -123,7 +140,7 @@ pub(super) fn refuse(error: &Error) -> Response<Body> {
 
 fn refuse_with(status: StatusCode, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
-    jsonrpc::write_error(dialect(Version::LATEST), &jsonrpc::Id::NULL, error, &mut body);
+    jsonrpc::write_error(dialect(Version::LATEST).jsonrpc(), &jsonrpc::Id::NULL, error, &mut body);
     json(status, body)
 }
 

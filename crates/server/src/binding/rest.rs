@@ -3,16 +3,15 @@
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, Principal};
 use nuncio_wire::{
-    RestDialect, Version,
+    RestDialect, Version, dialect,
     rest::{self, RouteError, Routed},
-    rest_dialect,
 };
 
 use crate::{
     body::{Body, RequestBody},
     head,
     read::read_body,
-    service::{Answer, Outcome, Service},
+    service::{Answer, Incoming, Outcome, Service},
     sse::Envelope,
 };
 
@@ -50,7 +49,8 @@ async fn call(
     let body = read_body(body, &head.headers, service.body_limits).await?;
     let content_type = head::content_type(&head.headers);
     let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body)?;
-    service.call(principal, head, call).await
+    let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
+    service.call(incoming, call).await
 }
 
 fn respond(
@@ -63,8 +63,8 @@ fn respond(
         Outcome::Events(events, permit) => service.stream(events, permit, Envelope::Bare(dialect)),
         Outcome::Reply(reply) => {
             let mut body = Vec::with_capacity(1024);
-            match dialect.encode_response(method, &reply, &mut body) {
-                Ok(()) => json(StatusCode::OK, body),
+            match dialect.encode_reply(method, &reply, &mut body) {
+                Ok(()) => json(dialect, StatusCode::OK, body),
                 Err(error) => {
                     crate::service::log(&error, method.name());
                     respond_error(service, dialect, &error)
@@ -72,13 +72,13 @@ fn respond(
             }
         }
     };
-    head::echo_extensions(&answer.extensions, response.headers_mut());
+    head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
     response
 }
 
 fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) -> Response<Body> {
     let (status, body) = rest::write_error(dialect, error);
-    let mut response = json(status, body);
+    let mut response = json(dialect, status, body);
     service.complete_refusal(error, response.headers_mut());
     response
 }
@@ -101,21 +101,21 @@ fn refuse_route(head: &Parts, refusal: &RouteError) -> Response<Body> {
 
 /// Says no to a path or a verb.
 pub(crate) fn refuse_path(refusal: &RouteError) -> Response<Body> {
-    let Some(dialect) = rest_dialect(Version::LATEST) else { return Response::new(Body::Empty) };
+    let Some(dialect) = dialect(Version::LATEST).rest() else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_refusal(dialect, refusal);
-    json(status, body)
+    json(dialect, status, body)
 }
 
 /// Says no before there is a call.
 pub(super) fn refuse(error: &Error) -> Response<Body> {
-    let Some(dialect) = rest_dialect(Version::LATEST) else { return Response::new(Body::Empty) };
+    let Some(dialect) = dialect(Version::LATEST).rest() else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_error(dialect, error);
-    json(status, body)
+    json(dialect, status, body)
 }
 
-fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+fn json(dialect: &dyn RestDialect, status: StatusCode, body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::full(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(rest::CONTENT_TYPE));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(dialect.content_type()));
     response
 }

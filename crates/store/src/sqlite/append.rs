@@ -6,7 +6,7 @@ use nuncio_engine::{
     StoreError,
     store::{Commit, Stored},
 };
-use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskState};
+use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
 
 use super::{
     body::{self, Body},
@@ -27,7 +27,22 @@ pub(super) struct Append {
     pub(super) snapshot: Option<Snapshot>,
     /// The records; `None` where nobody will ever want them.
     pub(super) records: Option<String>,
-    pub(super) push_configs: Vec<(PushConfigId, String)>,
+    pub(super) push_configs: Vec<ConfigRow>,
+}
+
+/// A push configuration as it is written.
+#[derive(Debug)]
+pub(super) struct ConfigRow {
+    pub(super) id: PushConfigId,
+    /// The configuration as JSON.
+    pub(super) json: String,
+    pub(super) format: Option<Box<str>>,
+}
+
+impl ConfigRow {
+    pub(super) fn new(config: &TaskPushNotificationConfig, format: Option<Box<str>>) -> Result<Self, StoreError> {
+        Ok(Self { id: config.id.clone().unwrap_or_default(), json: body::write(config)?, format })
+    }
 }
 
 #[derive(Debug)]
@@ -50,10 +65,7 @@ impl Append {
         let is_wanted = has_readers && !commit.records.is_empty();
         let records =
             is_wanted.then(|| body::write_records(&commit.records, &commit.id, &commit.context)).transpose()?;
-        let configs = commit
-            .push_configs
-            .iter()
-            .map(|push| Ok((push.config.id.clone().unwrap_or_default(), body::write(&push.config)?)));
+        let configs = commit.push_configs.iter().map(|push| ConfigRow::new(&push.config, push.format.clone()));
         Ok(Self {
             sequence: commit.sequence(),
             push_configs: configs.collect::<Result<_, StoreError>>()?,

@@ -12,7 +12,10 @@ use nuncio_engine::{
 use nuncio_model::{PushConfigId, Scope, TaskId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{append::Append, error::closed};
+use super::{
+    append::{Append, ConfigRow},
+    error::closed,
+};
 
 /// Writes in one transaction, at most.
 const GROUP: usize = 512;
@@ -25,7 +28,7 @@ pub(super) enum Op {
     /// Takes a task over from an earlier process.
     Claim { scope: Scope, id: TaskId },
     /// Stores a push configuration: its JSON, and the last record that it does not want.
-    PutConfig { scope: Scope, task: TaskId, id: PushConfigId, config: String, delivered: u64 },
+    PutConfig { scope: Scope, task: TaskId, config: ConfigRow, delivered: u64 },
     /// Removes a push configuration.
     DeleteConfig { scope: Scope, task: TaskId, id: PushConfigId },
     /// Notes how a delivery went.

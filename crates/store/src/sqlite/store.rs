@@ -10,8 +10,7 @@ use rusqlite::OptionalExtension as _;
 
 use super::{
     SqliteStore,
-    append::Append,
-    body,
+    append::{Append, ConfigRow},
     error::store_error,
     queue::{Done, Op},
     read::{events, list, pushes, task},
@@ -73,10 +72,10 @@ impl TaskStore for SqliteStore {
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
-        let PushConfig { config, delivered } = config;
+        let PushConfig { config, format, delivered } = config;
         let task = config.task_id.clone().unwrap_or_default();
-        let (id, json) = (config.id.clone().unwrap_or_default(), body::write(&config)?);
-        self.write(Op::PutConfig { scope: scope.clone(), task, id, config: json, delivered }).await
+        let config = ConfigRow::new(&config, format)?;
+        self.write(Op::PutConfig { scope: scope.clone(), task, config, delivered }).await
     }
 
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {

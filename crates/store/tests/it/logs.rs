@@ -79,7 +79,7 @@ async fn logs_stay_while_they_are_owed_and_go_when_they_are_paid_or_nobody_wants
             ..Default::default()
         };
         let mut commit = create(&task(id, TaskState::Working));
-        commit.push_configs.push(PushConfig { config, delivered: 0 });
+        commit.push_configs.push(PushConfig { config, format: None, delivered: 0 });
         store.commit(commit).await.unwrap();
         end(&store, id).await.unwrap();
     }

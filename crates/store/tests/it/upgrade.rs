@@ -35,7 +35,7 @@ async fn sample(store: &SqliteStore) {
     for id in ["running", "owed"] {
         let mut commit = create(&task(id, TaskState::Working));
         if id == "owed" {
-            commit.push_configs.push(PushConfig { config: config(), delivered: 0 });
+            commit.push_configs.push(PushConfig { config: config(), format: None, delivered: 0 });
         }
         let epoch = store.commit(commit).await.unwrap().epoch;
         store.commit(chunk(id, 1, epoch, "one")).await.unwrap();

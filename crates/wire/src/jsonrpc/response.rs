@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Id;
-use crate::{dialect::Dialect, json, status};
+use crate::{dialect::JsonRpcDialect, json, status};
 
 /// Writes a response whose result is what `result` writes. If that fails, `to` is as it was.
 pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
@@ -23,7 +23,7 @@ pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u
 
 /// Writes a response that is an error, in the words of a version. Before the version is known, take
 /// [`Version::LATEST`](crate::Version::LATEST).
-pub fn write_error(dialect: &dyn Dialect, id: &Id, error: &Error, to: &mut Vec<u8>) {
+pub fn write_error(dialect: &dyn JsonRpcDialect, id: &Id, error: &Error, to: &mut Vec<u8>) {
     to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(to);
     to.extend_from_slice(br#","error":"#);
@@ -35,7 +35,10 @@ pub fn write_error(dialect: &dyn Dialect, id: &Id, error: &Error, to: &mut Vec<u
 ///
 /// The kind of a peer's error is what its reason says, else what its code says; its details are kept as they came.
 /// Fails with `InvalidAgentResponse` where the body is no response.
-pub fn parse_response(body: &[u8]) -> Result<(Id, Result<&RawValue, Error>), Error> {
+pub fn parse_response<'a>(
+    dialect: &dyn JsonRpcDialect,
+    body: &'a [u8],
+) -> Result<(Id, Result<&'a RawValue, Error>), Error> {
     #[derive(Deserialize)]
     struct Members<'a> {
         #[serde(borrow, default)]
@@ -48,7 +51,7 @@ pub fn parse_response(body: &[u8]) -> Result<(Id, Result<&RawValue, Error>), Err
     let members: Members<'_> = json::answer(body)?;
     let id = members.id.and_then(Id::read).unwrap_or_default();
     match (members.error, members.result) {
-        (Some(error), _) => Ok((id, Err(peer_error(error)?))),
+        (Some(error), _) => Ok((id, Err(peer_error(dialect, error)?))),
         (None, Some(result)) => Ok((id, Ok(result))),
         (None, None) => {
             Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has neither a result nor an error"))
@@ -61,7 +64,7 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
     <&RawValue>::deserialize(from).map(Some)
 }
 
-fn peer_error(error: &RawValue) -> Result<Error, Error> {
+fn peer_error(dialect: &dyn JsonRpcDialect, error: &RawValue) -> Result<Error, Error> {
     #[derive(Deserialize)]
     struct Members {
         #[serde(default)]
@@ -72,7 +75,7 @@ fn peer_error(error: &RawValue) -> Result<Error, Error> {
         data: Value,
     }
     let Members { code, message, data } = json::answer(error.get().as_bytes())?;
-    let kind = code.as_i64().and_then(status::kind_of_jsonrpc).unwrap_or(ErrorKind::Internal);
+    let kind = code.as_i64().and_then(|code| dialect.kind_of_code(code)).unwrap_or(ErrorKind::Internal);
     let message = match message {
         Value::String(message) => message,
         _ => format!("the agent answered with error {code}"),

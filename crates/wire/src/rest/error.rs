@@ -28,20 +28,20 @@ const UNIMPLEMENTED: i32 = 12;
 /// [`Version::LATEST`](crate::Version::LATEST).
 pub fn write_error(dialect: &dyn RestDialect, error: &Error) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);
-    let status = dialect.encode_status(error, None, &mut body);
+    let status = dialect.encode_error(error, None, &mut body);
     (status, body)
 }
 
 /// Writes the body of the answer to a request that has no operation. Its `Allow` header is [`RouteError::allow`].
 pub fn write_refusal(dialect: &dyn RestDialect, refusal: &RouteError) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);
-    let status = dialect.encode_status(&refusal.to_error(), Some(refusal.status()), &mut body);
+    let status = dialect.encode_error(&refusal.to_error(), Some(refusal.status()), &mut body);
     (status, body)
 }
 
 /// Writes the body of an error as 1.0 has it; with another status than that of the error's kind, where HTTP has a
 /// finer one.
-pub fn encode_status(error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
+pub(crate) fn encode_error(error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
     let row = status::row(error.kind());
     let code = status.or_else(|| StatusCode::from_u16(row.http).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let details = status::details(error);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Error, Method, Reply, op::SendMessageResponse};
 
-use crate::json;
+use crate::{dialect::wrong_reply, json};
 
 /// Writes the result of a call.
 pub(super) fn write(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
@@ -28,9 +28,7 @@ pub(super) fn write(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(
         (M::ListTaskPushNotificationConfigs, Reply::PushConfigs(configs)) => json::write(configs, to),
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"null"),
         (M::GetExtendedAgentCard, Reply::Card(card)) => json::write(&**card, to),
-        (method, _) => {
-            return Err(Error::internal(format!("{} was given the reply of another operation", method.name())));
-        }
+        (method, _) => return Err(wrong_reply(method)),
     }
     Ok(())
 }

@@ -3,18 +3,27 @@
 use http::Method as Verb;
 use nuncio_model::{Call, Error, Method, Reply, Validate};
 
-use super::{V1_0, call, outgoing, reply, route};
+use super::{V1_0, call, json_events, outgoing, reply, route};
 use crate::{
-    dialect::RestDialect,
+    dialect::{Dialect, RestDialect},
     rest::{self, Outgoing, RouteError, Routed},
 };
 
-impl RestDialect for V1_0 {
+#[derive(Debug)]
+pub(super) struct Rest;
+
+json_events!(Rest);
+
+impl RestDialect for Rest {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &V1_0
+    }
+
     fn route(&self, http_method: &Verb, path: &str) -> Result<Routed, RouteError> {
         route::find(http_method, path)
     }
 
-    fn decode_request(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
+    fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
         let mut call = match routed.method {
             Method::SendMessage | Method::SendStreamingMessage | Method::CreateTaskPushNotificationConfig => {
                 call::read(routed.method, &call::Source::Body(body))?
@@ -33,11 +42,11 @@ impl RestDialect for V1_0 {
         Ok(call)
     }
 
-    fn encode_request(&self, call: &Call) -> Result<Outgoing, Error> {
+    fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {
         Ok(outgoing::write(call))
     }
 
-    fn encode_response(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+    fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
         match (method, reply) {
             (Method::DeleteTaskPushNotificationConfig, Reply::Deleted) => {
                 to.extend_from_slice(b"{}");
@@ -47,8 +56,12 @@ impl RestDialect for V1_0 {
         }
     }
 
-    fn encode_status(&self, error: &Error, status: Option<http::StatusCode>, to: &mut Vec<u8>) -> http::StatusCode {
-        rest::encode_status(error, status, to)
+    fn decode_reply(&self, method: Method, body: &[u8]) -> Result<Reply, Error> {
+        reply::read(method, body)
+    }
+
+    fn encode_error(&self, error: &Error, status: Option<http::StatusCode>, to: &mut Vec<u8>) -> http::StatusCode {
+        rest::encode_error(error, status, to)
     }
 }
 

@@ -106,7 +106,7 @@ fn a_response_has_a_result_or_an_error() {
 fn parse_errors_and_batches_are_shown_in_the_shape_of_the_protocol() {
     let show = |error: Error| {
         let mut to = Vec::new();
-        jsonrpc::write_error(dialect(Version::LATEST), &Id::NULL, &error, &mut to);
+        jsonrpc::write_error(dialect(Version::LATEST).jsonrpc(), &Id::NULL, &error, &mut to);
         String::from_utf8(to).unwrap()
     };
     insta::assert_snapshot!(show(parse_request(b"{").unwrap_err().1));

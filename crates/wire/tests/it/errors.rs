@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use http::StatusCode;
 use nuncio_model::{Detail, Error, ErrorKind};
-use nuncio_wire::{Version, dialect, jsonrpc, rest, rest_dialect, status};
+use nuncio_wire::{Version, dialect, jsonrpc, rest, status};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,12 +36,12 @@ struct Grpc {
 
 fn write_jsonrpc(error: &Error) -> Vec<u8> {
     let mut written = Vec::new();
-    jsonrpc::write_error(dialect(Version::V1_0), &1.into(), error, &mut written);
+    jsonrpc::write_error(dialect(Version::V1_0).jsonrpc(), &1.into(), error, &mut written);
     written
 }
 
 fn write_rest(error: &Error) -> (StatusCode, Vec<u8>) {
-    rest::write_error(rest_dialect(Version::V1_0).unwrap(), error)
+    rest::write_error(dialect(Version::V1_0).rest().unwrap(), error)
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_table_is_that_of_the_specification() {
 
         // And a peer's is read, and written again as it came.
         let body = case.jsonrpc.to_string();
-        let peer = jsonrpc::parse_response(body.as_bytes()).unwrap().1.unwrap_err();
+        let peer = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), body.as_bytes()).unwrap().1.unwrap_err();
         assert_eq!((peer.kind(), &*peer.metadata()["taskId"]), (kind, "t-404"));
         assert_same(&write_jsonrpc(&peer), &case.jsonrpc, "JSON-RPC again");
         let peer = rest::parse_error(code, case.rest.body.to_string().as_bytes());
@@ -87,7 +87,7 @@ fn reasons_are_unique_and_every_kind_comes_back_from_each_binding() {
         assert_eq!(status::row(row.kind), row);
         let error = Error::new(row.kind, "m").with_metadata("k", "v");
         let body = write_jsonrpc(&error);
-        let back = jsonrpc::parse_response(&body).unwrap().1.unwrap_err();
+        let back = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &body).unwrap().1.unwrap_err();
         assert_eq!((back.kind(), back.message(), &*back.metadata()["k"]), (row.kind, "m", "v"));
         let (code, body) = write_rest(&error);
         let back = rest::parse_error(code, &body);
@@ -118,7 +118,7 @@ fn the_cause_stays_here() {
 fn a_reason_counts_more_than_a_code() {
     let read = |error: Value| {
         let body = json!({"jsonrpc": "2.0", "id": 1, "error": error}).to_string();
-        jsonrpc::parse_response(body.as_bytes()).unwrap().1.unwrap_err()
+        jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), body.as_bytes()).unwrap().1.unwrap_err()
     };
     let info =
         |domain: &str| json!([{"@type": "x/google.rpc.ErrorInfo", "reason": "TASK_NOT_FOUND", "domain": domain}]);

@@ -1,7 +1,7 @@
 //! Every example of version 1.0, both ways in both roles: what a client sends is read and written again, and what a
 //! server answers too.
 
-use nuncio_wire::{Dialect, RestDialect, Version, Versions, card, dialect, jsonrpc, rest, rest_dialect};
+use nuncio_wire::{Events, JsonRpcDialect, RestDialect, Version, Versions, card, dialect, jsonrpc, rest};
 use serde_json::Value;
 
 use crate::spec::{assert_same, examples};
@@ -23,7 +23,7 @@ fn of_jsonrpc() {
         };
         let header = version(&example["http"]["headers"]);
         let outcome = jsonrpc_request(&name, header, &request, &example["request"]);
-        let dialect = dialect(Version::V1_0);
+        let dialect = dialect(Version::V1_0).jsonrpc();
         if let Some(events) = example["sse_events"].as_array() {
             assert!(!events.is_empty());
             for event in events {
@@ -34,7 +34,7 @@ fn of_jsonrpc() {
         } else {
             let method = outcome.unwrap();
             let body = bytes(&example["response"]);
-            let (id, result) = jsonrpc::parse_response(&body).unwrap();
+            let (id, result) = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &body).unwrap();
             let reply = dialect.decode_reply(method, result.unwrap().get().as_bytes()).unwrap();
             let mut written = Vec::new();
             jsonrpc::write_result(&id, &mut written, |to| dialect.encode_reply(method, &reply, to)).unwrap();
@@ -63,9 +63,9 @@ fn jsonrpc_request(
     Ok(method)
 }
 
-fn jsonrpc_event(dialect: &dyn Dialect, name: &str, event: &Value) {
+fn jsonrpc_event(dialect: &dyn JsonRpcDialect, name: &str, event: &Value) {
     let body = bytes(event);
-    let (id, result) = jsonrpc::parse_response(&body).unwrap();
+    let (id, result) = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &body).unwrap();
     let response = dialect.decode_event(result.unwrap().get().as_bytes()).unwrap();
     let mut written = Vec::new();
     jsonrpc::write_result::<()>(&id, &mut written, |to| {
@@ -76,9 +76,9 @@ fn jsonrpc_event(dialect: &dyn Dialect, name: &str, event: &Value) {
     assert_same(&written, event, name);
 }
 
-fn jsonrpc_error(dialect: &dyn Dialect, name: &str, response: &Value, ours: (jsonrpc::Id, nuncio_model::Error)) {
+fn jsonrpc_error(dialect: &dyn JsonRpcDialect, name: &str, response: &Value, ours: (jsonrpc::Id, nuncio_model::Error)) {
     let body = bytes(response);
-    let (id, result) = jsonrpc::parse_response(&body).unwrap();
+    let (id, result) = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &body).unwrap();
     let theirs = result.unwrap_err();
     let mut written = Vec::new();
     jsonrpc::write_error(dialect, &id, &theirs, &mut written);
@@ -93,7 +93,7 @@ fn jsonrpc_error(dialect: &dyn Dialect, name: &str, response: &Value, ours: (jso
 
 #[test]
 fn of_rest() {
-    let dialect = rest_dialect(Version::V1_0).unwrap();
+    let dialect = dialect(Version::V1_0).rest().unwrap();
     for (name, example) in examples("HTTP+JSON") {
         let method = rest_request(&name, &example["request"]);
         let response = &example["response"];
@@ -105,7 +105,7 @@ fn of_rest() {
             assert_eq!(response["status"], 200);
             let reply = dialect.decode_reply(method, &bytes(&response["body"])).unwrap();
             let mut written = Vec::new();
-            dialect.encode_response(method, &reply, &mut written).unwrap();
+            dialect.encode_reply(method, &reply, &mut written).unwrap();
             assert_same(&written, &response["body"], &name);
         }
     }
@@ -120,7 +120,7 @@ fn rest_request(name: &str, request: &Value) -> nuncio_model::Method {
     let (dialect, routed) = Versions::default().for_path(version(headers), &http_method, path).unwrap();
     let call = rest::decode_call(dialect, &routed, query, headers["Content-Type"].as_str(), &body).unwrap();
 
-    let outgoing = rest::encode_call(dialect, &call).unwrap();
+    let outgoing = dialect.encode_call(&call).unwrap();
     assert_eq!(outgoing.method, http_method, "{name}");
     assert_eq!(sorted(&outgoing.path), sorted(target), "{name}");
     match (&outgoing.body, request.get("body")) {
@@ -148,13 +148,13 @@ fn rest_event(dialect: &dyn RestDialect, name: &str, event: &Value) {
 #[test]
 fn of_webhooks() {
     for (name, example) in examples("webhook") {
-        rest_event(rest_dialect(Version::V1_0).unwrap(), &name, &example["request"]["body"]);
+        rest_event(dialect(Version::V1_0).rest().unwrap(), &name, &example["request"]["body"]);
     }
 }
 
 #[test]
 fn of_cards() {
-    let dialect = dialect(Version::V1_0);
+    let dialect = dialect(Version::V1_0).jsonrpc();
     for (name, example) in examples("card") {
         let json =
             [&example["response"]["body"], &example["signed_card"]].into_iter().find(|it| it.is_object()).unwrap();
@@ -167,7 +167,7 @@ fn of_cards() {
 
 #[test]
 fn deletions_are_read_in_every_form() {
-    let dialect = dialect(Version::V1_0);
+    let dialect = dialect(Version::V1_0).jsonrpc();
     for body in ["null", "{}", "", " "] {
         let reply = dialect.decode_reply(nuncio_model::Method::DeleteTaskPushNotificationConfig, body.as_bytes());
         assert!(matches!(reply, Ok(nuncio_model::Reply::Deleted)), "{body:?}");

@@ -1,7 +1,7 @@
 //! What no peer should send: an error comes of it, never a panic and never a stack that overflows.
 
 use nuncio_model::{ErrorKind, Method};
-use nuncio_wire::{Version, dialect, jsonrpc, rest, rest_dialect, sse};
+use nuncio_wire::{Version, dialect, jsonrpc, rest, sse};
 use proptest::prelude::*;
 
 const LEVELS: usize = 20_000;
@@ -12,7 +12,7 @@ fn nested(open: &str, close: &str) -> String {
 
 #[test]
 fn deep_nesting_is_an_error_everywhere() {
-    let (rpc, web) = (dialect(Version::V1_0), rest_dialect(Version::V1_0).unwrap());
+    let (rpc, web) = (dialect(Version::V1_0).jsonrpc(), dialect(Version::V1_0).rest().unwrap());
     for deep in [nested("[", "]"), nested(r#"{"a":"#, "}")] {
         let message =
             |data: &str| format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
@@ -35,8 +35,14 @@ fn deep_nesting_is_an_error_everywhere() {
         assert!(rest::decode_call(web, &routed, None, None, deep.as_bytes()).is_err());
 
         // As an answer.
-        assert!(jsonrpc::parse_response(deep.as_bytes()).is_err());
-        assert!(jsonrpc::parse_response(format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()).is_err());
+        assert!(jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), deep.as_bytes()).is_err());
+        assert!(
+            jsonrpc::parse_response(
+                dialect(Version::V1_0).jsonrpc(),
+                format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()
+            )
+            .is_err()
+        );
         assert!(rpc.decode_reply(Method::GetTask, format!(r#"{{"metadata":{{"a":{deep}}}}}"#).as_bytes()).is_err());
         assert!(rpc.decode_event(deep.as_bytes()).is_err());
         assert!(
@@ -51,7 +57,7 @@ fn deep_nesting_is_an_error_everywhere() {
 fn a_hundred_levels_are_no_attack() {
     let data = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let body = format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
-    let web = rest_dialect(Version::V1_0).unwrap();
+    let web = dialect(Version::V1_0).rest().unwrap();
     let routed = web.route(&http::Method::POST, "/message:send").unwrap();
     assert!(rest::decode_call(web, &routed, None, None, body.as_bytes()).is_ok());
 }
@@ -108,11 +114,11 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in almost()) {
-        let (rpc, web) = (dialect(Version::V1_0), rest_dialect(Version::V1_0).unwrap());
+        let (rpc, web) = (dialect(Version::V1_0).jsonrpc(), dialect(Version::V1_0).rest().unwrap());
         if let Ok(incoming) = jsonrpc::parse_request(&bytes) {
             let _ = rpc.decode_call(Method::GetTask, incoming.params);
         }
-        let _ = jsonrpc::parse_response(&bytes);
+        let _ = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &bytes);
         let _ = rest::parse_error(http::StatusCode::BAD_REQUEST, &bytes);
         for method in Method::ALL {
             let _ = rpc.decode_reply(method, &bytes);

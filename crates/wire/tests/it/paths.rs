@@ -5,14 +5,13 @@ use nuncio_model::Method;
 use nuncio_wire::{
     RestDialect, Version,
     rest::{RouteError, Routed},
-    rest_dialect,
 };
 use serde::Deserialize;
 
 use crate::spec;
 
 fn dialect() -> &'static dyn RestDialect {
-    rest_dialect(Version::V1_0).unwrap()
+    dialect(Version::V1_0).rest().unwrap()
 }
 
 fn route(verb: &str, path: &str) -> Result<Routed, RouteError> {

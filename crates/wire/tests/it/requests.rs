@@ -8,15 +8,15 @@ use nuncio_model::{
         SendMessageRequest, SubscribeToTaskRequest,
     },
 };
-use nuncio_wire::{Dialect, RestDialect, Version, dialect, rest, rest_dialect};
+use nuncio_wire::{JsonRpcDialect, RestDialect, Version, dialect};
 use serde_json::{json, value::RawValue};
 
-fn rpc() -> &'static dyn Dialect {
-    dialect(Version::V1_0)
+fn rpc() -> &'static dyn JsonRpcDialect {
+    dialect(Version::V1_0).jsonrpc()
 }
 
 fn web() -> &'static dyn RestDialect {
-    rest_dialect(Version::V1_0).unwrap()
+    dialect(Version::V1_0).rest().unwrap()
 }
 
 fn params(method: Method, params: &str) -> Result<Call, Error> {
@@ -211,7 +211,7 @@ fn every_call_that_a_client_writes_is_read_by_a_server() {
     for mut call in calls {
         for tenant in [None, tenant.clone()] {
             call.set_tenant(tenant);
-            let outgoing = rest::encode_call(web(), &call).unwrap();
+            let outgoing = web().encode_call(&call).unwrap();
             let body = String::from_utf8(outgoing.body.unwrap_or_default()).unwrap();
             assert_eq!(request(outgoing.method.as_str(), &outgoing.path, &body).unwrap(), call, "{}", outgoing.path);
             let encoded = rpc().encode_call(&call).unwrap();
@@ -226,12 +226,9 @@ fn a_reply_of_another_operation_is_an_internal_error_and_leaves_nothing_behind()
     let mut to = b"x".to_vec();
     for method in [Method::ListTasks, Method::DeleteTaskPushNotificationConfig, Method::SubscribeToTask] {
         assert_eq!(rpc().encode_reply(method, &task, &mut to).unwrap_err().kind(), ErrorKind::Internal);
-        assert_eq!(web().encode_response(method, &task, &mut to).unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(web().encode_reply(method, &task, &mut to).unwrap_err().kind(), ErrorKind::Internal);
     }
-    assert_eq!(
-        web().encode_response(Method::GetTask, &Reply::Deleted, &mut to).unwrap_err().kind(),
-        ErrorKind::Internal
-    );
+    assert_eq!(web().encode_reply(Method::GetTask, &Reply::Deleted, &mut to).unwrap_err().kind(), ErrorKind::Internal);
     assert_eq!(to, b"x");
     assert_eq!(rpc().decode_reply(Method::SubscribeToTask, b"{}").unwrap_err().kind(), ErrorKind::Internal);
 }

@@ -6,7 +6,6 @@ use nuncio_wire::{
     Version, Versions, dialect,
     negotiate::declared,
     rest::{self, RouteError},
-    rest_dialect,
 };
 
 #[test]

@@ -9,7 +9,6 @@ use nuncio_model::{
     AgentCard,
     card::{AgentExtension, AgentSkill},
 };
-use nuncio_wire::{Version, dialect};
 
 use super::{limits, settings::Settings};
 use crate::error::CliError;
@@ -133,8 +132,7 @@ fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
 fn read_card(path: &str) -> Result<AgentCard, CliError> {
     let wrong = |reason: String| CliError::usage(format!("--card {path}: {reason}"));
     let document = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let mut card =
-        dialect(Version::LATEST).decode_card(&document).map_err(|error| wrong(error.message().to_owned()))?;
+    let mut card = nuncio_wire::card::decode(&document).map_err(|error| wrong(error.message().to_owned()))?;
     if card.name.is_empty() {
         return Err(wrong("it has no name".to_owned()));
     }

@@ -7,7 +7,7 @@ use crate::{http::log, redact::Redactor};
 
 pub(super) fn call(call: &Call, redactor: &Redactor) {
     if log::is_on()
-        && let Ok(json) = dialect(Version::LATEST).encode_call(call)
+        && let Ok(json) = dialect(Version::LATEST).jsonrpc().encode_call(call)
     {
         log::protobuf('>', json.get().as_bytes(), redactor);
     }
@@ -15,7 +15,7 @@ pub(super) fn call(call: &Call, redactor: &Redactor) {
 
 pub(super) fn reply(method: Method, reply: &Reply, redactor: &Redactor) {
     let mut json = Vec::new();
-    if log::is_on() && dialect(Version::LATEST).encode_reply(method, reply, &mut json).is_ok() {
+    if log::is_on() && dialect(Version::LATEST).jsonrpc().encode_reply(method, reply, &mut json).is_ok() {
         log::protobuf('<', &json, redactor);
     }
 }
@@ -23,7 +23,7 @@ pub(super) fn reply(method: Method, reply: &Reply, redactor: &Redactor) {
 pub(super) fn event(event: &StreamResponse, redactor: &Redactor) {
     if log::is_on() {
         let mut json = Vec::new();
-        dialect(Version::LATEST).encode_event(event, &mut json);
+        dialect(Version::LATEST).jsonrpc().encode_event(event, &mut json);
         log::protobuf('<', &json, redactor);
     }
 }

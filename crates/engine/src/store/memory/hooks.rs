@@ -12,6 +12,7 @@ use crate::store::{DuePush, PushConfig};
 pub(super) struct Hook {
     pub(super) id: PushConfigId,
     pub(super) config: TaskPushNotificationConfig,
+    pub(super) format: Option<Box<str>>,
     pub(super) delivered: u64,
     pub(super) owed: u64,
     pub(super) attempts: u32,
@@ -20,9 +21,9 @@ pub(super) struct Hook {
 
 impl Hook {
     /// A configuration that has everything up to `delivered`.
-    pub(super) fn new(config: TaskPushNotificationConfig, delivered: u64) -> Self {
+    pub(super) fn new(config: TaskPushNotificationConfig, format: Option<Box<str>>, delivered: u64) -> Self {
         let id = config.id.clone().unwrap_or_default();
-        Self { id, config, delivered, owed: delivered, attempts: 0, next_attempt: Timestamp::default() }
+        Self { id, config, format, delivered, owed: delivered, attempts: 0, next_attempt: Timestamp::default() }
     }
 
     pub(super) fn owes(&self) -> bool {
@@ -38,13 +39,14 @@ impl Hook {
     }
 
     pub(super) fn to_config(&self) -> PushConfig {
-        PushConfig { config: self.config.clone(), delivered: self.delivered }
+        PushConfig { config: self.config.clone(), format: self.format.clone(), delivered: self.delivered }
     }
 
     pub(super) fn to_due(&self, node: &Node) -> DuePush {
         DuePush {
             scope: node.scope.scope.clone(),
             config: self.config.clone(),
+            format: self.format.clone(),
             delivered: self.delivered,
             owed: self.owed,
             attempts: self.attempts,

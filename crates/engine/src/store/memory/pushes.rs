@@ -13,7 +13,7 @@ use crate::store::{DuePush, PushConfig, PushSettlement};
 /// Takes in the configurations that come with a new task.
 pub(super) fn add(head: &mut Head, configs: Vec<PushConfig>) {
     let hooks = head.hooks_or_new();
-    hooks.extend(configs.into_iter().map(|config| Hook::new(config.config, 0)));
+    hooks.extend(configs.into_iter().map(|config| Hook::new(config.config, config.format, 0)));
     hooks.sort_by(|one, two| one.id.cmp(&two.id));
 }
 
@@ -32,7 +32,7 @@ pub(super) fn owe(debts: &Debts, node: &Arc<Node>, head: &mut Head, sequence: u6
 /// Stores a configuration, or replaces the one of the same id.
 pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: PushConfig) {
     let sequence = head.sequence;
-    let hook = Hook::new(config.config, config.delivered.min(sequence));
+    let hook = Hook::new(config.config, config.format, config.delivered.min(sequence));
     let hooks = head.hooks_or_new();
     let place = match hooks.binary_search_by(|known| known.id.cmp(&hook.id)) {
         Ok(place) => {

@@ -45,11 +45,12 @@ pub async fn configs_of_a_new_task_are_owed_every_record<F: StoreFixture>(fixtur
     assert_eq!(store.next_push().await.unwrap(), None);
     let begun = Timestamp::now();
     let mut task = Writer::new("t");
-    task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     assert!(task.run(&store).await.owes_push);
     let next = store.next_push().await.unwrap().unwrap();
     assert!((begun..=Timestamp::now()).contains(&next), "it is due at once");
-    let expected = DuePush { scope: Scope::open(), config: config("t", "p"), delivered: 0, owed: 1, attempts: 0 };
+    let expected =
+        DuePush { scope: Scope::open(), config: config("t", "p"), format: None, delivered: 0, owed: 1, attempts: 0 };
     assert_eq!(store.due_pushes(Timestamp::now(), 10).await.unwrap(), [expected]);
     task.stage(chunk("x"));
     task.stage(chunk("y"));
@@ -57,7 +58,7 @@ pub async fn configs_of_a_new_task_are_owed_every_record<F: StoreFixture>(fixtur
     assert_eq!(owed(&store).await, [("p".into(), 0, 3)]);
     assert_eq!(store.next_push().await.unwrap(), Some(next), "more debt is not a later one");
     let mut ended = Writer::new("e").in_state(TaskState::Completed, super::writer::at(0));
-    ended.push_configs.push(PushConfig { config: config("e", "q"), delivered: 0 });
+    ended.push_configs.push(PushConfig { config: config("e", "q"), format: None, delivered: 0 });
     assert!(ended.create_ended(&store).await.owes_push);
     assert_eq!(owed(&store).await, [("p".into(), 0, 3), ("q".into(), 0, 1)]);
 }
@@ -81,7 +82,7 @@ pub async fn a_config_can_be_owed_earlier_records<F: StoreFixture>(fixture: F) {
     task.run(&store).await;
     task.stage(chunk("x"));
     task.run(&store).await;
-    let earlier = PushConfig { config: config("t", "p"), delivered: 1 };
+    let earlier = PushConfig { config: config("t", "p"), format: None, delivered: 1 };
     assert!(store.put_push_config(&task.scope, earlier).await.unwrap());
     assert_eq!(owed(&store).await, [("p".into(), 1, 2)]);
     assert!(store.next_push().await.unwrap().is_some());
@@ -91,7 +92,7 @@ pub async fn a_config_can_be_owed_earlier_records<F: StoreFixture>(fixture: F) {
 pub async fn what_is_settled_is_no_longer_owed<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), delivered: 0 }).into();
+    task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
     task.run(&store).await;
     task.stage(chunk("x"));
     task.run(&store).await;
@@ -112,7 +113,7 @@ pub async fn what_is_settled_is_no_longer_owed<F: StoreFixture>(fixture: F) {
 pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     let next_attempt = later(60_000);
     let failed = PushSettlement {
@@ -143,7 +144,7 @@ pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
     for number in [3, 1, 4, 2, 0] {
         let id = format!("{number}");
         let mut task = Writer::new(&id);
-        task.push_configs.push(PushConfig { config: config(&id, &id), delivered: 0 });
+        task.push_configs.push(PushConfig { config: config(&id, &id), format: None, delivered: 0 });
         task.run(&store).await;
         let failed = PushSettlement { attempts: 1, next_attempt: time(number), ..settlement(&task, &id, 0) };
         store.settle_push(failed).await.unwrap();
@@ -163,7 +164,7 @@ pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
 pub async fn a_removed_config_is_owed_nothing<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     assert!(store.delete_push_config(&task.scope, task.id(), &"p".into()).await.unwrap());
     assert_eq!((owed(&store).await, store.next_push().await.unwrap()), (vec![], None));
@@ -178,13 +179,13 @@ pub async fn a_removed_config_is_owed_nothing<F: StoreFixture>(fixture: F) {
 pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), delivered: 0 }).into();
+    task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
     task.run(&store).await;
     task.stage(chunk("x"));
     task.run(&store).await;
     task.set(&store, TaskState::Completed, super::writer::at(1)).await;
     let mut at_once = Writer::new("o").in_state(TaskState::Completed, super::writer::at(0));
-    at_once.push_configs.push(PushConfig { config: config("o", "o"), delivered: 0 });
+    at_once.push_configs.push(PushConfig { config: config("o", "o"), format: None, delivered: 0 });
     at_once.create_ended(&store).await;
     store.settle_push(settlement(&task, "p", 3)).await.unwrap();
     for task in [&task, &at_once] {

@@ -156,7 +156,7 @@ pub async fn debts_survive<F: StoreFixture>(fixture: F) {
     let mut task = Writer::new("t");
     let next = {
         let store = fixture.open().await;
-        task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+        task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
         task.run(&store).await;
         task.set(&store, TaskState::Completed, at(1)).await;
         store.next_push().await.unwrap()

@@ -19,14 +19,14 @@ pub(super) fn config(task: &str, id: &str) -> TaskPushNotificationConfig {
 
 /// A configuration that is owed the records from now on.
 pub(super) fn from_now_on(config: TaskPushNotificationConfig) -> PushConfig {
-    PushConfig { config, delivered: u64::MAX }
+    PushConfig { config, format: None, delivered: u64::MAX }
 }
 
 /// Configurations with their secrets, by id, those that came with the task and those that came later.
 pub async fn push_configs_come_back_by_id<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs = ["d", "b"].map(|id| PushConfig { config: config("t", id), delivered: 0 }).into();
+    task.push_configs = ["d", "b"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
     let committed = task.run(&store).await;
     assert!(committed.owes_push);
     for id in ["c", "a"] {
@@ -35,8 +35,11 @@ pub async fn push_configs_come_back_by_id<F: StoreFixture>(fixture: F) {
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();
     assert_eq!(
         configs,
-        [("a", 1), ("b", 0), ("c", 1), ("d", 0)]
-            .map(|(id, delivered)| PushConfig { config: config("t", id), delivered })
+        [("a", 1), ("b", 0), ("c", 1), ("d", 0)].map(|(id, delivered)| PushConfig {
+            config: config("t", id),
+            format: None,
+            delivered
+        })
     );
     Writer::new("other").run(&store).await;
     assert_eq!(store.push_configs(&task.scope, &"other".into()).await.unwrap(), Some(vec![]));
@@ -46,7 +49,7 @@ pub async fn push_configs_come_back_by_id<F: StoreFixture>(fixture: F) {
 pub async fn a_push_config_of_the_same_id_is_replaced<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
-    task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     let new = TaskPushNotificationConfig {
         url: "https://example.org/other".into(),
@@ -56,7 +59,7 @@ pub async fn a_push_config_of_the_same_id_is_replaced<F: StoreFixture>(fixture: 
     };
     assert!(store.put_push_config(&task.scope, from_now_on(new.clone())).await.unwrap());
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();
-    assert_eq!(configs, [PushConfig { config: new, delivered: 1 }]);
+    assert_eq!(configs, [PushConfig { config: new, format: None, delivered: 1 }]);
     assert_eq!(store.next_push().await.unwrap(), None, "what the old one was owed went with it");
 }
 

@@ -21,7 +21,7 @@ pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let owner = Scope::new("tenant".into(), Principal::named("owner"));
     let mut task = Writer::new("t").in_scope(&owner);
-    task.push_configs.push(PushConfig { config: config("t", "p"), delivered: 0 });
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     task.set(&store, TaskState::Working, at(1)).await;
     for (tenant, principal) in [("tenant", "other"), ("other", "owner"), ("", "owner")] {
@@ -31,7 +31,7 @@ pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
             assert!(store.load(&scope, id).await.unwrap().is_none());
             assert!(store.claim(&scope, id).await.unwrap().is_none());
             assert_eq!(store.events_after(&scope, id, 0, 10).await.unwrap(), []);
-            let foreign = PushConfig { config: config(id.as_str(), "p"), delivered: 0 };
+            let foreign = PushConfig { config: config(id.as_str(), "p"), format: None, delivered: 0 };
             assert!(!store.put_push_config(&scope, foreign).await.unwrap());
             assert_eq!(store.push_configs(&scope, id).await.unwrap(), None);
             assert!(!store.delete_push_config(&scope, id, &"p".into()).await.unwrap());

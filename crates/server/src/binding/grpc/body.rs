@@ -11,7 +11,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
 use nuncio_model::{Error, ErrorKind, EventStream, StreamEvent};
-use nuncio_wire::proto::{encode_event, frame, metadata, shared_event};
+use nuncio_wire::{
+    GrpcDialect,
+    proto::{frame, metadata},
+};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::deadline::Deadline;
@@ -64,6 +67,7 @@ pin_project_lite::pin_project! {
     /// When the server drains, it ends as soon as there is nothing more to say, with `UNAVAILABLE`: the client comes back
     /// with the id of the last event. Dropping it frees the reader.
     pub(crate) struct Many {
+        dialect: &'static dyn GrpcDialect,
         events: Option<EventStream>,
         deadline: Deadline,
         #[pin]
@@ -75,9 +79,15 @@ pin_project_lite::pin_project! {
 }
 
 impl Many {
-    pub(crate) fn new(events: EventStream, deadline: Deadline, drain: &Drain, permit: StreamPermit) -> Self {
+    pub(crate) fn new(
+        dialect: &'static dyn GrpcDialect,
+        events: EventStream,
+        deadline: Deadline,
+        drain: &Drain,
+        permit: StreamPermit,
+    ) -> Self {
         let draining = drain.streams_end();
-        Self { events: Some(events), deadline, draining, last: None, outcome: None, permit }
+        Self { dialect, events: Some(events), deadline, draining, last: None, outcome: None, permit }
     }
 }
 
@@ -89,7 +99,7 @@ impl Body for Many {
         let this = self.project();
         if let Some(events) = this.events {
             let mut frame = Vec::new();
-            let mut ended = fill(events, this.last, &mut frame, cx);
+            let mut ended = fill(*this.dialect, events, this.last, &mut frame, cx);
             if ended.is_pending() {
                 ended = this.deadline.poll(cx).map(Err);
             }
@@ -98,7 +108,7 @@ impl Body for Many {
             }
             if let Poll::Ready(outcome) = ended {
                 *this.events = None;
-                *this.outcome = Some(trailers(outcome, *this.last));
+                *this.outcome = Some(trailers(*this.dialect, outcome, *this.last));
             }
             if !frame.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(frame.into()))));
@@ -113,6 +123,7 @@ impl Body for Many {
 
 /// Writes the events that are ready; ready with the outcome where there are no more, pending where there may be.
 fn fill(
+    dialect: &dyn GrpcDialect,
     events: &mut EventStream,
     last: &mut Option<u64>,
     frame: &mut Vec<u8>,
@@ -126,7 +137,7 @@ fn fill(
             Poll::Pending => break,
         };
         let written = frame::write(frame, usize::MAX, |to| {
-            write_event(&event, to);
+            write_event(dialect, &event, to);
             Ok(())
         });
         if let Err(error) = written {
@@ -140,20 +151,20 @@ fn fill(
     Poll::Pending
 }
 
-fn write_event(event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
+fn write_event(dialect: &dyn GrpcDialect, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
     // One is ours and one the log's; more, and other readers want the same bytes.
     if Arc::strong_count(event) > 2 {
-        to.extend_from_slice(shared_event(event));
+        to.extend_from_slice(dialect.shared_event(event));
     } else {
-        encode_event(&event.response, to);
+        dialect.encode_event(&event.response, to);
     }
 }
 
-fn trailers(outcome: Result<(), Error>, last: Option<u64>) -> HeaderMap {
+fn trailers(dialect: &dyn GrpcDialect, outcome: Result<(), Error>, last: Option<u64>) -> HeaderMap {
     let mut trailers = HeaderMap::new();
     match outcome {
         Ok(()) => trailers = success(),
-        Err(error) => metadata::write_error(&error, &mut trailers),
+        Err(error) => dialect.write_error(&error, &mut trailers),
     }
     if let Some(last) = last {
         trailers.insert(LAST_EVENT_ID, HeaderValue::from(last));

@@ -6,15 +6,15 @@ use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 
 use super::group::{GroupWriter, Written};
 use crate::sqlite::{
-    append::Append,
+    append::{Append, ConfigRow},
     columns::{from_column, to_column},
 };
 
 impl GroupWriter<'_, '_> {
     /// Stores the configurations that come with a new task; `true` when there are some, which are owed its records.
     pub(super) fn add_configs(&self, task: i64, append: &Append) -> rusqlite::Result<bool> {
-        for (id, config) in &append.push_configs {
-            self.insert_config(task, id, config, 0, append.sequence)?;
+        for config in &append.push_configs {
+            self.insert_config(task, config, 0, append.sequence)?;
         }
         Ok(!append.push_configs.is_empty())
     }
@@ -24,12 +24,11 @@ impl GroupWriter<'_, '_> {
         &mut self,
         scope: &Scope,
         task: &TaskId,
-        id: &PushConfigId,
-        config: &str,
+        config: &ConfigRow,
         delivered: u64,
     ) -> Written<bool> {
         let Some(mut head) = self.head(scope, task)? else { return Ok(false) };
-        self.insert_config(head.task, id, config, delivered.min(head.sequence), head.sequence)?;
+        self.insert_config(head.task, config, delivered.min(head.sequence), head.sequence)?;
         if !head.pushed {
             head.pushed = true;
             self.writer
@@ -41,20 +40,15 @@ impl GroupWriter<'_, '_> {
         Ok(true)
     }
 
-    fn insert_config(
-        &self,
-        task: i64,
-        id: &PushConfigId,
-        config: &str,
-        delivered: u64,
-        owed: u64,
-    ) -> rusqlite::Result<()> {
+    fn insert_config(&self, task: i64, config: &ConfigRow, delivered: u64, owed: u64) -> rusqlite::Result<()> {
         let mut statement = self.writer.connection.prepare_cached(
-            "INSERT OR REPLACE INTO push_configs (task, id, config, delivered, owed, attempts, next_attempt) \
-             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)",
+            "INSERT OR REPLACE INTO push_configs (task, id, config, format, delivered, owed, attempts, next_attempt) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)",
         )?;
         let now = Timestamp::now().as_millisecond();
-        statement.execute((task, id.as_str(), config, to_column(delivered), to_column(owed), now))?;
+        let ConfigRow { id, json, format } = config;
+        let format = format.as_deref();
+        statement.execute((task, id.as_str(), json, format, to_column(delivered), to_column(owed), now))?;
         Ok(())
     }
 

@@ -46,7 +46,7 @@ fn assert_same(message: &str, actual: &[u8], expected: &[u8]) {
 
 #[test]
 fn are_read_as_their_json_and_written_as_they_were() {
-    let json_dialect = dialect(Version::V1_0);
+    let json_dialect = dialect(Version::V1_0).jsonrpc();
     let file: Value = serde_json::from_str(include_str!("spec/hex.json")).unwrap();
     for case in file["cases"].as_array().unwrap() {
         let name = case["message"].as_str().unwrap();

@@ -181,7 +181,7 @@ fn any_reply() -> BoxedStrategy<(Method, Sent)> {
 /// A reply as JSON, to compare.
 fn json_of(method: Method, reply: &Reply) -> Value {
     let mut json = Vec::new();
-    dialect(Version::V1_0).encode_reply(method, reply, &mut json).unwrap();
+    dialect(Version::V1_0).jsonrpc().encode_reply(method, reply, &mut json).unwrap();
     serde_json::from_slice(&json).unwrap()
 }
 
@@ -192,7 +192,7 @@ proptest! {
     fn calls((method, sent) in any_call()) {
         let call = proto::decode_call(method, &sent.bytes).unwrap();
         let params = RawValue::from_string(sent.json.clone()).unwrap();
-        prop_assert_eq!(&call, &dialect(Version::V1_0).decode_call(method, Some(&params)).unwrap());
+        prop_assert_eq!(&call, &dialect(Version::V1_0).jsonrpc().decode_call(method, Some(&params)).unwrap());
 
         let mut bytes = Vec::new();
         proto::encode_call(&call, &mut bytes);
@@ -205,12 +205,12 @@ proptest! {
         let mut bytes = Vec::new();
         if method.is_streaming() {
             let event = proto::decode_event(&sent.bytes).unwrap();
-            prop_assert_eq!(&event, &dialect(Version::V1_0).decode_event(sent.json.as_bytes()).unwrap());
+            prop_assert_eq!(&event, &dialect(Version::V1_0).jsonrpc().decode_event(sent.json.as_bytes()).unwrap());
             proto::encode_event(&event, &mut bytes);
             prop_assert_eq!(proto::decode_event(&bytes).unwrap(), event);
         } else {
             let reply = proto::decode_reply(method, &sent.bytes).unwrap();
-            let same = dialect(Version::V1_0).decode_reply(method, sent.json.as_bytes()).unwrap();
+            let same = dialect(Version::V1_0).jsonrpc().decode_reply(method, sent.json.as_bytes()).unwrap();
             prop_assert_eq!(json_of(method, &reply), json_of(method, &same));
             proto::encode_reply(method, &reply, &mut bytes).unwrap();
         }
