@@ -127,11 +127,7 @@ impl Versions {
     }
 
     /// The dialect and the operation of a gRPC call, by its path.
-    pub fn for_service(
-        &self,
-        declared: Option<&str>,
-        path: &str,
-    ) -> Result<(&'static dyn GrpcDialect, Method), Error> {
+    pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
         let wanted = declared.map(|declared| self.resolve(declared)).transpose()?;
         let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
         for version in Version::ALL.iter().rev().copied() {

@@ -64,4 +64,3 @@ pub fn decode_call(
     }
     dialect.decode_call(routed, query, body)
 }
-

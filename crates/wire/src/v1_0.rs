@@ -75,10 +75,7 @@ macro_rules! json_events {
                 super::shared_event(event)
             }
 
-            fn decode_event(
-                &self,
-                json: &[u8],
-            ) -> Result<nuncio_model::StreamResponse, nuncio_model::Error> {
+            fn decode_event(&self, json: &[u8]) -> Result<nuncio_model::StreamResponse, nuncio_model::Error> {
                 crate::json::answer(json)
             }
         }
