@@ -75,7 +75,7 @@ impl Versions {
             let version = self.resolve(declared)?;
             return match Version::ALL.iter().rev().find(|version| has(version)) {
                 _ if has(&version) => Ok(Meant { dialect: dialect(version).jsonrpc(), older: None }),
-                Some(_) => Err(self.refuse(format!("{method} is not a method of version {declared}"))),
+                Some(other) => Err(self.contradiction(method, *other, version)),
                 None => Err(unknown()),
             };
         }
@@ -109,8 +109,7 @@ impl Versions {
                 Ok(routed) => match &wanted {
                     Some(Ok(wanted)) if *wanted == version => return Ok((dialect, routed)),
                     Some(Ok(wanted)) => {
-                        let error = self.refuse(format!("this path is not one of version {wanted}"));
-                        refusal = refusal.or(RouteError::Version(error));
+                        refusal = refusal.or(RouteError::Version(self.contradiction("this path", version, *wanted)));
                     }
                     Some(Err(error)) => refusal = refusal.or(RouteError::Version(error.clone())),
                     None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
@@ -135,7 +134,7 @@ impl Versions {
             let Some(method) = dialect.method(path) else { continue };
             refusal = match wanted {
                 Some(wanted) if wanted == version => return Ok((dialect, method)),
-                Some(wanted) => self.refuse(format!("{path} is not a method of version {wanted}")),
+                Some(wanted) => self.contradiction(path, version, wanted),
                 None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
                     return Ok((dialect, method));
                 }
@@ -160,6 +159,11 @@ impl Versions {
     fn resolve(&self, declared: &str) -> Result<Version, Error> {
         let version = declared.parse().ok().filter(|version| self.spoken.contains(version));
         version.ok_or_else(|| self.refuse(format!("version {declared} is not supported here")))
+    }
+
+    /// What says that it is of one version and is of another.
+    fn contradiction(&self, what: &str, is: Version, declared: Version) -> Error {
+        self.refuse(format!("{what} is of version {is}, and not of version {declared} that the request declares"))
     }
 
     /// What is of this version, and does not say so although it should, or is of a version that is not spoken.
