@@ -94,7 +94,8 @@ impl Versions {
 
     /// The dialect and the operation of an HTTP+JSON request.
     ///
-    /// An unknown path or verb is found before a version that is not spoken.
+    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an older
+    /// version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
     pub fn for_path(
         &self,
         declared: Option<&str>,
@@ -103,7 +104,10 @@ impl Versions {
     ) -> Result<(&'static dyn RestDialect, Routed), RouteError> {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = RouteError::NotFound;
-        for version in Version::ALL.iter().rev().copied() {
+        let newest_first = || Version::ALL.iter().rev().copied();
+        let undeclared_first =
+            newest_first().filter(|it| !it.is_declared()).chain(newest_first().filter(|it| it.is_declared()));
+        for version in undeclared_first {
             let Some(dialect) = dialect(version).rest() else { continue };
             match dialect.route(http_method, path) {
                 Ok(routed) => match &wanted {
@@ -125,16 +129,18 @@ impl Versions {
         Err(refusal)
     }
 
-    /// The dialect and the operation of a gRPC call, by its path.
+    /// The dialect and the operation of a gRPC call, by its path. An unknown path is found before a version that is not
+    /// spoken.
     pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
-        let wanted = declared.map(|declared| self.resolve(declared)).transpose()?;
+        let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
         for version in Version::ALL.iter().rev().copied() {
             let Some(dialect) = dialect(version).grpc() else { continue };
             let Some(method) = dialect.method(path) else { continue };
-            refusal = match wanted {
-                Some(wanted) if wanted == version => return Ok((dialect, method)),
-                Some(wanted) => self.contradiction(path, version, wanted),
+            refusal = match &wanted {
+                Some(Ok(wanted)) if *wanted == version => return Ok((dialect, method)),
+                Some(Ok(wanted)) => self.contradiction(path, version, *wanted),
+                Some(Err(error)) => error.clone(),
                 None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
                     return Ok((dialect, method));
                 }
