@@ -10,4 +10,6 @@ mod paths;
 mod proto;
 mod requests;
 mod spec;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod v0_3;
 mod versions;
