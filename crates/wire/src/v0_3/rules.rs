@@ -1,6 +1,6 @@
 //! What all bindings of 0.2 and 0.3 make of the model in the same way.
 
-use nuncio_model::{Struct, TaskState, Value};
+use nuncio_model::{Error, ErrorKind, PushConfigId, Struct, TaskPushNotificationConfig, TaskStatusUpdateEvent, Value};
 
 /// Marks data that was no object, which 0.3 does not have: it stands in an object as its `value`.
 const WRAPPED: &str = "data_part_compat";
@@ -32,7 +32,26 @@ pub(super) fn data_value(mut object: Struct, metadata: &mut Option<Struct>) -> V
     object.remove(VALUE).unwrap_or_default()
 }
 
-/// Whether a status ends the stream that it comes in.
-pub(super) fn is_final(state: TaskState) -> bool {
-    state.is_terminal() || state.is_interrupted()
+/// Whether the stream of a task ends with this event.
+pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
+    update.status.state.is_terminal() || update.status.state.is_interrupted()
+}
+
+/// How much history is asked for: 0, which protobuf cannot tell from nothing, is all of it.
+pub(super) fn history_length(length: i32) -> Option<i32> {
+    Some(length).filter(|length| *length != 0)
+}
+
+/// A webhook whose client gave it no id has that of its task, so that a task of a client that knows of one webhook has
+/// one.
+pub(super) fn with_id(mut config: TaskPushNotificationConfig) -> TaskPushNotificationConfig {
+    if config.id.is_none() {
+        config.id = config.task_id.as_ref().map(|task_id| PushConfigId::from(task_id.as_str()));
+    }
+    config
+}
+
+/// No binding of 0.3 lists tasks: its text has a path for it, but no message, and no SDK answers there.
+pub(super) fn no_list() -> Error {
+    Error::new(ErrorKind::UnsupportedOperation, "versions before 1.0 do not list tasks")
 }
