@@ -124,6 +124,12 @@ impl From<SendMessageConfiguration> for ModelConfiguration {
     }
 }
 
+impl NameRequest {
+    pub(in crate::v0_3) fn of_task(id: &TaskId) -> Self {
+        Self { name: name::of_task(id.as_str()) }
+    }
+}
+
 impl CreateTaskPushNotificationConfigRequest {
     /// Without an id of its own a webhook has that of its task.
     pub(in crate::v0_3) fn new(config: &ModelConfig) -> Self {
@@ -142,7 +148,7 @@ impl CreateTaskPushNotificationConfigRequest {
         if !self.parent.is_empty() || config.task_id.is_none() {
             config.task_id = Some(name::task("parent", &self.parent)?);
         }
-        Ok(rules::with_id(config))
+        Ok(config)
     }
 }
 
@@ -217,7 +223,6 @@ fn send(bytes: &[u8]) -> Result<ModelRequest, Error> {
 
 /// Appends the message of a call. Fails with `UnsupportedOperation` for one that 0.3 does not have.
 pub(in crate::v0_3) fn encode_call(call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {
-    let task = |id: &TaskId| NameRequest { name: name::of_task(id.as_str()) };
     let config = |task: &TaskId, id: &PushConfigId| NameRequest { name: name::of_config(task.as_str(), id.as_str()) };
     match call {
         Call::SendMessage(request) => SendMessageRequest::of_send(request).write_fields(to),
@@ -227,8 +232,8 @@ pub(in crate::v0_3) fn encode_call(call: &Call, to: &mut Vec<u8>) -> Result<(), 
             history_length: request.history_length.unwrap_or_default(),
         }
         .write_fields(to),
-        Call::CancelTask(request) => task(&request.id).write_fields(to),
-        Call::SubscribeToTask(request) => task(&request.id).write_fields(to),
+        Call::CancelTask(request) => NameRequest::of_task(&request.id).write_fields(to),
+        Call::SubscribeToTask(request) => NameRequest::of_task(&request.id).write_fields(to),
         Call::CreateTaskPushNotificationConfig(config) => {
             CreateTaskPushNotificationConfigRequest::new(config).write_fields(to);
         }
