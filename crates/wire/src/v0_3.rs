@@ -1,23 +1,34 @@
 //! Versions 0.2 and 0.3, which are one family: the same shapes, told apart by a few habits.
 
+mod ask;
+mod call;
+mod error;
+mod habits;
 mod jsonrpc;
+mod kind;
+mod message;
+mod params;
+mod part;
+mod reply;
+mod serve;
+mod stream;
 
 use std::fmt;
 
-use nuncio_model::{AgentCard, StreamResponse};
+use nuncio_model::{AgentCard, Caller, Request, StreamResponse};
 
 use crate::{
-    dialect::{Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
+    dialect::{Course, Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
     json,
 };
 
 /// Version 0.2: all of 0.2.0 to 0.2.6.
 #[cfg(feature = "v0-2")]
-pub static V0_2: Family = Family { version: Version::V0_2, bindings: &BINDINGS_0_2 };
+pub static V0_2: Family = Family { version: Version::V0_2, habits: habits::OF_0_2, bindings: &BINDINGS_0_2 };
 
 /// Version 0.3.
 #[cfg(feature = "v0-3")]
-pub static V0_3: Family = Family { version: Version::V0_3, bindings: &BINDINGS_0_3 };
+pub static V0_3: Family = Family { version: Version::V0_3, habits: habits::OF_0_3, bindings: &BINDINGS_0_3 };
 
 #[cfg(feature = "v0-2")]
 static BINDINGS_0_2: Bindings = Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_2) };
@@ -25,9 +36,13 @@ static BINDINGS_0_2: Bindings = Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_2) };
 #[cfg(feature = "v0-3")]
 static BINDINGS_0_3: Bindings = Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_3) };
 
+/// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
+struct Kinded;
+
 /// The dialect of a version of this family.
 pub struct Family {
     version: Version,
+    habits: habits::Habits,
     bindings: &'static Bindings,
 }
 
@@ -71,6 +86,14 @@ impl Dialect for Family {
         to
     }
 
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+        serve::serve(request, engine)
+    }
+
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+        ask::ask(&self.habits, request, peer)
+    }
+
     fn notice(&self, event: &StreamResponse) -> Notice {
         match event {
             StreamResponse::Task(_) | StreamResponse::StatusUpdate(_) => Notice::Task,
@@ -79,6 +102,6 @@ impl Dialect for Family {
     }
 
     fn encode_notice(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(event, to);
+        kind::write_event(event, to);
     }
 }
