@@ -183,11 +183,7 @@ pub(crate) mod map {
         }
     }
 
-    pub(crate) fn read<T: Item>(
-        field: &mut BTreeMap<String, T>,
-        tag: Tag,
-        from: &mut Reader<'_>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn read<T: Item>(field: &mut BTreeMap<String, T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(Wire::Length)?;
         let mut from = from.nested()?;
         let (mut key, mut value) = (String::new(), T::default());

@@ -41,11 +41,7 @@ pub(crate) fn encode_named_status(error: &Error) -> Status {
 
 fn encode(error: &Error, code: i32, message: String) -> Status {
     let mut details_bin = Vec::new();
-    let status = RpcStatus {
-        code,
-        message,
-        details: details(error).iter().filter_map(any_of_detail).collect(),
-    };
+    let status = RpcStatus { code, message, details: details(error).iter().filter_map(any_of_detail).collect() };
     status.write_fields(&mut details_bin);
     Status { code: status.code, message: status.message, details: details_bin }
 }

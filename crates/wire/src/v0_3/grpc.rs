@@ -1,18 +1,14 @@
 //! gRPC of 0.2 and 0.3: the service of `proto/a2a/v1/a2a.proto`.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::HeaderMap;
 use nuncio_model::{Call, Error, Method, Reply, StreamEvent, StreamResponse, Task, TaskPushNotificationConfig};
-use std::sync::Arc;
 
 use super::{
     Family,
-    proto::{
-        card::AgentCard,
-        push, reply,
-        request,
-        task,
-    },
+    proto::{card::AgentCard, push, reply, request, task},
 };
 use crate::{
     dialect::{Dialect, Events, GrpcDialect, sealed::Sealed, wrong_reply},
@@ -22,11 +18,10 @@ use crate::{
         metadata,
         reader::Side,
     },
-    status,
 };
 
 /// The full name of the service.
-pub const SERVICE: &str = "a2a.v1.A2AService";
+const SERVICE: &str = "a2a.v1.A2AService";
 
 #[derive(Debug)]
 pub(super) struct Grpc(pub(super) &'static Family);
@@ -95,7 +90,9 @@ impl GrpcDialect for Grpc {
     }
 
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error> {
-        request::decode_call(method, message)
+        let mut call = request::decode_call(method, message)?;
+        self.0.habits.settle_history(&mut call);
+        Ok(call)
     }
 
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {

@@ -12,7 +12,7 @@ mod part;
 pub(super) mod push;
 pub(super) mod reply;
 pub(super) mod request;
-mod task;
+pub(super) mod task;
 
 /// Messages: each field's number, name, type, how it stands in protobuf (see [`crate::proto::field`]), and its names in
 /// JSON, of which the first is written.

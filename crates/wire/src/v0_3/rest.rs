@@ -78,7 +78,9 @@ impl RestDialect for Rest {
     }
 
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
-        call::read(routed, query, body)
+        let mut call = call::read(routed, query, body)?;
+        self.of.habits.settle_history(&mut call);
+        Ok(call)
     }
 
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {

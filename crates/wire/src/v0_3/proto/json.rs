@@ -1,7 +1,7 @@
 //! How the values of these messages stand in JSON, where the model's do not stand so.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Part, PartContent, TaskState, Value, json::Field};
+use nuncio_model::{TaskState, Value, decode_base64, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::proto::{
@@ -41,7 +41,7 @@ pub(super) use by_serde;
 
 /// Bytes: base64, of either alphabet and with or without padding when read.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Bytes(pub(super) Box<[u8]>);
+pub(in crate::v0_3) struct Bytes(pub(super) Box<[u8]>);
 
 impl Item for Bytes {
     const WIRE: Wire = Wire::Length;
@@ -63,12 +63,7 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // The model knows every form of base64 that there is.
-        let part = Part::deserialize(serde_json::json!({ "raw": Value::String(String::deserialize(from)?) }));
-        match part.map(|part| part.content) {
-            Ok(PartContent::Raw(bytes)) => Ok(Self(bytes)),
-            _ => Err(de::Error::custom("is not base64")),
-        }
+        decode_base64(&String::deserialize(from)?).map(Self).map_err(|reason| de::Error::custom(format!("is {reason}")))
     }
 }
 
@@ -76,7 +71,7 @@ by_serde!(Bytes);
 
 /// A state, with the one name in which 0.3 differs. One that is not known is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct State(pub(super) TaskState);
+pub(in crate::v0_3) struct State(pub(super) TaskState);
 
 /// How 0.3 writes the state of a task that was canceled.
 const CANCELLED: &str = "TASK_STATE_CANCELLED";

@@ -1,7 +1,7 @@
 //! A part: text, a file or data.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Part as ModelPart, PartContent, Struct, Value, json::Field};
+use nuncio_model::{Part as ModelPart, PartContent, Struct, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
@@ -14,12 +14,12 @@ use crate::{
         field::Item,
         reader::{Reader, Wire},
     },
-    v0_3::rules,
+    v0_3::part::{WRAPPED, data_part, with_metadata},
 };
 
 /// A part of the model as 0.3 has it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Part(pub(super) ModelPart);
+pub(in crate::v0_3) struct Part(pub(super) ModelPart);
 
 message! {
     /// Of the first three, one is set.
@@ -121,7 +121,7 @@ impl From<&ModelPart> for Fields {
             PartContent::Raw(bytes) => fields.file = file(None, Some(Bytes(bytes.clone()))),
             PartContent::Url(url) => fields.file = file(Some(url.clone()), None),
             PartContent::Data(data) => {
-                fields.data = Some(DataPart { data: rules::data_object(data, &mut metadata) });
+                fields.data = Some(DataPart { data: data_object(data, &mut metadata) });
             }
         }
         Self { metadata, ..fields }
@@ -131,19 +131,24 @@ impl From<&ModelPart> for Fields {
 impl Fields {
     /// The part, or why it is none.
     fn into_part(self) -> Result<ModelPart, &'static str> {
-        let Self { text, file, data, mut metadata } = self;
-        let part = match (text, file, data) {
-            (Some(text), None, None) => ModelPart::text(text),
-            (None, Some(file), None) => file.into_part()?,
-            (None, None, Some(DataPart { data })) => ModelPart::data(rules::data_value(data, &mut metadata)),
-            (None, None, None) => return Err("a part needs one of text, file and data"),
-            _ => return Err("a part carries exactly one of text, file and data; more than one is set"),
-        };
-        Ok(match metadata {
-            Some(metadata) => part.with_metadata(metadata),
-            None => part,
-        })
+        let Self { text, file, data, metadata } = self;
+        match (text, file, data) {
+            (Some(text), None, None) => Ok(with_metadata(ModelPart::text(text), metadata)),
+            (None, Some(file), None) => Ok(with_metadata(file.into_part()?, metadata)),
+            (None, None, Some(DataPart { data })) => Ok(data_part(Value::Object(data), metadata)),
+            (None, None, None) => Err("a part needs one of text, file and data"),
+            _ => Err("a part carries exactly one of text, file and data; more than one is set"),
+        }
     }
+}
+
+/// Data as the object that it must be here; the part's metadata says where it was none.
+fn data_object(data: &Value, metadata: &mut Option<Struct>) -> Struct {
+    if let Value::Object(object) = data {
+        return object.clone();
+    }
+    metadata.get_or_insert_default().insert(WRAPPED.to_owned(), true.into());
+    Struct::from_iter([("value".to_owned(), data.clone())])
 }
 
 impl FilePart {

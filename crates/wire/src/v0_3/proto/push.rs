@@ -1,6 +1,8 @@
 //! Webhooks, and the three forms in which HTTP+JSON has had them.
 
-use nuncio_model::{AuthenticationInfo as ModelAuthentication, PushConfigId, TaskId, TaskPushNotificationConfig as Model};
+use nuncio_model::{
+    AuthenticationInfo as ModelAuthentication, PushConfigId, TaskId, TaskPushNotificationConfig as Model,
+};
 use serde::Deserialize;
 
 use super::{message, name};

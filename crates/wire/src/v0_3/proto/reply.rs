@@ -78,9 +78,6 @@ impl From<&ListTaskPushNotificationConfigsResponse> for ListTaskPushNotification
 
 impl From<ListTaskPushNotificationConfigResponse> for ListTaskPushNotificationConfigsResponse {
     fn from(page: ListTaskPushNotificationConfigResponse) -> Self {
-        Self {
-            configs: page.configs.into_iter().map(Into::into).collect(),
-            next_page_token: page.next_page_token,
-        }
+        Self { configs: page.configs.into_iter().map(Into::into).collect(), next_page_token: page.next_page_token }
     }
 }

@@ -5,8 +5,8 @@ use nuncio_model::{
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
-        SendMessageConfiguration as ModelConfiguration, SendMessageRequest as ModelRequest, SendStreamingMessageRequest,
-        SubscribeToTaskRequest,
+        SendMessageConfiguration as ModelConfiguration, SendMessageRequest as ModelRequest,
+        SendStreamingMessageRequest, SubscribeToTaskRequest,
     },
 };
 
@@ -21,7 +21,7 @@ use crate::{
         message::{Message as _, decode},
         reader::Side,
     },
-    v0_3::rules,
+    v0_3::call::no_list,
 };
 
 message! {
@@ -118,10 +118,15 @@ impl From<SendMessageConfiguration> for ModelConfiguration {
         Self {
             accepted_output_modes: configuration.accepted_output_modes,
             task_push_notification_config: configuration.push_notification.map(Into::into),
-            history_length: rules::history_length(configuration.history_length),
+            history_length: length(configuration.history_length),
             return_immediately: configuration.blocking == Some(false),
         }
     }
+}
+
+/// How much history is asked for, where 0 cannot be told from nothing.
+pub(in crate::v0_3) fn length(length: i32) -> Option<i32> {
+    Some(length).filter(|length| *length != 0)
 }
 
 impl NameRequest {
@@ -133,13 +138,10 @@ impl NameRequest {
 impl CreateTaskPushNotificationConfigRequest {
     /// Without an id of its own a webhook has that of its task.
     pub(in crate::v0_3) fn new(config: &ModelConfig) -> Self {
-        let config = rules::with_id(config.clone());
         let task = config.task_id.as_ref().map_or("", TaskId::as_str);
-        Self {
-            parent: name::of_task(task),
-            config_id: config.id.clone().unwrap_or_default(),
-            config: (&config).into(),
-        }
+        let id = config.id.clone().unwrap_or_else(|| PushConfigId::from(task));
+        let config = ModelConfig { id: Some(id.clone()), ..config.clone() };
+        Self { parent: name::of_task(task), config_id: id, config: (&config).into() }
     }
 
     fn into_config(self) -> Result<ModelConfig, Error> {
@@ -160,7 +162,7 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
         Method::GetTask => {
             let GetTaskRequest { name, history_length } = read(bytes)?;
             let mut request = nuncio_model::op::GetTaskRequest::new(name::task("name", &name)?);
-            request.history_length = rules::history_length(history_length);
+            request.history_length = length(history_length);
             Call::GetTask(request)
         }
         Method::CancelTask => {
@@ -198,7 +200,7 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
             read::<GetAgentCardRequest>(bytes)?;
             Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
         }
-        Method::ListTasks => return Err(rules::no_list()),
+        Method::ListTasks => return Err(no_list()),
     };
     call.validate()?;
     Ok(call)
@@ -246,7 +248,7 @@ pub(in crate::v0_3) fn encode_call(call: &Call, to: &mut Vec<u8>) -> Result<(), 
         .write_fields(to),
         Call::DeleteTaskPushNotificationConfig(request) => config(&request.task_id, &request.id).write_fields(to),
         Call::GetExtendedAgentCard(_) => {}
-        Call::ListTasks(_) => return Err(rules::no_list()),
+        Call::ListTasks(_) => return Err(no_list()),
     }
     Ok(())
 }

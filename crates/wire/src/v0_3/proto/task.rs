@@ -7,7 +7,7 @@ use nuncio_model::{
 };
 
 use super::{json::State, message, part::Part};
-use crate::v0_3::rules;
+use crate::v0_3::message::is_final;
 
 message! {
     Task {
@@ -75,7 +75,6 @@ fn parts_down(parts: &[ModelPart]) -> Vec<Part> {
 fn parts_up(parts: Vec<Part>) -> Vec<ModelPart> {
     parts.into_iter().map(|part| part.0).collect()
 }
-
 
 /// References to other tasks have no place in these messages, and are lost.
 impl From<&ModelMessage> for Message {
@@ -181,7 +180,7 @@ impl From<&ModelStatusUpdate> for TaskStatusUpdateEvent {
             task_id: update.task_id.clone(),
             context_id: update.context_id.clone(),
             status: (&update.status).into(),
-            is_final: rules::is_final(update),
+            is_final: is_final(update),
             metadata: update.metadata.as_deref().cloned(),
         }
     }

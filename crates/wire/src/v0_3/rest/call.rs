@@ -13,8 +13,8 @@ use crate::{
     json,
     rest::{self, Routed},
     v0_3::{
+        call::no_list,
         proto::{push::AnyConfig, request},
-        rules,
     },
 };
 
@@ -29,7 +29,7 @@ pub(super) fn read(routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<
         )),
         Method::GetTask => {
             let asked: request::GetTaskRequest = parameters(query)?;
-            let history_length = rules::history_length(asked.history_length);
+            let history_length = request::length(asked.history_length);
             Call::GetTask(GetTaskRequest { history_length, ..GetTaskRequest::new(task_id()) })
         }
         Method::CancelTask => {
@@ -64,15 +64,14 @@ pub(super) fn read(routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<
             Call::DeleteTaskPushNotificationConfig(request)
         }
         Method::GetExtendedAgentCard => Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default()),
-        Method::ListTasks => return Err(rules::no_list()),
+        Method::ListTasks => return Err(no_list()),
     };
     call.validate()?;
     Ok(call)
 }
 
 /// What may stand in a query.
-const PARAMETERS: &[&str] =
-    &["historyLength", "history_length", "pageSize", "page_size", "pageToken", "page_token"];
+const PARAMETERS: &[&str] = &["historyLength", "history_length", "pageSize", "page_size", "pageToken", "page_token"];
 
 fn parameters<T: serde::de::DeserializeOwned>(query: Option<&str>) -> Result<T, Error> {
     json::params(&rest::to_json(query.unwrap_or_default(), PARAMETERS, &[])?)

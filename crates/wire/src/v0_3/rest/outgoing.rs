@@ -9,8 +9,8 @@ use crate::{
     json,
     rest::{Outgoing, Query, path::encode},
     v0_3::{
+        call::no_list,
         proto::request::{CreateTaskPushNotificationConfigRequest, NameRequest, SendMessageRequest},
-        rules,
     },
 };
 
@@ -41,7 +41,7 @@ pub(super) fn write(call: &Call) -> Result<Outgoing, Error> {
             body: None,
         },
         Call::GetExtendedAgentCard(_) => get(Query::new("/v1/card".to_owned())),
-        Call::ListTasks(_) => return Err(rules::no_list()),
+        Call::ListTasks(_) => return Err(no_list()),
     })
 }
 

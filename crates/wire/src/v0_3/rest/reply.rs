@@ -53,9 +53,7 @@ pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
             StreamResponse::Message(message) => Reply::Message(Box::new(message)),
             _ => return Err(Fault::wrong("needs one of task and message").into_reply_error()),
         },
-        Method::GetTask | Method::CancelTask => {
-            Reply::Task(Arc::new(Task::from(json::answer::<task::Task>(body)?)))
-        }
+        Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(Task::from(json::answer::<task::Task>(body)?))),
         Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
             Reply::PushConfig(Box::new(TaskPushNotificationConfig::from(json::answer::<AnyConfig>(body)?)))
         }
