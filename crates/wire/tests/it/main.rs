@@ -8,6 +8,8 @@ mod examples;
 mod hostile;
 mod paths;
 mod proto;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod proto_v0_3;
 mod requests;
 mod spec;
 mod versions;
