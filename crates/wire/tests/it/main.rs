@@ -12,4 +12,6 @@ mod proto;
 mod proto_v0_3;
 mod requests;
 mod spec;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod v0_3;
 mod versions;
