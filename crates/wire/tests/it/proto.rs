@@ -7,5 +7,5 @@ mod hostile;
 mod metadata;
 mod oracle;
 mod reflection;
-mod round_trip;
+pub(crate) mod round_trip;
 mod status;
