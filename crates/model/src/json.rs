@@ -71,9 +71,10 @@ pub(crate) fn next_field<'de, A: MapAccess<'de>, T: Field>(map: &mut A) -> Resul
 }
 
 /// The key of a member, borrowed from the input where it can be.
-pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
+#[derive(Debug)]
+pub struct Key<'de>(pub Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'de> Visitor<'de> for KeyVisitor {

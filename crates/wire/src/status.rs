@@ -5,6 +5,8 @@ mod detail;
 
 use nuncio_model::{Detail, Error, ErrorKind};
 
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) use detail::Violations;
 pub use detail::{BAD_REQUEST, DetailJson, ERROR_INFO, RETRY_INFO, detail_from_json, details};
 
 /// Who defines the reasons: the `domain` of each `google.rpc.ErrorInfo`.
