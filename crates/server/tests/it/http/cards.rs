@@ -66,7 +66,9 @@ async fn it_is_of_the_newest_alone_where_that_alone_is_spoken() {
 
 #[tokio::test]
 async fn readers_of_old_find_theirs_where_they_look() {
-    let Some(version) = older() else { return };
+    if older().is_none() {
+        return;
+    }
     let running = Running::start().await;
     let (now, before) = (get(&running, PATH).await, get(&running, LEGACY).await);
     assert_eq!((before.status, before.media_type()), (200, "application/json"));
@@ -76,7 +78,7 @@ async fn readers_of_old_find_theirs_where_they_look() {
     assert!(legacy.get("supportedInterfaces").is_none(), "{legacy}");
     let read = decode(&before.body).unwrap();
     let spoken: Version = read.supported_interfaces[0].protocol_version.parse().unwrap();
-    assert_eq!(spoken, version);
+    assert!(!spoken.is_declared());
     for name in ["streaming", "pushNotifications"] {
         assert_eq!(legacy["capabilities"][name], now["capabilities"][name], "{name}");
     }
