@@ -3,28 +3,33 @@
 use http::Method as Verb;
 use nuncio_model::{Method, PushConfigId, TaskId, Tenant};
 
+use super::aliases;
 use crate::rest::{
     RouteError, Routed,
     path::{Segment, segments},
 };
 
-/// What a path means. Where it has a meaning without a tenant, its first segment is none.
+/// What a path means. Where it has a meaning without a tenant, its first segment is none; where it has none at all in 1.0,
+/// it may have one as an alias.
 pub(super) fn find(verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let segments = segments(path).ok_or(RouteError::NotFound)?;
-    match (resolve(verb, &segments), &*segments) {
-        (Err(refusal), [tenant, rest @ ..]) => {
-            let routed = resolve(verb, rest).map_err(|other| refusal.or(other))?;
-            Ok(Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
-        }
+    let routed = match (resolve(verb, &segments), &*segments) {
+        (Err(refusal), [tenant, rest @ ..]) => resolve(verb, rest)
+            .map(|routed| Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
+            .map_err(|other| refusal.or(other)),
         (result, _) => result,
+    };
+    match routed {
+        Err(RouteError::NotFound) => aliases::find_path(verb, &segments),
+        routed => routed,
     }
 }
 
 /// The table of paths, without the tenant. GET and POST both subscribe (C-1).
-fn resolve(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
+pub(super) fn resolve(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     let texts: Vec<&str> = path.iter().map(Segment::text).collect();
     let (get, post, delete) = (verb == Verb::GET, verb == Verb::POST, verb == Verb::DELETE);
-    let found = |method: Method| Ok(Routed { method, tenant: None, task_id: None, config_id: None });
+    let found = |method: Method| Ok(Routed::new(method));
     let allow = |allow: &'static str| Err(RouteError::MethodNotAllowed { allow });
     match *texts {
         ["message:send"] if post => found(Method::SendMessage),
@@ -58,6 +63,10 @@ fn resolve(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
 }
 
 impl Routed {
+    pub(super) fn new(method: Method) -> Self {
+        Self { method, tenant: None, task_id: None, config_id: None }
+    }
+
     fn with_task(mut self, id: &str) -> Self {
         self.task_id = Some(TaskId::from(id));
         self

@@ -1,6 +1,7 @@
 //! The tests of `nuncio-wire`, in one binary.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod aliases;
 mod envelope;
 mod errors;
 mod events;
