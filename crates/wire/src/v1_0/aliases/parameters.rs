@@ -15,6 +15,9 @@ use crate::{
 /// No version is longer. What is left of one that is, is none either, and is refused by that name.
 const LONGEST_VERSION: usize = 32;
 
+/// What is longer is no list of extensions and no list request: it is not taken apart.
+const LONGEST: usize = 16 * 1024;
+
 const EXTENSIONS: &str = "A2A-Extensions";
 
 /// The service parameters of a call, where its method is one of the dialect.
@@ -24,22 +27,30 @@ pub(crate) fn parameters(name: &str, params: Option<&RawValue>) -> Parameters {
     let Ok(members) = serde_json::from_str::<Members<'_>>(params.get()) else { return Parameters::default() };
     Parameters {
         version: members.version.and_then(version).map(Cow::Owned),
-        extensions: members.extensions.map(extensions).unwrap_or_default(),
+        extensions: members.extensions.filter(|it| is_short(it)).map(extensions).unwrap_or_default(),
         params: match method(name) {
-            Some(Method::ListTasks) => members.status.and_then(|status| with_whole_state(params, status)),
+            Some(Method::ListTasks) if is_short(params) => {
+                members.status.and_then(|status| with_whole_state(params, status))
+            }
             _ => None,
         },
     }
 }
 
+fn is_short(json: &RawValue) -> bool {
+    json.get().len() <= LONGEST
+}
+
 /// `"1.0"`, or the number that it looks like.
 fn version(value: &RawValue) -> Option<String> {
-    let mut version = match serde_json::from_str(value.get()).ok()? {
-        Value::String(version) => version,
-        Value::Number(_) => value.get().to_owned(),
+    let json = value.get();
+    let mut version = match json.as_bytes().first() {
+        Some(b'"') => serde_json::from_str(json).ok()?,
+        Some(b'0'..=b'9') => json.to_owned(),
         _ => return None,
     };
     version.truncate(version.floor_char_boundary(LONGEST_VERSION));
+    version.shrink_to_fit();
     Some(version).filter(|version| !version.trim().is_empty())
 }
 
