@@ -10,7 +10,7 @@ mod rest;
 mod route;
 
 use bytes::Bytes;
-use nuncio_model::{AgentCard, Error, StreamEvent, StreamResponse};
+use nuncio_model::{Error, StreamEvent, StreamResponse};
 
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
@@ -41,12 +41,6 @@ impl Dialect for V1_0 {
 
     fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
         Some(&grpc::Grpc)
-    }
-
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        let mut to = Vec::with_capacity(2048);
-        json::write(card, &mut to);
-        to
     }
 
     fn notice(&self, _event: &StreamResponse) -> Notice {
