@@ -7,6 +7,7 @@ mod errors;
 mod events;
 mod examples;
 mod hostile;
+mod losses;
 mod paths;
 mod proto;
 mod requests;
