@@ -8,7 +8,7 @@ use super::Kinded;
 use crate::shape::Shape;
 
 /// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
-const WRAPPED: &str = "data_part_compat";
+pub(super) const WRAPPED: &str = "data_part_compat";
 
 impl Shape<Kinded> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -154,7 +154,7 @@ impl File {
 }
 
 /// Takes data that is no object out of the one that it is wrapped in.
-fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
+pub(super) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     let Some(mut metadata) = metadata else { return Part::data(data) };
     if metadata.get(WRAPPED) == Some(&Value::Bool(true))
         && let Some(value) = data.as_object_mut().and_then(|object| object.remove("value"))
@@ -165,6 +165,6 @@ fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     Part::data(data).with_metadata(metadata)
 }
 
-fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
+pub(super) fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
     metadata.into_iter().fold(part, Part::with_metadata)
 }
