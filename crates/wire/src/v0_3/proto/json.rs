@@ -1,13 +1,16 @@
 //! How the values of these messages stand in JSON, where the model's do not stand so.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{TaskState, Value, decode_base64, json::Field};
+use nuncio_model::{TaskState, Timestamp, Value, decode_base64, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::proto::{
-    fault::Fault,
-    field::{Item, Scalar},
-    reader::{Reader, Wire},
+use crate::{
+    proto::{
+        fault::Fault,
+        field::{Item, Scalar},
+        reader::{Reader, Wire},
+    },
+    v0_3::Kinded,
 };
 
 /// Reads the value of a field; `null` is the default.
@@ -68,6 +71,36 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 by_serde!(Bytes);
+
+/// A time; in JSON, one without an offset is one of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::v0_3) struct Time(pub(super) Timestamp);
+
+impl Item for Time {
+    const WIRE: Wire = Wire::Length;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0.read(from)
+    }
+}
+
+impl Field for Time {
+    fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <Timestamp as crate::shape::Shape<Kinded>>::read(from).map(Self)
+    }
+
+    fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+
+    fn is_unset(&self) -> bool {
+        false
+    }
+}
 
 /// A state, with the one name in which 0.3 differs. One that is not known is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
