@@ -32,20 +32,21 @@ pub fn encode(card: &AgentCard, versions: &Versions) -> Vec<u8> {
     if Generation::of(newest).is_some() || !card.signatures.is_empty() {
         return encode_for(card, newest);
     }
-    let Some((_, older)) = older(card, versions) else { return encode_for(card, newest) };
-    let mut document = serde_json::to_value(card).unwrap_or_default();
-    merge::add(&mut document, Value::Object(older));
-    written(&document)
+    let Some((generation, interfaces)) = named(card, generations(versions)) else { return encode_for(card, newest) };
+    written(&merge::both(card, write::members_beside(card, generation, &interfaces)))
 }
 
-/// Writes the card that `/.well-known/agent.json` gives, where readers of versions before 0.3 look: a card of the newest
-/// version before 1.0, with the `authentication` of 0.1 where that is spoken.
+/// Writes the card that `/.well-known/agent.json` gives, where readers of versions before 0.3 look: a card of 0.2 where
+/// that is spoken, else of 0.3 or 0.1, with the `authentication` of 0.1 where that is spoken.
 ///
 /// `None` where no version before 1.0 is spoken, or the card names no interface of one.
 pub fn encode_legacy(card: &AgentCard, versions: &Versions) -> Option<Vec<u8>> {
-    let (generation, mut document) = older(card, versions)?;
-    if generation != Generation::First && generations(versions).any(|it| it == Generation::First) {
-        document.insert("authentication".into(), authentication::write(card));
+    let preferred = [Generation::Second, Generation::Third, Generation::First];
+    let spoken = |wanted: &Generation| generations(versions).any(|it| it == *wanted);
+    let (generation, interfaces) = named(card, preferred.into_iter().filter(spoken))?;
+    let mut document = write::members(card, generation, &interfaces);
+    if spoken(&Generation::First) {
+        document.entry("authentication").or_insert_with(|| authentication::write(card));
     }
     Some(written(&document))
 }
@@ -92,12 +93,13 @@ fn generations(versions: &Versions) -> impl Iterator<Item = Generation> {
     versions.spoken().iter().rev().filter_map(|version| Generation::of(*version))
 }
 
-/// The card as the newest older version has it of which it names an interface.
-fn older(card: &AgentCard, versions: &Versions) -> Option<(Generation, Map<String, Value>)> {
-    generations(versions).find_map(|generation| {
-        let interfaces = interfaces::of(card, generation);
-        (!interfaces.is_empty()).then(|| (generation, write::members(card, generation, &interfaces)))
-    })
+/// The first generation of which the card names interfaces, and these.
+fn named(
+    card: &AgentCard,
+    generations: impl IntoIterator<Item = Generation>,
+) -> Option<(Generation, Vec<&AgentInterface>)> {
+    let named = generations.into_iter().map(|generation| (generation, interfaces::of(card, generation)));
+    named.into_iter().find(|(_, interfaces)| !interfaces.is_empty())
 }
 
 fn written(document: &(impl serde::Serialize + ?Sized)) -> Vec<u8> {

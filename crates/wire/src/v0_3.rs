@@ -18,12 +18,9 @@ mod stream;
 
 use std::fmt;
 
-use nuncio_model::{AgentCard, Caller, Request, StreamResponse};
+use nuncio_model::{Caller, Request, StreamResponse};
 
-use crate::{
-    card,
-    dialect::{Course, Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
-};
+use crate::dialect::{Course, Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed};
 
 /// Version 0.2: all of 0.2.0 to 0.2.6.
 #[cfg(feature = "v0-2")]
@@ -91,10 +88,6 @@ impl Dialect for Family {
 
     fn extensions_header(&self) -> &'static str {
         "X-A2A-Extensions"
-    }
-
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        card::encode_for(card, self.version)
     }
 
     fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {

@@ -138,6 +138,11 @@ pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<V
     Some(inner.into())
 }
 
+/// Whether an older scheme is one of OAuth 2.0 without a way to get a token.
+pub(super) fn lacks_flows(scheme: &Value) -> bool {
+    scheme.get("flows").and_then(Value::as_object).is_some_and(Map::is_empty)
+}
+
 /// What a flow must have, and what older versions do not know.
 fn complete_flow(name: &str, flow: &mut Value) {
     let Some(flow) = flow.as_object_mut() else { return };

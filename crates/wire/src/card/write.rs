@@ -9,7 +9,21 @@ use serde_json::{Map, Value, json};
 use super::{authentication, generation::Generation, interfaces, security};
 
 /// The members of a card of this generation that is reached at these interfaces.
+///
+/// OAuth 2.0 by a flow that the generation lacks is left out: some readers refuse a card with a scheme without flows.
 pub(super) fn members(card: &AgentCard, generation: Generation, at: &[&AgentInterface]) -> Map<String, Value> {
+    let mut members = members_beside(card, generation, at);
+    if let Some(schemes) = members.get_mut("securitySchemes").and_then(Value::as_object_mut) {
+        schemes.retain(|_, scheme| !security::lacks_flows(scheme));
+        if schemes.is_empty() {
+            members.remove("securitySchemes");
+        }
+    }
+    members
+}
+
+/// As [`members`], to stand beside those of 1.0, where readers look for an older form of each scheme.
+pub(super) fn members_beside(card: &AgentCard, generation: Generation, at: &[&AgentInterface]) -> Map<String, Value> {
     let mut to = Map::new();
     let mut add = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
     if let Some(version) = generation.protocol_version() {

@@ -45,7 +45,7 @@ pub(crate) fn only_get(verb: &Verb, method: Method) -> Result<Routed, RouteError
 }
 
 impl Routed {
-    fn new(method: Method) -> Self {
+    pub(crate) fn new(method: Method) -> Self {
         Self { method, tenant: None, task_id: None, config_id: None }
     }
 

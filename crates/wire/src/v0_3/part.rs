@@ -137,14 +137,16 @@ impl Members<'_> {
 
 impl File {
     fn part(self) -> Result<Part, String> {
-        let uri = self.uri.filter(|uri| !uri.is_empty());
-        let part = match (self.bytes, uri) {
-            (Some(bytes), Some(_)) if !bytes.is_empty() => {
+        // A member that is spelled out as empty does not hide the other.
+        let part = match (self.bytes, self.uri) {
+            (Some(bytes), Some(uri)) if !bytes.is_empty() && !uri.is_empty() => {
                 return Err("a file has one of bytes and uri; both are set".to_owned());
             }
+            (Some(bytes), uri) if uri.as_ref().is_none_or(|uri| uri.is_empty()) => {
+                Part::raw(decode_base64(&bytes).map_err(|reason| format!("bytes is {reason}"))?)
+            }
             (_, Some(uri)) => Part::url(uri),
-            (Some(bytes), None) => Part::raw(decode_base64(&bytes).map_err(|reason| format!("bytes is {reason}"))?),
-            (None, None) => return Err("a file needs one of bytes and uri".to_owned()),
+            (_, None) => return Err("a file needs one of bytes and uri".to_owned()),
         };
         let part = self.name.into_iter().fold(part, Part::with_filename);
         Ok(self.mime_type.into_iter().fold(part, Part::with_media_type))

@@ -179,6 +179,13 @@ pub(crate) fn any_reply() -> BoxedStrategy<(Method, Sent)> {
     Union::new(replies).boxed()
 }
 
+/// Any card.
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn any_card() -> BoxedStrategy<nuncio_model::AgentCard> {
+    let card = any_message(&oracle::message("AgentCard"), Side::Reply);
+    card.prop_map(|message| serde_json::from_value(oracle::to_json(&message)).unwrap()).boxed()
+}
+
 /// A reply as JSON, to compare.
 pub(crate) fn json_of(method: Method, reply: &Reply) -> Value {
     let mut json = Vec::new();
