@@ -6,6 +6,7 @@ mod card;
 mod cards;
 mod client;
 mod cors;
+mod crossing;
 mod drain;
 mod envelope;
 mod health;
