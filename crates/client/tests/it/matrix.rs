@@ -256,8 +256,9 @@ async fn read(watch: &mut Watch) -> (String, Option<End>) {
     let mut text = String::new();
     while let Some(event) = watch.next().await {
         match &event.unwrap().response {
-            StreamResponse::Task(task) => task.artifacts.iter().for_each(|it| text.push_str(&it.text())),
-            StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
+            StreamResponse::Task(task) => text = task.artifacts.iter().map(|it| it.text()).collect(),
+            StreamResponse::ArtifactUpdate(update) if update.append => text.push_str(&update.artifact.text()),
+            StreamResponse::ArtifactUpdate(update) => text = update.artifact.text().into(),
             _ => {}
         }
     }
