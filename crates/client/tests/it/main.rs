@@ -6,6 +6,7 @@ mod calls;
 mod credentials;
 mod fake;
 mod interfaces;
+mod matrix;
 mod resolve;
 mod server;
 mod tls;
