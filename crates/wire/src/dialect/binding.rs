@@ -42,6 +42,13 @@ pub trait JsonRpcDialect: Events {
     /// The name of an operation's method, where the version has the operation.
     fn method_name(&self, method: Method) -> Option<&'static str>;
 
+    /// Client: where an operation is that the version has beside JSON-RPC: what follows the address, to be read with
+    /// `GET`, and whose body is the result.
+    fn beside(&self, method: Method) -> Option<&'static str> {
+        let _ = method;
+        None
+    }
+
     /// Server: reads the params of a call and checks them.
     ///
     /// Absent params are an empty object. Fails with `InvalidParams` that names the field, in JSON names.

@@ -2,13 +2,17 @@
 
 mod files;
 
-use nuncio_model::Error;
+use nuncio_model::{Error, Method};
 
 use self::files::FILES;
 use super::{
     fault::Fault,
     message::{Message, decode, message},
     reader::Side,
+};
+use crate::{
+    dialect::{Version, dialect},
+    negotiate::Versions,
 };
 
 /// The paths of the call; the second is what older tools know, and has the same messages.
@@ -17,17 +21,18 @@ pub const PATHS: [&str; 2] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Appends the answer to one question.
+/// Appends the answer to one question. The services of versions that are not spoken are not listed.
 ///
 /// # Errors
 ///
 /// `Parse` for bytes that are no question.
-pub fn answer(question: &[u8], to: &mut Vec<u8>) -> Result<(), Error> {
+pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<(), Error> {
     let question: Question = decode(question, Side::Request).map_err(Fault::into_request_error)?;
     let mut answer = Answer { valid_host: question.host.clone(), ..Answer::default() };
     match &question {
         Question { list_services: Some(_), .. } => {
-            let service = FILES.services().map(|name| Service { name: name.to_owned() }).collect();
+            let service = FILES.services().filter(|name| is_spoken(name, versions));
+            let service = service.map(|name| Service { name: name.to_owned() }).collect();
             answer.services = Some(Services { service });
         }
         Question { file_by_filename: Some(name), .. } => answer.files(FILES.by_name(name), name),
@@ -38,6 +43,15 @@ pub fn answer(question: &[u8], to: &mut Vec<u8>) -> Result<(), Error> {
     answer.original_request = Some(question);
     answer.write_fields(to);
     Ok(())
+}
+
+/// Whether a service is that of a version that is spoken, or of none.
+fn is_spoken(service: &str, versions: &Versions) -> bool {
+    let is_of = |version: &Version| {
+        let path = dialect(*version).grpc().and_then(|grpc| grpc.path(Method::SendMessage));
+        path.and_then(|path| path.strip_prefix('/')?.split_once('/')).is_some_and(|(name, _)| name == service)
+    };
+    versions.spoken().iter().any(is_of) || !Version::ALL.iter().any(is_of)
 }
 
 const NOT_FOUND: i32 = 5;

@@ -65,10 +65,14 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn method_name(&self, method: Method) -> Option<&'static str> {
-        if method == Method::GetExtendedAgentCard {
-            return Some(self.0.habits.extended_card);
+        if self.beside(method).is_some() {
+            return None;
         }
         METHODS.iter().find(|(_, known)| *known == method).map(|(name, _)| *name)
+    }
+
+    fn beside(&self, method: Method) -> Option<&'static str> {
+        self.0.habits.extended_card.filter(|_| method == Method::GetExtendedAgentCard)
     }
 
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {

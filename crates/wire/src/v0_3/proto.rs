@@ -23,27 +23,14 @@ macro_rules! message {
             $($number:literal $field:ident: $type:ty = $standing:ident $json:literal $(| $alias:literal)*,)*
         }
     )*) => {$(
-        $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
-        #[serde(default)]
-        pub(in crate::v0_3) struct $name {
-            $(
-                #[serde(
-                    rename = $json,
-                    $(alias = $alias,)*
-                    serialize_with = "nuncio_model::json::Field::encode",
-                    deserialize_with = "crate::v0_3::proto::json::field",
-                    skip_serializing_if = "nuncio_model::json::Field::is_unset",
-                )]
-                pub(in crate::v0_3) $field: $type,
-            )*
+        crate::v0_3::proto::json::object! {
+            $(#[$meta])*
+            $name { $($field: $type = $json $(| $alias)*,)* }
         }
 
         crate::proto::message::message! {
             $name { $($number $field: $standing,)* }
         }
-
-        crate::v0_3::proto::json::by_serde!($name);
     )*};
 }
 use message;

@@ -1,6 +1,6 @@
 //! Protobuf, held against the specification's facts and against an independent implementation of protobuf.
 
-mod descriptor;
+pub(crate) mod descriptor;
 mod examples;
 mod frames;
 mod hostile;

@@ -6,9 +6,12 @@ use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 use nuncio_model::{Error, ErrorKind};
-use nuncio_wire::proto::{
-    frame::{self, Frames},
-    metadata, reflection,
+use nuncio_wire::{
+    Versions,
+    proto::{
+        frame::{self, Frames},
+        metadata, reflection,
+    },
 };
 
 use super::{
@@ -27,8 +30,13 @@ const LONGEST: usize = 64 * 1024;
 
 /// Answers the questions of this body as they come.
 pub(super) fn answer(service: &Service, body: RequestBody) -> Result<Response<Body>, Error> {
-    let questions =
-        Questions { body, frames: Frames::new(LONGEST), drain: service.drain.clone(), _permit: service.load.stream()? };
+    let questions = Questions {
+        body,
+        frames: Frames::new(LONGEST),
+        versions: service.versions.clone(),
+        drain: service.drain.clone(),
+        _permit: service.load.stream()?,
+    };
     let frames = stream::unfold(Some(questions), |questions| async {
         let mut questions = questions?;
         Some(match questions.answers().await {
@@ -49,6 +57,7 @@ pub(super) fn answer(service: &Service, body: RequestBody) -> Result<Response<Bo
 struct Questions {
     body: RequestBody,
     frames: Frames,
+    versions: Versions,
     drain: Drain,
     _permit: StreamPermit,
 }
@@ -71,7 +80,7 @@ impl Questions {
             let Ok(data) = piece.into_data() else { continue };
             self.frames.push(data);
             while let Some(question) = self.frames.next()? {
-                frame::write(&mut answers, usize::MAX, |to| reflection::answer(&question, to))?;
+                frame::write(&mut answers, usize::MAX, |to| reflection::answer(&question, &self.versions, to))?;
             }
         }
         Ok(Some(answers.into()))

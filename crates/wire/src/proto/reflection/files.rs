@@ -10,8 +10,18 @@ use super::super::{
 /// A `google.protobuf.FileDescriptorSet` of all files that what is served here needs. A test makes it anew and compares.
 const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
 
+/// The same of the one file that versions 0.2 and 0.3 add to these.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+const DESCRIPTORS_0_3: &[u8] = include_bytes!("descriptors-v0_3.bin");
+
 /// The files, taken apart when first asked for.
-pub(super) static FILES: LazyLock<Index> = LazyLock::new(|| Index::new(DESCRIPTORS));
+pub(super) static FILES: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index::default();
+    index.add_all(DESCRIPTORS);
+    #[cfg(any(feature = "v0-2", feature = "v0-3"))]
+    index.add_all(DESCRIPTORS_0_3);
+    index
+});
 
 #[derive(Default)]
 pub(super) struct Index {
@@ -78,13 +88,11 @@ message! {
 }
 
 impl Index {
-    fn new(descriptors: &[u8]) -> Self {
-        let mut index = Self::default();
+    fn add_all(&mut self, descriptors: &[u8]) {
         for bytes in decode::<FileSet>(descriptors, Side::Reply).unwrap_or_default().file {
             let descriptor: FileDescriptor = decode(&bytes, Side::Reply).unwrap_or_default();
-            index.add(bytes, descriptor);
+            self.add(bytes, descriptor);
         }
-        index
     }
 
     fn add(&mut self, bytes: Box<[u8]>, descriptor: FileDescriptor) {

@@ -1,25 +1,91 @@
 //! How the values of these messages stand in JSON, where the model's do not stand so.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{TaskState, Value, decode_base64, json::Field};
+use nuncio_model::{TaskState, Timestamp, Value, decode_base64, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::proto::{
-    fault::Fault,
-    field::{Item, Scalar},
-    reader::{Reader, Wire},
+use crate::{
+    proto::{
+        fault::Fault,
+        field::{Item, Scalar},
+        reader::{Reader, Wire},
+    },
+    v0_3::Kinded,
 };
 
-/// Reads the value of a field; `null` is the default.
-pub(super) fn field<'de, T: Field, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-    struct In<T>(T);
-    impl<'de, T: Field> Deserialize<'de> for In<T> {
-        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-            T::decode(from).map(In)
-        }
+/// Carries a [`Field`] through serde.
+pub(in crate::v0_3) struct In<T>(pub(in crate::v0_3) T);
+
+impl<'de, T: Field> Deserialize<'de> for In<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::decode(from).map(In)
     }
-    Ok(Option::<In<T>>::deserialize(from)?.map_or_else(T::default, |field| field.0))
 }
+
+/// Carries a borrowed [`Field`] through serde.
+pub(in crate::v0_3) struct Out<'a, T>(pub(in crate::v0_3) &'a T);
+
+impl<T: Field> Serialize for Out<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.encode(to)
+    }
+}
+
+/// Objects: each member's field, type and names, of which the first is written. What is unset is left out; `null` is the
+/// default, and the last one of a repeated member counts.
+macro_rules! object {
+    ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty = $json:literal $(| $alias:literal)*,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub(in crate::v0_3) struct $name {
+            $(pub(in crate::v0_3) $field: $type,)*
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap as _;
+                #[allow(unused_mut, reason = "a message may have no fields")]
+                let mut map = to.serialize_map(None)?;
+                $(if !nuncio_model::json::Field::is_unset(&self.$field) {
+                    map.serialize_entry($json, &crate::v0_3::proto::json::Out(&self.$field))?;
+                })*
+                map.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor;
+                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        #[allow(unused_mut, reason = "a message may have no fields")]
+                        let mut object = $name::default();
+                        while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
+                            match &*key.0 {
+                                $($json $(| $alias)* => {
+                                    let value = map.next_value::<Option<crate::v0_3::proto::json::In<$type>>>()?;
+                                    object.$field = value.map_or_else(Default::default, |value| value.0);
+                                })*
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(object)
+                    }
+                }
+                from.deserialize_map(ObjectVisitor)
+            }
+        }
+
+        crate::v0_3::proto::json::by_serde!($name);
+    };
+}
+pub(super) use object;
 
 /// Makes a type with serde implementations a field of others.
 macro_rules! by_serde {
@@ -68,6 +134,36 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 by_serde!(Bytes);
+
+/// A time; in JSON, one without an offset is one of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::v0_3) struct Time(pub(super) Timestamp);
+
+impl Item for Time {
+    const WIRE: Wire = Wire::Length;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0.read(from)
+    }
+}
+
+impl Field for Time {
+    fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <Timestamp as crate::shape::Shape<Kinded>>::read(from).map(Self)
+    }
+
+    fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+
+    fn is_unset(&self) -> bool {
+        false
+    }
+}
 
 /// A state, with the one name in which 0.3 differs. One that is not known is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -25,13 +25,12 @@ pub(super) fn task(field: &str, name: &str) -> Result<TaskId, Error> {
     }
 }
 
-/// The webhook that a field names; without an id, as the only one of a task had none once, it has the task's.
-/// Fails with `InvalidParams`.
+/// The webhook that a field names; its id is empty where the name is that of a task. Fails with `InvalidParams`.
 pub(super) fn config(field: &str, name: &str) -> Result<(TaskId, PushConfigId), Error> {
-    let (task, config) = parse(name)
-        .ok_or_else(|| Error::invalid_params(field, "must be tasks/{task}/pushNotificationConfigs/{config}"))?;
-    let config = config.unwrap_or_else(|| PushConfigId::from(task.as_str()));
-    Ok((task, config))
+    match parse(name) {
+        Some((task, config)) => Ok((task, config.unwrap_or_default())),
+        None => Err(Error::invalid_params(field, "must be tasks/{task}/pushNotificationConfigs/{config}")),
+    }
 }
 
 /// The ids in a name, where it is one. Ids may have slashes in them.

@@ -43,6 +43,23 @@ message! {
     }
 }
 
+json::object! {
+    /// A part as it has been seen. That it says its kind is all that matters of that.
+    Members {
+        kind: Option<String> = "kind" | "type",
+        text: Option<Box<str>> = "text",
+        file: Option<FilePart> = "file",
+        data: Option<Any> = "data",
+        metadata: Option<Struct> = "metadata",
+    }
+}
+
+/// Any value.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(in crate::v0_3) struct Any(Value);
+
+json::by_serde!(Any);
+
 impl Item for Part {
     const WIRE: Wire = Wire::Length;
 
@@ -67,18 +84,8 @@ impl Serialize for Part {
 impl<'de> Deserialize<'de> for Part {
     /// Reads `{"data":{"data":{…}}}`, and `{"kind":"data","data":{…}}` as JSON-RPC has it.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Members {
-            #[serde(alias = "type")]
-            kind: Option<Box<str>>,
-            text: Option<Box<str>>,
-            file: Option<FilePart>,
-            data: Option<Value>,
-            metadata: Option<Struct>,
-        }
         let Members { kind, text, file, data, metadata } = Members::deserialize(from)?;
-        let data = data.map(|data| read_data(data, kind.is_some())).transpose()?;
+        let data = data.map(|data| read_data(data.0, kind.is_some())).transpose()?;
         let fields = Fields { text, file, data, metadata };
         fields.into_part().map(Self).map_err(de::Error::custom)
     }

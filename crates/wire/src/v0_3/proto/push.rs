@@ -3,9 +3,8 @@
 use nuncio_model::{
     AuthenticationInfo as ModelAuthentication, PushConfigId, TaskId, TaskPushNotificationConfig as Model,
 };
-use serde::Deserialize;
 
-use super::{message, name};
+use super::{json, message, name};
 
 message! {
     TaskPushNotificationConfig {
@@ -81,25 +80,21 @@ fn filled(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// A webhook in JSON as it has been seen: `{name, pushNotificationConfig}`, `{taskId, pushNotificationConfig}`, the
-/// members of `pushNotificationConfig` alone, or one of these as the `config` of `{parent, configId, config}`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::v0_3) struct AnyConfig {
-    parent: Option<String>,
-    #[serde(alias = "config_id")]
-    #[serde(rename = "configId")]
-    config_id: Option<PushConfigId>,
-    config: Option<Box<AnyConfig>>,
-    name: Option<String>,
-    #[serde(alias = "task_id", rename = "taskId")]
-    task_id: Option<TaskId>,
-    #[serde(alias = "push_notification_config", rename = "pushNotificationConfig")]
-    push_notification_config: Option<PushNotificationConfig>,
-    id: Option<PushConfigId>,
-    url: Option<String>,
-    token: Option<String>,
-    authentication: Option<AuthenticationInfo>,
+json::object! {
+    /// A webhook in JSON as it has been seen: `{name, pushNotificationConfig}`, `{taskId, pushNotificationConfig}`, the
+    /// members of `pushNotificationConfig` alone, or one of these as the `config` of `{parent, configId, config}`.
+    AnyConfig {
+        parent: Option<String> = "parent",
+        config_id: Option<PushConfigId> = "configId" | "config_id",
+        config: Option<Box<AnyConfig>> = "config",
+        name: Option<String> = "name",
+        task_id: Option<TaskId> = "taskId" | "task_id",
+        push_notification_config: Option<PushNotificationConfig> = "pushNotificationConfig" | "push_notification_config",
+        id: Option<PushConfigId> = "id",
+        url: Option<String> = "url",
+        token: Option<String> = "token",
+        authentication: Option<AuthenticationInfo> = "authentication",
+    }
 }
 
 impl From<AnyConfig> for Model {

@@ -202,8 +202,23 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
         }
         Method::ListTasks => return Err(no_list()),
     };
-    call.validate()?;
+    check(&call)?;
     Ok(call)
+}
+
+/// Checks a call, and names what is wrong as it is called here.
+fn check(call: &Call) -> Result<(), Error> {
+    let mut violations = Vec::new();
+    call.validate_at("", &mut violations);
+    match call.method() {
+        // Without the id of a webhook, one is chosen.
+        Method::GetTaskPushNotificationConfig => violations.clear(),
+        Method::DeleteTaskPushNotificationConfig => {
+            violations.iter_mut().for_each(|violation| violation.field = "name".to_owned());
+        }
+        _ => {}
+    }
+    if violations.is_empty() { Ok(()) } else { Err(Error::violations(violations)) }
 }
 
 fn read<M: crate::proto::message::Message>(bytes: &[u8]) -> Result<M, Error> {

@@ -3,10 +3,14 @@
 use nuncio_model::{
     Artifact as ModelArtifact, ArtifactId, ContextId, Message as ModelMessage, MessageId, Part as ModelPart, Role,
     Struct, Task as ModelTask, TaskArtifactUpdateEvent as ModelArtifactUpdate, TaskId, TaskStatus as ModelStatus,
-    TaskStatusUpdateEvent as ModelStatusUpdate, Timestamp,
+    TaskStatusUpdateEvent as ModelStatusUpdate,
 };
 
-use super::{json::State, message, part::Part};
+use super::{
+    json::{State, Time},
+    message,
+    part::Part,
+};
 use crate::v0_3::message::is_final;
 
 message! {
@@ -22,7 +26,7 @@ message! {
     TaskStatus {
         1 state: State = implicit "state",
         2 message: Option<Message> = presence "message" | "update",
-        3 timestamp: Option<Timestamp> = presence "timestamp",
+        3 timestamp: Option<Time> = presence "timestamp",
     }
 
     Message {
@@ -137,14 +141,18 @@ impl From<&ModelStatus> for TaskStatus {
         Self {
             state: State(status.state),
             message: status.message.as_ref().map(Message::from),
-            timestamp: status.timestamp,
+            timestamp: status.timestamp.map(Time),
         }
     }
 }
 
 impl From<TaskStatus> for ModelStatus {
     fn from(status: TaskStatus) -> Self {
-        Self { state: status.state.0, message: status.message.map(Into::into), timestamp: status.timestamp }
+        Self {
+            state: status.state.0,
+            message: status.message.map(Into::into),
+            timestamp: status.timestamp.map(|time| time.0),
+        }
     }
 }
 

@@ -15,8 +15,10 @@ fn facts() -> Value {
     serde_json::from_str(include_str!("spec/messages.json")).unwrap()
 }
 
+/// The name within the packages of A2A.
 fn short(full_name: &str) -> &str {
-    full_name.strip_prefix("lf.a2a.v1.").unwrap_or(full_name)
+    let name = full_name.strip_prefix("lf.").unwrap_or(full_name);
+    name.strip_prefix("a2a.v1.").unwrap_or(full_name)
 }
 
 fn kind_name(kind: &Kind) -> String {
@@ -68,10 +70,13 @@ fn merge(field: &FieldDescriptor, mut facts: Value) -> Value {
 
 #[test]
 fn messages_and_fields_are_those_of_the_specification() {
-    let facts = facts();
+    assert_messages(PACKAGE, &facts());
+}
+
+pub(crate) fn assert_messages(package: &str, facts: &Value) {
     let expected = facts["messages"].as_object().unwrap();
     let messages: Vec<_> =
-        POOL.all_messages().filter(|it| it.package_name() == PACKAGE && !it.is_map_entry()).collect();
+        POOL.all_messages().filter(|it| it.package_name() == package && !it.is_map_entry()).collect();
     assert_eq!(
         messages.iter().map(|it| it.name().to_owned()).collect::<BTreeSet<_>>(),
         expected.keys().cloned().collect::<BTreeSet<_>>(),
@@ -95,15 +100,19 @@ fn messages_and_fields_are_those_of_the_specification() {
 
 #[test]
 fn enums_are_those_of_the_specification() {
+    assert_enums(PACKAGE, &facts());
+}
+
+pub(crate) fn assert_enums(package: &str, facts: &Value) {
     let enums: serde_json::Map<_, _> = POOL
         .all_enums()
-        .filter(|it| it.package_name() == PACKAGE)
+        .filter(|it| it.package_name() == package)
         .map(|it| {
             let values = it.values().map(|value| (value.name().to_owned(), json!(value.number()))).collect();
             (it.name().to_owned(), Value::Object(values))
         })
         .collect();
-    assert_eq!(Value::Object(enums), facts()["enums"]);
+    assert_eq!(Value::Object(enums), facts["enums"]);
 }
 
 fn http_facts(rule: &DynamicMessage) -> Value {
@@ -118,7 +127,11 @@ fn http_facts(rule: &DynamicMessage) -> Value {
 
 #[test]
 fn calls_and_their_http_rules_are_those_of_the_specification() {
-    let service = POOL.get_service_by_name(proto::SERVICE).unwrap();
+    assert_calls(proto::SERVICE, &facts());
+}
+
+pub(crate) fn assert_calls(service: &str, facts: &Value) {
+    let service = POOL.get_service_by_name(service).unwrap();
     let calls: Vec<_> = service
         .methods()
         .map(|call| {
@@ -146,7 +159,7 @@ fn calls_and_their_http_rules_are_those_of_the_specification() {
             })
         })
         .collect();
-    let mut expected = facts()["services"]["A2AService"]["methods"].clone();
+    let mut expected = facts["services"]["A2AService"]["methods"].clone();
     for call in expected.as_array_mut().unwrap() {
         let joined: Vec<_> =
             call["method_signature"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
@@ -172,9 +185,13 @@ fn every_method_has_its_path() {
 
 #[test]
 fn file_options_are_those_of_the_specification() {
-    let file = POOL.get_file_by_name("lf/a2a/v1/a2a.proto").unwrap();
+    assert_options("lf/a2a/v1/a2a.proto", &facts());
+}
+
+pub(crate) fn assert_options(file: &str, facts: &Value) {
+    let file = POOL.get_file_by_name(file).unwrap();
     let options = file.options();
-    for (name, expected) in facts()["file_options"].as_object().unwrap() {
+    for (name, expected) in facts["file_options"].as_object().unwrap() {
         let actual = options.get_field_by_name(name).unwrap();
         let actual = match &*actual {
             Reflected::Bool(value) => json!(value),

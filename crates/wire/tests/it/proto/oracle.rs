@@ -9,6 +9,7 @@ use serde_json::Value;
 pub(crate) static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     let files = [
         "lf/a2a/v1/a2a.proto",
+        "a2a/v1/a2a.proto",
         "google/rpc/status.proto",
         "google/rpc/error_details.proto",
         "grpc/health/v1/health.proto",

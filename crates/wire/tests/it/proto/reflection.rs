@@ -2,22 +2,32 @@
 
 use std::{fs, path::Path};
 
-use nuncio_wire::proto::{self, health, reflection};
+use nuncio_wire::{
+    Version, Versions,
+    proto::{self, health, reflection},
+};
 use prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _};
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, ReflectMessage as _};
 use serde_json::{Value, json};
 
 use super::oracle;
 
 const SERVED: [&str; 3] = ["lf/a2a/v1/a2a.proto", "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto"];
 
+fn request() -> MessageDescriptor {
+    oracle::POOL.get_message_by_name("grpc.reflection.v1.ServerReflectionRequest").unwrap()
+}
+
+fn response() -> MessageDescriptor {
+    oracle::POOL.get_message_by_name("grpc.reflection.v1.ServerReflectionResponse").unwrap()
+}
+
 /// Asks as JSON and answers as JSON.
 fn ask(question: &Value) -> DynamicMessage {
-    let message = |name: &str| oracle::POOL.get_message_by_name(&format!("grpc.reflection.v1.{name}")).unwrap();
-    let question = oracle::from_json(&message("ServerReflectionRequest"), question).encode_to_vec();
+    let question = oracle::from_json(&request(), question).encode_to_vec();
     let mut answer = Vec::new();
-    reflection::answer(&question, &mut answer).unwrap();
-    oracle::from_bytes(&message("ServerReflectionResponse"), &answer)
+    reflection::answer(&question, &Versions::default(), &mut answer).unwrap();
+    oracle::from_bytes(&response(), &answer)
 }
 
 fn files(question: &Value) -> Vec<Vec<u8>> {
@@ -41,7 +51,10 @@ fn descriptors_are_those_of_the_proto_files() {
 
 #[test]
 fn services_are_listed() {
-    let services = oracle::to_json(&ask(&json!({"host": "h", "listServices": ""})));
+    let question = oracle::from_json(&request(), &json!({"host": "h", "listServices": ""})).encode_to_vec();
+    let mut answer = Vec::new();
+    reflection::answer(&question, &Versions::only([Version::V1_0]), &mut answer).unwrap();
+    let services = oracle::to_json(&oracle::from_bytes(&response(), &answer));
     assert_eq!(services["validHost"], "h");
     assert_eq!(services["originalRequest"], json!({"host": "h", "listServices": ""}));
     let mut names: Vec<_> =
@@ -81,7 +94,7 @@ fn what_is_not_there_is_said() {
         let answer = oracle::to_json(&ask(&question));
         assert_eq!(answer["errorResponse"]["errorCode"], code, "{answer}");
     }
-    assert!(reflection::answer(b"\xff", &mut Vec::new()).is_err());
+    assert!(reflection::answer(b"\xff", &Versions::default(), &mut Vec::new()).is_err());
     let answer = ask(&json!({}));
     assert_eq!(answer.descriptor().name(), "ServerReflectionResponse");
 }

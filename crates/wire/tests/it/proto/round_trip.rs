@@ -133,8 +133,8 @@ fn any_struct() -> BoxedStrategy<Value> {
 }
 
 /// A message as the oracle writes it.
-struct Sent {
-    bytes: Vec<u8>,
+pub(crate) struct Sent {
+    pub(crate) bytes: Vec<u8>,
     message: DynamicMessage,
     json: String,
 }
@@ -161,7 +161,7 @@ impl std::fmt::Debug for Sent {
     }
 }
 
-fn any_call() -> BoxedStrategy<(Method, Sent)> {
+pub(crate) fn any_call() -> BoxedStrategy<(Method, Sent)> {
     let service = oracle::POOL.get_service_by_name(proto::SERVICE).unwrap();
     let calls = service.methods().map(|call| {
         let method = Method::from_name(call.name()).unwrap();
@@ -170,7 +170,7 @@ fn any_call() -> BoxedStrategy<(Method, Sent)> {
     Union::new(calls).boxed()
 }
 
-fn any_reply() -> BoxedStrategy<(Method, Sent)> {
+pub(crate) fn any_reply() -> BoxedStrategy<(Method, Sent)> {
     let service = oracle::POOL.get_service_by_name(proto::SERVICE).unwrap();
     let replies = service.methods().filter(|call| call.output().full_name() != "google.protobuf.Empty").map(|call| {
         let method = Method::from_name(call.name()).unwrap();
@@ -187,7 +187,7 @@ pub(crate) fn any_card() -> BoxedStrategy<nuncio_model::AgentCard> {
 }
 
 /// A reply as JSON, to compare.
-fn json_of(method: Method, reply: &Reply) -> Value {
+pub(crate) fn json_of(method: Method, reply: &Reply) -> Value {
     let mut json = Vec::new();
     dialect(Version::V1_0).jsonrpc().encode_reply(method, reply, &mut json).unwrap();
     serde_json::from_slice(&json).unwrap()

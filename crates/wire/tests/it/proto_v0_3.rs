@@ -1,0 +1,68 @@
+//! Versions 0.2 and 0.3 in gRPC and HTTP+JSON, held against the facts of 0.3 and an independent implementation of
+//! protobuf.
+
+mod descriptor;
+mod errors;
+mod examples;
+mod hostile;
+mod lenient;
+mod paths;
+mod round_trip;
+
+use http::Method as Verb;
+use nuncio_model::{Call, Error, Method, Reply};
+use nuncio_wire::{
+    GrpcDialect, RestDialect, Version, dialect,
+    rest::{self, Outgoing, Routed},
+};
+use prost_reflect::MessageDescriptor;
+
+use crate::proto::oracle;
+
+fn grpc() -> &'static dyn GrpcDialect {
+    dialect(Version::V0_3).grpc().unwrap()
+}
+
+fn rest() -> &'static dyn RestDialect {
+    dialect(Version::V0_3).rest().unwrap()
+}
+
+/// A message of `a2a.v1`.
+fn message(name: &str) -> MessageDescriptor {
+    oracle::POOL.get_message_by_name(&format!("a2a.v1.{name}")).unwrap_or_else(|| panic!("no message {name}"))
+}
+
+/// What a client sends and a server reads.
+fn over_grpc(call: &Call) -> Result<Call, Error> {
+    let mut bytes = Vec::new();
+    grpc().encode_call(call, &mut bytes)?;
+    grpc().decode_call(call.method(), &bytes)
+}
+
+/// What a client sends and a server reads.
+fn over_rest(call: &Call) -> Result<Call, Error> {
+    let Outgoing { method, path, body } = rest().encode_call(call)?;
+    let (path, query) = path.split_once('?').map_or((&*path, None), |(path, query)| (path, Some(query)));
+    let routed = rest().route(&method, path).unwrap();
+    assert_eq!(routed.method, call.method());
+    rest::decode_call(rest(), &routed, query, Some("application/json"), &body.unwrap_or_default())
+}
+
+/// What a server reads of a request.
+fn request(verb: &Verb, path: &str, body: &str) -> Result<Call, Error> {
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let routed: Routed = rest().route(verb, path).unwrap();
+    rest::decode_call(rest(), &routed, query, None, body.as_bytes())
+}
+
+fn grpc_reply(method: Method, reply: &Reply) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    grpc().encode_reply(method, reply, &mut bytes).unwrap();
+    bytes
+}
+
+fn rest_reply(method: Method, reply: &Reply) -> Vec<u8> {
+    let mut body = Vec::new();
+    rest().encode_reply(method, reply, &mut body).unwrap();
+    body
+}
