@@ -9,7 +9,8 @@
 //! | `implicit` | no presence | when not the default | `""`, `0`, `false` count as unset |
 //! | `presence` | `optional`, and every message | when set, also to the default | kept as sent |
 //!
-//! Members that are not known are ignored. The last one of a repeated member wins.
+//! Behind the JSON name stand other names under which a field is read, and behind `unless` the name of its opposite in
+//! earlier texts. Members that are not known are ignored. The last one of a repeated member wins.
 
 mod fields;
 mod names;
@@ -68,6 +69,11 @@ impl<T: Field> Serialize for Out<'_, T> {
 /// Reads a field's value; `null` is the default.
 pub(crate) fn next_field<'de, A: MapAccess<'de>, T: Field>(map: &mut A) -> Result<T, A::Error> {
     Ok(map.next_value::<Option<In<T>>>()?.map_or_else(T::default, |field| field.0))
+}
+
+/// Reads a switch by the name of its opposite: off unless that is said to be false.
+pub(crate) fn next_opposite<'de, A: MapAccess<'de>>(map: &mut A) -> Result<bool, A::Error> {
+    Ok(map.next_value::<Option<In<bool>>>()?.is_some_and(|opposite| !opposite.0))
 }
 
 /// The key of a member, borrowed from the input where it can be.

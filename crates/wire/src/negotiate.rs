@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect},
     rest::{self, RouteError, Routed},
+    v1_0,
 };
 
 /// The header of the version, and the query parameter that may stand in for it.
@@ -205,17 +206,22 @@ pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<C
     })
 }
 
+/// How many extensions a request can declare; more are not looked at.
+pub const MAX_EXTENSIONS: usize = 64;
+
 /// Service parameters that stand among the params of a call.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    /// The version.
+    /// The version, which counts where neither header nor query has one.
     pub version: Option<Cow<'static, str>>,
-    /// The extensions.
+    /// The extensions, beside those of the header; at most [`MAX_EXTENSIONS`].
     pub extensions: Vec<Box<str>>,
+    /// The params to be decoded in the place of those that came, where a dialect does not read them as they are.
+    pub params: Option<Box<RawValue>>,
 }
 
 /// The service parameters among the params of a JSON-RPC call, where the method is of a dialect that has them there.
+/// Other params are not looked at.
 pub fn parameters(method: &str, params: Option<&RawValue>) -> Parameters {
-    let _ = (method, params);
-    Parameters::default()
+    v1_0::aliases::parameters(method, params)
 }

@@ -3,13 +3,16 @@
 mod ask;
 mod call;
 mod error;
+mod grpc;
 mod habits;
 mod jsonrpc;
 mod kind;
 mod message;
 mod params;
 mod part;
+mod proto;
 mod reply;
+mod rest;
 mod serve;
 mod stream;
 
@@ -28,10 +31,18 @@ pub static V0_2: Family = Family { version: Version::V0_2, habits: habits::OF_0_
 pub static V0_3: Family = Family { version: Version::V0_3, habits: habits::OF_0_3, bindings: &BINDINGS_0_3 };
 
 #[cfg(feature = "v0-2")]
-static BINDINGS_0_2: Bindings = Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_2) };
+static BINDINGS_0_2: Bindings = Bindings {
+    jsonrpc: jsonrpc::JsonRpc(&V0_2),
+    rest: rest::Rest { of: &V0_2, card: rest::Card::Document },
+    grpc: grpc::Grpc(&V0_2),
+};
 
 #[cfg(feature = "v0-3")]
-static BINDINGS_0_3: Bindings = Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_3) };
+static BINDINGS_0_3: Bindings = Bindings {
+    jsonrpc: jsonrpc::JsonRpc(&V0_3),
+    rest: rest::Rest { of: &V0_3, card: rest::Card::Message },
+    grpc: grpc::Grpc(&V0_3),
+};
 
 /// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
 struct Kinded;
@@ -46,6 +57,8 @@ pub struct Family {
 /// How a version is spoken in each binding.
 struct Bindings {
     jsonrpc: jsonrpc::JsonRpc,
+    rest: rest::Rest,
+    grpc: grpc::Grpc,
 }
 
 impl fmt::Debug for Family {
@@ -66,11 +79,11 @@ impl Dialect for Family {
     }
 
     fn rest(&self) -> Option<&'static dyn RestDialect> {
-        None
+        Some(&self.bindings.rest)
     }
 
     fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
-        None
+        Some(&self.bindings.grpc)
     }
 
     fn extensions_header(&self) -> &'static str {

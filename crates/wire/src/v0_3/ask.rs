@@ -25,7 +25,8 @@ pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Calle
             }
         }
         Call::SendMessage(send) => {
-            if take_no_history(send) {
+            let without_history = take_no_history(send);
+            if without_history {
                 return Course::Steps(Box::pin(trimmed(request, peer)));
             }
         }

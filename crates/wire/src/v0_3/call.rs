@@ -79,11 +79,14 @@ fn check(call: &Call) -> Result<(), Error> {
 }
 
 fn renamed(method: Method, mut violation: FieldViolation) -> FieldViolation {
+    use Method as M;
     let name = match (method, violation.field.as_str()) {
-        (Method::CreateTaskPushNotificationConfig, "url") => "pushNotificationConfig.url",
-        (Method::GetTaskPushNotificationConfig | Method::ListTaskPushNotificationConfigs, "taskId") => "id",
-        (Method::DeleteTaskPushNotificationConfig, "taskId") => "id",
-        (Method::DeleteTaskPushNotificationConfig, "id") => "pushNotificationConfigId",
+        (M::CreateTaskPushNotificationConfig, "url") => "pushNotificationConfig.url",
+        (
+            M::GetTaskPushNotificationConfig | M::ListTaskPushNotificationConfigs | M::DeleteTaskPushNotificationConfig,
+            "taskId",
+        ) => "id",
+        (M::DeleteTaskPushNotificationConfig, "id") => "pushNotificationConfigId",
         _ => return violation,
     };
     name.clone_into(&mut violation.field);

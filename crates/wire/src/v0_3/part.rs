@@ -8,7 +8,7 @@ use super::Kinded;
 use crate::shape::Shape;
 
 /// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
-const WRAPPED: &str = "data_part_compat";
+pub(super) const WRAPPED: &str = "data_part_compat";
 
 impl Shape<Kinded> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -137,14 +137,16 @@ impl Members<'_> {
 
 impl File {
     fn part(self) -> Result<Part, String> {
-        let uri = self.uri.filter(|uri| !uri.is_empty());
-        let part = match (self.bytes, uri) {
-            (Some(bytes), Some(_)) if !bytes.is_empty() => {
+        // A member that is spelled out as empty does not hide the other.
+        let part = match (self.bytes, self.uri) {
+            (Some(bytes), Some(uri)) if !bytes.is_empty() && !uri.is_empty() => {
                 return Err("a file has one of bytes and uri; both are set".to_owned());
             }
+            (Some(bytes), uri) if uri.as_ref().is_none_or(|uri| uri.is_empty()) => {
+                Part::raw(decode_base64(&bytes).map_err(|reason| format!("bytes is {reason}"))?)
+            }
             (_, Some(uri)) => Part::url(uri),
-            (Some(bytes), None) => Part::raw(decode_base64(&bytes).map_err(|reason| format!("bytes is {reason}"))?),
-            (None, None) => return Err("a file needs one of bytes and uri".to_owned()),
+            (_, None) => return Err("a file needs one of bytes and uri".to_owned()),
         };
         let part = self.name.into_iter().fold(part, Part::with_filename);
         Ok(self.mime_type.into_iter().fold(part, Part::with_media_type))
@@ -152,7 +154,7 @@ impl File {
 }
 
 /// Takes data that is no object out of the one that it is wrapped in.
-fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
+pub(super) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     let Some(mut metadata) = metadata else { return Part::data(data) };
     if metadata.get(WRAPPED) == Some(&Value::Bool(true))
         && let Some(value) = data.as_object_mut().and_then(|object| object.remove("value"))
@@ -163,6 +165,6 @@ fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     Part::data(data).with_metadata(metadata)
 }
 
-fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
+pub(super) fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
     metadata.into_iter().fold(part, Part::with_metadata)
 }

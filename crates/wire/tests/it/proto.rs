@@ -5,7 +5,7 @@ mod examples;
 mod frames;
 mod hostile;
 mod metadata;
-mod oracle;
+pub(crate) mod oracle;
 mod reflection;
 pub(crate) mod round_trip;
 mod status;

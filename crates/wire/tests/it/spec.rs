@@ -5,15 +5,24 @@ use std::path::PathBuf;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A JSON file of the facts. The tests cannot do without it.
-pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
+/// A file of the facts. The tests cannot do without it.
+pub(crate) fn text(name: &str) -> String {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec")).join(name);
-    let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
-    serde_json::from_slice(&json).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
+}
+
+/// A JSON file of the facts.
+pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
+    serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The examples of version 1.0 with this binding, by the name of their file.
 pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
+    examples_of("1.0", "v10-", binding)
+}
+
+/// The examples of versions that begin so, in files that do, with this binding.
+pub(crate) fn examples_of(version: &str, file_prefix: &str, binding: &str) -> Vec<(String, Value)> {
     #[derive(Deserialize)]
     struct Index {
         files: Vec<Entry>,
@@ -25,9 +34,9 @@ pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
         binding: String,
     }
     let index: Index = file("examples/index.json");
-    let chosen = index.files.into_iter().filter(|entry| entry.version == "1.0" && entry.binding == binding);
+    let chosen = index.files.into_iter().filter(|entry| entry.version.starts_with(version) && entry.binding == binding);
     let examples: Vec<_> = chosen
-        .filter(|entry| entry.file.starts_with("v10-"))
+        .filter(|entry| entry.file.starts_with(file_prefix))
         .map(|entry| {
             let example = file(&format!("examples/{}", entry.file));
             (entry.file, example)

@@ -13,12 +13,13 @@ use super::oracle;
 
 /// What may stand where; requests are checked, so theirs must be right.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Side {
+pub(crate) enum Side {
     Request,
     Reply,
 }
 
-fn any_message(descriptor: &MessageDescriptor, side: Side) -> BoxedStrategy<DynamicMessage> {
+/// Any message of this type.
+pub(crate) fn any_message(descriptor: &MessageDescriptor, side: Side) -> BoxedStrategy<DynamicMessage> {
     match descriptor.full_name() {
         "google.protobuf.Timestamp" => return any_timestamp(descriptor.clone()),
         "google.protobuf.Value" => return any_json(descriptor.clone(), any_value()),
