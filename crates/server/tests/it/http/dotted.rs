@@ -102,8 +102,11 @@ async fn a_task_is_watched_listed_and_canceled() {
     let mut feed = stream.open().await;
     let active = feed.headers["a2a-extensions"].to_str().unwrap().to_owned();
     assert!(active.contains(EXTENSION) && active.contains(OTHER), "those of the params and of the header: {active}");
-    let id = feed.response().await.unwrap()["task"]["id"].take();
-    while feed.response().await.unwrap()["statusUpdate"]["status"]["state"] != "TASK_STATE_WORKING" {}
+    let mut response = feed.response().await.unwrap();
+    let id = response["task"]["id"].clone();
+    while ["task", "statusUpdate"].iter().all(|it| response[*it]["status"]["state"] != "TASK_STATE_WORKING") {
+        response = feed.response().await.unwrap();
+    }
 
     let listed = call(&running, "a2a.listTasks", json!({"status": "working", "page_size": 5})).await;
     assert_eq!((&listed["tasks"][0]["id"], &listed["pageSize"]), (&id, &json!(5)));
