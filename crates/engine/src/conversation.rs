@@ -32,7 +32,8 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// Checks the message, and takes its push configuration out.
+    /// Checks the message, and takes its push configuration out. A task whose id is settled is founded then, and not
+    /// before, for a message that is refused leaves none behind.
     pub(crate) async fn new(
         shared: &Shared,
         scope: Scope,
@@ -55,7 +56,16 @@ impl Opening {
                 guard.check(config).await?;
             }
         }
+        if let Some(begins) = with.begins {
+            found(shared, &scope, &begins, &request.message).await?;
+            request.message.task_id = Some(begins.id);
+        }
         Ok(Self { scope, request, extensions, hook, push_format: with.push_format })
+    }
+
+    /// The task that the message goes to, if there is one.
+    pub(crate) fn task_id(&self) -> Option<&TaskId> {
+        self.request.message.task_id.as_ref()
     }
 
     /// A runner for a message that begins an interaction, and its task to be.
@@ -108,11 +118,10 @@ impl Opening {
     }
 }
 
-/// Makes sure that a task whose id is settled is there, and addresses the message to it.
+/// Makes sure that a task whose id is settled is there.
 ///
 /// The store decides who of several callers founds it; the others go on with it.
-pub(crate) async fn found(shared: &Shared, scope: &Scope, begins: &Begins, message: &mut Message) -> Result<(), Error> {
-    message.task_id = Some(begins.id.clone());
+async fn found(shared: &Shared, scope: &Scope, begins: &Begins, message: &Message) -> Result<(), Error> {
     match shared.attach(scope, &begins.id).await {
         Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
         outcome => return outcome.map(drop),

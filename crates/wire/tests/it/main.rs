@@ -10,4 +10,6 @@ mod paths;
 mod proto;
 mod requests;
 mod spec;
+#[cfg(feature = "v0-1")]
+mod v0_1;
 mod versions;

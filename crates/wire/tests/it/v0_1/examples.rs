@@ -1,7 +1,7 @@
 //! Every example of 0.1, both ways in both roles.
 
 use nuncio_model::{AgentCard, Error, StreamResponse, Task, card, card::AgentInterface};
-use nuncio_wire::{Dialect as _, Events as _, JsonRpcDialect as _, Version, Versions, jsonrpc, v0_1::V0_1};
+use nuncio_wire::{Dialect as _, Version, Versions, jsonrpc, v0_1::V0_1};
 use serde_json::Value;
 
 use super::{harness::v01, schema::assert_is};
@@ -14,7 +14,7 @@ fn bytes(json: &Value) -> Vec<u8> {
 #[test]
 fn of_jsonrpc() {
     let examples = examples_of("0.1", "v01-", "JSONRPC");
-    assert_eq!(examples.len(), 8);
+    assert_eq!(examples.len(), 9);
     for (name, example) in examples {
         let method = request(&name, &example["request"]);
         for event in example["sse_events"].as_array().into_iter().flatten() {
