@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect},
     rest::{self, RouteError, Routed},
+    v1_0,
 };
 
 /// The header of the version, and the query parameter that may stand in for it.
@@ -94,7 +95,8 @@ impl Versions {
 
     /// The dialect and the operation of an HTTP+JSON request.
     ///
-    /// An unknown path or verb is found before a version that is not spoken.
+    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an older
+    /// version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
     pub fn for_path(
         &self,
         declared: Option<&str>,
@@ -103,7 +105,10 @@ impl Versions {
     ) -> Result<(&'static dyn RestDialect, Routed), RouteError> {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = RouteError::NotFound;
-        for version in Version::ALL.iter().rev().copied() {
+        let newest_first = || Version::ALL.iter().rev().copied();
+        let undeclared_first =
+            newest_first().filter(|it| !it.is_declared()).chain(newest_first().filter(|it| it.is_declared()));
+        for version in undeclared_first {
             let Some(dialect) = dialect(version).rest() else { continue };
             match dialect.route(http_method, path) {
                 Ok(routed) => match &wanted {
@@ -125,16 +130,18 @@ impl Versions {
         Err(refusal)
     }
 
-    /// The dialect and the operation of a gRPC call, by its path.
+    /// The dialect and the operation of a gRPC call, by its path. An unknown path is found before a version that is not
+    /// spoken.
     pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
-        let wanted = declared.map(|declared| self.resolve(declared)).transpose()?;
+        let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
         for version in Version::ALL.iter().rev().copied() {
             let Some(dialect) = dialect(version).grpc() else { continue };
             let Some(method) = dialect.method(path) else { continue };
-            refusal = match wanted {
-                Some(wanted) if wanted == version => return Ok((dialect, method)),
-                Some(wanted) => self.contradiction(path, version, wanted),
+            refusal = match &wanted {
+                Some(Ok(wanted)) if *wanted == version => return Ok((dialect, method)),
+                Some(Ok(wanted)) => self.contradiction(path, version, *wanted),
+                Some(Err(error)) => error.clone(),
                 None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
                     return Ok((dialect, method));
                 }
@@ -199,17 +206,22 @@ pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<C
     })
 }
 
+/// How many extensions a request can declare; more are not looked at.
+pub const MAX_EXTENSIONS: usize = 64;
+
 /// Service parameters that stand among the params of a call.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    /// The version.
+    /// The version, which counts where neither header nor query has one.
     pub version: Option<Cow<'static, str>>,
-    /// The extensions.
+    /// The extensions, beside those of the header; at most [`MAX_EXTENSIONS`].
     pub extensions: Vec<Box<str>>,
+    /// The params to be decoded in the place of those that came, where a dialect does not read them as they are.
+    pub params: Option<Box<RawValue>>,
 }
 
 /// The service parameters among the params of a JSON-RPC call, where the method is of a dialect that has them there.
+/// Other params are not looked at.
 pub fn parameters(method: &str, params: Option<&RawValue>) -> Parameters {
-    let _ = (method, params);
-    Parameters::default()
+    v1_0::aliases::parameters(method, params)
 }

@@ -23,7 +23,7 @@ pub(super) async fn call(
     let at_once = request.returns_immediately();
     let history = request.history_length();
     let opening = Opening::new(shared, scope, request, with).await?;
-    let reply = if let Some(id) = opening.task_id().cloned() {
+    let reply = if let Some(id) = opening.task_id() {
         Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?)
     } else {
         let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };

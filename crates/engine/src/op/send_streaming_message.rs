@@ -21,7 +21,7 @@ pub(super) async fn call(
 ) -> Result<Reply, Error> {
     let history = request.history_length();
     let opening = Opening::new(shared, scope, request, with).await?;
-    let feed = match opening.task_id().cloned() {
+    let feed = match opening.task_id() {
         None => {
             let Beginning { hold, runner, course } = opening.begin(shared, shared.limits.first_word_streaming)?;
             let reader = LogReader::from_start(hold);

@@ -161,7 +161,7 @@ fn of_cards() {
         let found = card::decode(&bytes(json)).unwrap();
         let written = dialect.encode_card(&found);
         assert_same(&written, json, &name);
-        assert_eq!(card::encode(&found, &Versions::default()), written, "{name}");
+        assert_eq!(card::encode(&found, &Versions::only([Version::V1_0])), written, "{name}");
     }
 }
 

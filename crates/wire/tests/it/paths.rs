@@ -124,7 +124,7 @@ fn other_paths_are_not_found() {
         "/v1/message:fly",
         "/tasks/%FF",
         "/extendedagentcard",
-        "/tenants/x/tasks",
+        "/tenant/x/tasks",
     ] {
         assert!(matches!(route("GET", path), Err(RouteError::NotFound)), "{path}");
     }

@@ -21,8 +21,8 @@ pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
     examples_of("1.0", "v10-", binding)
 }
 
-/// The examples of a version with this binding, among the files whose names begin so.
-pub(crate) fn examples_of(version: &str, prefix: &str, binding: &str) -> Vec<(String, Value)> {
+/// The examples of versions that begin so, in files that do, with this binding.
+pub(crate) fn examples_of(version: &str, file_prefix: &str, binding: &str) -> Vec<(String, Value)> {
     #[derive(Deserialize)]
     struct Index {
         files: Vec<Entry>,
@@ -34,9 +34,9 @@ pub(crate) fn examples_of(version: &str, prefix: &str, binding: &str) -> Vec<(St
         binding: String,
     }
     let index: Index = file("examples/index.json");
-    let chosen = index.files.into_iter().filter(|entry| entry.version == version && entry.binding == binding);
+    let chosen = index.files.into_iter().filter(|entry| entry.version.starts_with(version) && entry.binding == binding);
     let examples: Vec<_> = chosen
-        .filter(|entry| entry.file.starts_with(prefix))
+        .filter(|entry| entry.file.starts_with(file_prefix))
         .map(|entry| {
             let example = file(&format!("examples/{}", entry.file));
             (entry.file, example)
