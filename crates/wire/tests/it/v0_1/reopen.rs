@@ -1,7 +1,7 @@
 //! Reopening a task that has ended (K-9): a new task behind the same id, in the same session, that knows the one before.
 
 use nuncio_model::{
-    Caller, Calling, Request,
+    Caller, Calling, Request, Task,
     op::{ListTasksRequest, ListTasksResponse},
 };
 use nuncio_wire::v0_1::METADATA_KEY;
@@ -25,15 +25,19 @@ async fn a_task_is_reopened_again_and_again() {
     // The last one asked, so it goes on.
     assert_eq!(garden.send("t", "rake").await.unwrap()["status"]["state"], "completed");
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
-    let tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
+    let mut tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
     assert_eq!(tasks.len(), 4);
-    let newest_first = || tasks.iter().zip(tasks.iter().skip(1)).zip([4, 3, 2]);
-    for ((task, before), generation) in newest_first() {
+    tasks.sort_by_key(|task| generation(task));
+    for (before, task) in tasks.iter().zip(tasks.iter().skip(1)) {
         let mark = &task.metadata.as_ref().unwrap()[METADATA_KEY];
-        assert_eq!(*mark, json!({"taskId": "t", "generation": generation, "continues": before.id}));
+        assert_eq!(*mark, json!({"taskId": "t", "generation": generation(before) + 1, "continues": before.id}));
         assert_eq!(task.context_id, before.context_id);
         assert_eq!(task.history[0].reference_task_ids, [before.id.clone()]);
     }
+}
+
+fn generation(task: &Task) -> u64 {
+    task.metadata.as_ref().unwrap()[METADATA_KEY]["generation"].as_u64().unwrap()
 }
 
 #[tokio::test]

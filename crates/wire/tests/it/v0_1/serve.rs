@@ -137,7 +137,7 @@ async fn tasks_of_other_versions_are_read_continued_and_canceled() {
     assert_eq!((&again["id"], &again["sessionId"]), (&json!(id), &done["sessionId"]));
     let tasks = list(&engine, "ann").await.tasks;
     assert_eq!(tasks.len(), 2);
-    let mark = &tasks[0].metadata.as_ref().unwrap()[METADATA_KEY];
+    let mark = &tasks.iter().find_map(|task| task.metadata.as_ref()).unwrap()[METADATA_KEY];
     assert_eq!(*mark, json!({"taskId": id, "generation": 1, "continues": id}));
 
     let other = begin().await;
@@ -262,4 +262,20 @@ async fn a_bare_message_of_another_kind_of_engine_becomes_a_task() {
         (&json!("t"), &json!("c"), &json!("completed"))
     );
     assert_eq!(done["artifacts"], json!([{"index": 0, "parts": [{"type": "text", "text": "hi"}]}]));
+}
+
+#[cfg(feature = "v0-3")]
+#[test]
+fn names_that_later_versions_share_are_theirs_unless_claimed() {
+    use nuncio_wire::{Version, Versions};
+    let versions = Versions::default();
+    for method in ["tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/pushNotification/set"] {
+        let meant = versions.for_method(None, method).unwrap();
+        assert_eq!(meant.dialect.dialect().version(), Version::V0_3, "{method}");
+        assert_eq!(meant.older.unwrap().dialect().version(), Version::V0_1, "{method}");
+        let declared = versions.for_method(Some("0.1"), method).unwrap();
+        assert_eq!(declared.dialect.dialect().version(), Version::V0_1, "{method}");
+    }
+    let meant = versions.for_method(None, "tasks/send").unwrap();
+    assert_eq!(meant.dialect.dialect().version(), Version::V0_1);
 }

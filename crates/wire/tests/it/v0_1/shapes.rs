@@ -80,7 +80,7 @@ fn what_is_wrong_is_named() {
         ("tasks/send", json!({"id": "t", "message": {"role": "agent", "parts": [{"text": "a"}]}}), "message.role"),
         ("tasks/send", parts(json!({"type": "file", "file": {"name": "f"}})), "message.parts[0]"),
         ("tasks/send", parts(json!({"type": "file", "file": {"bytes": "?"}})), "message.parts[0]"),
-        ("tasks/send", parts(json!({"type": "song", "text": "la"})), "message.parts[0]"),
+        ("tasks/send", parts(json!({"type": "song", "song": "la"})), "message.parts[0]"),
         ("tasks/get", json!({"id": "t", "historyLength": -1}), "historyLength"),
         ("tasks/get", json!({"id": ""}), "id"),
         ("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": {}}), "pushNotificationConfig.url"),
