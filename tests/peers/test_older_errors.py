@@ -10,7 +10,8 @@ from support.peers import OLDER, able
 from support.process import serve
 
 # What the clients make of errors that have no name of their own everywhere.
-UNSUPPORTED = ("UnsupportedOperation", "InvalidParams", "InvalidRequest", "InvalidTaskState")
+UNSUPPORTED = ("UnsupportedOperation", "InvalidParams", "InvalidRequest", "A2AClient")
+INVALID = ("InvalidParams", "InvalidRequest", "A2AClient")
 PUSH = ("PushNotificationNotSupported", "UnsupportedOperation")
 
 
@@ -57,9 +58,9 @@ def test_a_finished_task_of_0_1_is_reopened(older):
 
 
 def test_wrong_parameters_are_refused(older):
-    with refused("InvalidParams", "InvalidRequest"):
+    with refused(*INVALID):
         older.send([])
-    with refused("InvalidParams", "InvalidRequest", "ContentTypeNotSupported"):
+    with refused("ContentTypeNotSupported", *INVALID):
         older.send([{"raw": "AAAA", "mediaType": "video/x-made-up"}])
 
 
@@ -80,9 +81,7 @@ def test_webhooks_that_are_not_declared_are_refused(bare, sdk_to, older_name):
         older.get_config(task["id"], "x")
 
 
-@pytest.mark.parametrize(
-    "older_name", [n for n in able("ListTaskPushNotificationConfigs")]
-)
+@pytest.mark.parametrize("older_name", able("ListTaskPushNotificationConfigs"))
 def test_webhooks_that_are_not_declared_are_not_listed(bare, sdk_to, older_name):
     older = sdk_to(bare, older_name)
     task = older.send("input")

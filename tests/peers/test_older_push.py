@@ -7,7 +7,8 @@ import pytest
 from support import v01, v03
 from support.events import state
 from support.failure import refused
-from support.peers import OLDER, able, wire_version
+from support.peers import able, wire_version
+from support.process import serve
 
 
 @pytest.fixture
@@ -85,9 +86,16 @@ def test_webhooks_are_listed_and_deleted(older, webhook, path):
         older.get_config(task["id"], "one")
 
 
-@pytest.mark.parametrize("older_name", OLDER)
-def test_a_private_address_is_refused(served, sdk_to, older_name):
-    older = sdk_to(served("--store", "memory"), older_name)
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """An agent that may not call webhooks on private addresses."""
+    agent = serve(tmp_path_factory.mktemp("guarded"), "--store", "memory")
+    yield agent
+    agent.stop()
+
+
+def test_a_private_address_is_refused(guarded, sdk_to, older_name):
+    older = sdk_to(guarded, older_name)
     task = older.send("input")
-    with refused("InvalidParams", "InvalidRequest"):
+    with refused("InvalidParams", "InvalidRequest", "A2AClient"):
         older.create_config(task["id"], "http://127.0.0.1:9/hook", id="x")

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import * as a2a from '@a2a-js/sdk';
 import {
   ClientFactory,
-  ClientFactoryOptions,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
   RestTransportFactory,
@@ -19,9 +18,8 @@ const transport = {
   rest: () => new RestTransportFactory({ legacyCompat }),
   grpc: () => new GrpcTransportFactory({ legacyCompat }),
 }[binding]();
-const factory = new ClientFactory(
-  ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports: [transport] }),
-);
+// Only this transport: with the default ones beside it, the order in the card would choose.
+const factory = new ClientFactory({ transports: [transport] });
 
 async function connect() {
   const card = await new DefaultAgentCardResolver({ legacyCompat }).resolve(origin);

@@ -20,29 +20,37 @@ TRANSPORTS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "grpc": "GRPC"}
 
 
 class Client:
-    """One client that streams and one that does not, both made from the served card."""
+    """The SDK's clients, all made from the served card."""
 
     def __init__(self, http: httpx.AsyncClient, card: types.AgentCard, binding: str):
-        self.binding = binding
+        self.http = http
         self.card = card
-        self.plain, self.streaming = (
-            ClientFactory(
-                ClientConfig(
-                    streaming=streaming,
-                    httpx_client=http,
-                    grpc_channel_factory=grpc.aio.insecure_channel,
-                    supported_transports=[TRANSPORTS[binding]],
-                )
-            ).create(card)
-            for streaming in (False, True)
+        self.binding = binding
+        self.channels: dict[str, grpc.aio.Channel] = {}
+        self.plain = self.make(streaming=False)
+        self.streaming = self.make(streaming=True)
+
+    def make(self, streaming: bool, hooks: list[types.PushNotificationConfig] | None = None):
+        config = ClientConfig(
+            streaming=streaming,
+            httpx_client=self.http,
+            grpc_channel_factory=self.channel,
+            supported_transports=[TRANSPORTS[self.binding]],
+            push_notification_configs=hooks or [],
         )
+        return ClientFactory(config).create(self.card)
+
+    def channel(self, url: str) -> grpc.aio.Channel:
+        if url not in self.channels:
+            self.channels[url] = grpc.aio.insecure_channel(url)
+        return self.channels[url]
 
     def __call__(self, operation: str, request: dict):
         match operation:
             case "message/send":
                 return self.send(request)
             case "message/stream":
-                return self.events(self.sending(self.streaming, request))
+                return self.events(self.sending(request, streaming=True))
             case "tasks/resubscribe":
                 return self.events(self.streaming.resubscribe(types.TaskIdParams(**request)))
             case "tasks/get":
@@ -65,16 +73,22 @@ class Client:
                 return asyncio.sleep(0, self.card)
         raise ValueError(operation)
 
-    def sending(self, client, request: dict):
+    def sending(self, request: dict, streaming: bool):
         params = types.MessageSendParams(**request)
-        # Only what is set here overrides what the client would send by itself.
+        configuration = params.configuration
+        hook = configuration.push_notification_config
+        client = self.streaming if streaming else self.plain
+        if hook:
+            # A client has its webhooks from the start: it spoils those of a single call.
+            client = self.make(streaming, [hook])
+            kept = configuration.model_dump(exclude={"push_notification_config"}, exclude_unset=True)
+            configuration = types.MessageSendConfiguration(**kept)
         return client.send_message(
-            params.message, configuration=params.configuration, request_metadata=params.metadata
+            params.message, configuration=configuration, request_metadata=params.metadata
         )
 
     async def send(self, request: dict):
-        answers = [answer async for answer in self.sending(self.plain, request)]
-        (answer,) = answers
+        (answer,) = [answer async for answer in self.sending(request, streaming=False)]
         return answer[0] if isinstance(answer, tuple) else answer
 
     async def events(self, stream):

@@ -14,7 +14,7 @@ from . import sse, v03
 from .caller import Caller
 from .failure import Failure
 from .feed import Feed
-from .v03 import config_down, present
+from .v03 import present
 
 METHODS = {
     "SendMessage": "tasks/send",
@@ -190,14 +190,19 @@ def params(operation: str, request: dict) -> dict:
                 metadata=message.get("metadata"),
             ),
             historyLength=configuration.get("historyLength"),
-            pushNotification=push and config_down(push),
+            pushNotification=push and nameless(push),
             metadata=request.get("metadata"),
         )
     if operation == "CreateTaskPushNotificationConfig":
-        return {"id": request["taskId"], "pushNotificationConfig": config_down(request)}
+        return {"id": request["taskId"], "pushNotificationConfig": nameless(request)}
     if operation == "GetTaskPushNotificationConfig":
         return {"id": request["taskId"]}
     return request
+
+
+def nameless(config: dict) -> dict:
+    """A task has one configuration, which has no id."""
+    return v03.config_down({**config, "id": None})
 
 
 def result(document: dict, id_: int) -> dict:
