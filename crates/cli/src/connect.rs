@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Resolved};
+use nuncio_wire::Version;
 
 use crate::{
     args::{ConnectArgs, key_value},
@@ -44,12 +45,11 @@ impl Connection {
     /// Says what a user should know before anything is sent.
     fn look_around(&self, context: &Context, args: &ConnectArgs) {
         let Some(interface) = self.client.interface() else { return };
-        tracing::debug!(
-            url = interface.url,
-            binding = interface.protocol_binding,
-            version = interface.protocol_version,
-            "interface"
-        );
+        let version = self.client.version().map(Version::as_str).unwrap_or_default();
+        tracing::debug!(url = interface.url, binding = interface.protocol_binding, version, "interface");
+        if version != Version::LATEST.as_str() && context.text(args.a2a_version.as_ref(), "a2a-version").is_none() {
+            diag::progress(&format!("the agent speaks version {version} of the protocol"));
+        }
         let elsewhere = self.client.card_url().is_some_and(|card| !is_same_origin(card.as_str(), &interface.url));
         if self.client.withholds_credentials() {
             diag::warn(&format!(
@@ -224,6 +224,9 @@ fn flags(args: &ConnectArgs) -> String {
         add("-e", url);
     }
     args.transport.iter().for_each(|name| add("--transport", name));
+    if let Some(version) = &args.a2a_version {
+        add("--a2a-version", version);
+    }
     if let Some(tenant) = &args.tenant {
         add("--tenant", tenant);
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{Credential, credentials::Origin};
-use nuncio_model::{AgentCard, Tenant, card::AgentInterface};
-use nuncio_wire::{Version, dialect};
+use nuncio_model::{Tenant, card::AgentInterface};
+use nuncio_wire::{Version, card, dialect};
 use url::Url;
 
 use crate::{
     binding::Binding,
-    choose::{Choice, address, choose},
+    choose::{Choice, Wanted, address, choose, has},
     client::Client,
     error::ClientError,
     http::{Http, Secrets},
@@ -108,7 +108,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends this version as `A2A-Version`, and prefers interfaces that speak it.
+    /// Speaks this version and no other, `0.3` for example; the patch number of `0.3.0` does not count. Without it the
+    /// newest is spoken that the card names.
+    ///
+    /// Where the card names no interface of this version, [`connect`](Self::connect) fails with
+    /// [`ClientError::NoInterface`], which says what it names. A card that does not say which version it means, as many
+    /// old ones do, means this one.
+    ///
+    /// A version that is not known here is sent as it is, as `A2A-Version` of a request of the newest: the agent will say
+    /// what it speaks.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
@@ -164,15 +172,17 @@ impl ClientBuilder {
     /// Uses a card that is at hand.
     pub fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
         let builder = self.checked()?;
-        let card = resolved.card.clone();
+        let shown = resolved.card.clone();
         let url = resolved.url.as_ref();
-        let choices = choose(&card, &builder.preferred, builder.pinned(), url)?;
+        let undeclared = builder.pinned().map(|_| card::undeclared(&resolved.document)).unwrap_or_default();
+        let wanted = Wanted { bindings: &builder.preferred, version: builder.pinned() };
+        let choices = choose(&shown, &undeclared, &wanted, url)?;
         // A card from a file is the user's own word.
         let origins = match url {
             Some(url) => origin(url).into_iter().collect(),
             None => choices.iter().filter_map(|choice| origin(&choice.url)).collect(),
         };
-        let secrets = builder.secrets(origins).with_card(Some(card));
+        let secrets = builder.secrets(origins).with_card(Some(shown));
         let http = Http::new(builder.http.clone());
         let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
         let candidates = choices.into_iter().map(|choice| builder.candidate(&http, &secrets, choice));
@@ -180,12 +190,22 @@ impl ClientBuilder {
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
     }
 
-    /// Speaks this binding to an address, without a card.
+    /// Speaks this binding to an address, without a card: in the version that was asked for, else in the newest.
+    ///
+    /// # Errors
+    ///
+    /// `Address` where the binding cannot be spoken to it, `Setup` where the version has no such binding.
     pub fn endpoint(self, url: &str, binding: Binding) -> Result<Client, ClientError> {
         let builder = self.checked()?;
         let address = address(url, binding, None)?;
         let version = builder.pinned().unwrap_or(Version::LATEST);
-        let interface = AgentInterface::new(url, binding.name());
+        if !has(version, binding) {
+            let spoken = Binding::ALL.into_iter().filter(|binding| has(version, *binding)).map(Binding::name);
+            let spoken = spoken.collect::<Vec<_>>().join(", ");
+            return Err(ClientError::Setup(format!("version {version} has no {binding}; it has {spoken}")));
+        }
+        let mut interface = AgentInterface::new(url, binding.name());
+        version.as_str().clone_into(&mut interface.protocol_version);
         let secrets = builder.secrets(origin(&address).into_iter().collect());
         let choice = Choice { interface, binding, version, url: address };
         let candidate = builder.candidate(&Http::new(builder.http.clone()), &secrets, choice)?;
@@ -212,7 +232,8 @@ impl ClientBuilder {
 
     fn candidate(&self, http: &Http, secrets: &Secrets, choice: Choice) -> Result<Candidate, ClientError> {
         let Choice { interface, binding, version, url } = choice;
-        let header = self.version.clone().unwrap_or_else(|| version.to_string());
+        let unknown = self.version.clone().filter(|_| self.pinned().is_none());
+        let header = unknown.unwrap_or_else(|| version.to_string());
         let header = HeaderValue::try_from(&header)
             .map_err(|_| ClientError::Setup(format!("`{header}` cannot be sent as a version")))?;
         let link = Link {
@@ -229,14 +250,10 @@ impl ClientBuilder {
             Binding::HttpJson => dialect.rest().map(|dialect| Box::new(Rest::new(link, dialect)) as _),
             Binding::Grpc => dialect.grpc().map(|dialect| Box::new(Grpc::new(link, dialect)) as _),
         };
-        let Some(transport) = transport else { return Err(ClientError::no_interface(&lonely(interface))) };
-        Ok(Candidate { interface, transport: Box::new(Versioned::new(dialect, transport)) })
+        // Nothing is chosen that its version does not have.
+        let transport = transport.ok_or_else(|| ClientError::Setup(format!("version {version} has no {binding}")))?;
+        Ok(Candidate { interface, version, transport: Box::new(Versioned::new(dialect, transport)) })
     }
-}
-
-/// A card that has this interface alone, for an error message.
-fn lonely(interface: AgentInterface) -> AgentCard {
-    AgentCard { supported_interfaces: vec![interface], ..AgentCard::default() }
 }
 
 fn origin(url: &Url) -> Option<Origin> {

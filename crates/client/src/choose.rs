@@ -1,7 +1,9 @@
 //! Which of a card's interfaces to use (sections 8.3.1 and 8.3.2; contradictions C-22, C-24 and C-26).
 
+use std::cmp::Reverse;
+
 use nuncio_model::{AgentCard, card::AgentInterface};
-use nuncio_wire::Version;
+use nuncio_wire::{Version, dialect};
 use url::Url;
 
 use crate::{binding::Binding, error::ClientError, reference::is_loopback};
@@ -15,36 +17,76 @@ pub(crate) struct Choice {
     pub(crate) url: Url,
 }
 
-/// The interfaces that are spoken here, the best first: the client's preferred bindings in their order, then the others
-/// in the card's. Interfaces of a pinned version come before others, those without a version last.
+/// What a user wants of an agent's interfaces.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted<'a> {
+    /// The bindings that come first, in this order.
+    pub(crate) bindings: &'a [Binding],
+    /// The only version that will do.
+    pub(crate) version: Option<Version>,
+}
+
+/// The interfaces that are spoken here, the best first: the preferred bindings in their order, then the others; within
+/// each the newest version, then the card's order. An interface without a version comes last, as one of the newest.
+///
+/// With a pinned version there is no other. An interface that does not say its version is then taken to be of it, and so
+/// is one of `undeclared`, which a card names in the way of older versions without saying which: who pins a version
+/// knows the agent better than a guess does. These only count where the card declares none of that version.
 pub(crate) fn choose(
     card: &AgentCard,
-    preferred: &[Binding],
-    pinned: Option<Version>,
+    undeclared: &[AgentInterface],
+    wanted: &Wanted<'_>,
     card_url: Option<&Url>,
 ) -> Result<Vec<Choice>, ClientError> {
-    let mut wrong_address = None;
+    let mut found = candidates(&card.supported_interfaces, wanted, card_url);
+    if wanted.version.is_some() && found.is_empty() {
+        found = candidates(undeclared, wanted, card_url);
+    }
     let mut choices = Vec::new();
-    for interface in &card.supported_interfaces {
-        let Some(binding) = Binding::from_name(&interface.protocol_binding) else { continue };
-        let declared = interface.protocol_version.trim();
-        let version = if declared.is_empty() { Some(Version::LATEST) } else { declared.parse().ok() };
-        let Some(version) = version.or(pinned) else { continue };
-        match address(&interface.url, binding, card_url) {
-            Ok(url) => choices.push(Choice { interface: interface.clone(), binding, version, url }),
+    let mut wrong_address = None;
+    for candidate in found {
+        match candidate {
+            Ok(choice) => choices.push(choice),
             Err(error) => wrong_address = wrong_address.or(Some(error)),
         }
     }
-    let rank = |choice: &Choice| {
-        let binding = preferred.iter().position(|binding| *binding == choice.binding).unwrap_or(preferred.len());
-        let is_other = pinned.is_some_and(|pinned| pinned != choice.version);
-        (is_other, binding, choice.interface.protocol_version.trim().is_empty())
-    };
-    choices.sort_by_key(rank);
+    choices.sort_by_key(|choice: &Choice| {
+        let position = wanted.bindings.iter().position(|binding| *binding == choice.binding);
+        let is_guess = choice.interface.protocol_version.trim().is_empty();
+        (position.unwrap_or(wanted.bindings.len()), is_guess, Reverse(choice.version))
+    });
     match (choices.is_empty(), wrong_address) {
         (false, _) => Ok(choices),
         (true, Some(error)) => Err(error),
-        (true, None) => Err(ClientError::no_interface(card)),
+        (true, None) => Err(ClientError::no_interface(card, wanted.version)),
+    }
+}
+
+/// Those that can be spoken to, or could if their address were one.
+fn candidates(
+    interfaces: &[AgentInterface],
+    wanted: &Wanted<'_>,
+    card_url: Option<&Url>,
+) -> Vec<Result<Choice, ClientError>> {
+    let candidate = |interface: &AgentInterface| {
+        let binding = Binding::from_name(&interface.protocol_binding)?;
+        let version = match interface.protocol_version.trim() {
+            "" => wanted.version.unwrap_or(Version::LATEST),
+            declared => declared.parse().ok().filter(|it| wanted.version.is_none_or(|wanted| wanted == *it))?,
+        };
+        let choice = |url| Choice { interface: interface.clone(), binding, version, url };
+        has(version, binding).then(|| address(&interface.url, binding, card_url).map(choice))
+    };
+    interfaces.iter().filter_map(candidate).collect()
+}
+
+/// Whether a version is spoken over a binding.
+pub(crate) fn has(version: Version, binding: Binding) -> bool {
+    let dialect = dialect(version);
+    match binding {
+        Binding::JsonRpc => true,
+        Binding::HttpJson => dialect.rest().is_some(),
+        Binding::Grpc => dialect.grpc().is_some(),
     }
 }
 
@@ -102,7 +144,8 @@ mod tests {
     }
 
     fn order(card: &AgentCard, preferred: &[Binding]) -> Vec<Binding> {
-        let choices = choose(card, preferred, None, None).unwrap();
+        let wanted = Wanted { bindings: preferred, version: None };
+        let choices = choose(card, &[], &wanted, None).unwrap();
         choices.iter().map(|choice| choice.binding).collect()
     }
 
@@ -121,18 +164,70 @@ mod tests {
         );
     }
 
+    fn paths(choices: &[Choice]) -> Vec<&str> {
+        choices.iter().map(|choice| choice.url.path()).collect()
+    }
+
+    fn pinned(version: Version) -> Wanted<'static> {
+        Wanted { bindings: &[], version: Some(version) }
+    }
+
     #[test]
     fn an_interface_without_a_version_comes_last_and_one_of_another_not_at_all() {
         let card =
             card(&[("http://a/1", "JSONRPC", ""), ("http://a/2", "JSONRPC", "9.9"), ("http://a/3", "JSONRPC", "1.0")]);
-        let choices = choose(&card, &[], None, None).unwrap();
-        assert_eq!(choices.iter().map(|it| it.url.path()).collect::<Vec<_>>(), ["/3", "/1"]);
+        let choices = choose(&card, &[], &Wanted::default(), None).unwrap();
+        assert_eq!(paths(&choices), ["/3", "/1"]);
     }
 
     #[test]
     fn a_card_without_a_spoken_interface_says_what_it_has() {
-        let error = choose(&card(&[("ws://a", "WEBSOCKET", "1.0")]), &[], None, None).unwrap_err().to_string();
-        assert!(error.contains("WEBSOCKET 1.0 at ws://a"), "{error}");
+        let wanted = Wanted::default();
+        let error = choose(&card(&[("ws://a", "WEBSOCKET", "1.0")]), &[], &wanted, None).unwrap_err().to_string();
+        assert!(error.contains("WEBSOCKET 1.0 at ws://a; spoken here are versions 1.0"), "{error}");
+    }
+
+    #[test]
+    fn each_binding_has_its_newest_version_first() {
+        let card = card(&[
+            ("http://a/old-rpc", "JSONRPC", "0.3.0"),
+            ("http://a/rpc", "JSONRPC", "1.0"),
+            ("http://a/oldest", "JSONRPC", "0.1"),
+            ("http://a/old-grpc", "GRPC", "0.3"),
+        ]);
+        let order = |bindings: &[Binding]| {
+            let wanted = Wanted { bindings, version: None };
+            let choices = choose(&card, &[], &wanted, None).unwrap();
+            choices.iter().map(|it| it.url.path().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(order(&[]), ["/rpc", "/old-rpc", "/old-grpc", "/oldest"]);
+        assert_eq!(order(&[Binding::Grpc]), ["/old-grpc", "/rpc", "/old-rpc", "/oldest"]);
+    }
+
+    #[test]
+    fn a_pin_takes_nothing_else() {
+        let newer = card(&[("http://a/new", "JSONRPC", "9.9"), ("http://a/1", "JSONRPC", "1.0.2")]);
+        assert_eq!(paths(&choose(&newer, &[], &pinned(Version::V1_0), None).unwrap()), ["/1"]);
+        let other = card(&[("http://a/new", "JSONRPC", "9.9"), ("http://a/old", "GRPC", "0.3")]);
+        let error = choose(&other, &[], &pinned(Version::V1_0), None).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`a` offers no interface of version 1.0, only JSONRPC 9.9 at http://a/new, GRPC 0.3 at http://a/old; \
+             ask for one of these, or for none"
+        );
+    }
+
+    #[test]
+    fn a_pin_is_what_an_interface_speaks_that_does_not_say() {
+        let silent = card(&[("http://a/1", "JSONRPC", "")]);
+        let [choice] = &choose(&silent, &[], &pinned(Version::V1_0), None).unwrap()[..] else { panic!() };
+        assert_eq!((choice.version, choice.url.path()), (Version::V1_0, "/1"));
+        let guessed = card(&[("http://a/1", "JSONRPC", "0.1")]);
+        let undeclared = &silent.supported_interfaces;
+        assert_eq!(paths(&choose(&guessed, undeclared, &pinned(Version::V1_0), None).unwrap()), ["/1"]);
+        assert!(choose(&guessed, &[], &pinned(Version::V1_0), None).is_err());
+        let declared = card(&[("http://a/2", "JSONRPC", "1.0")]);
+        assert_eq!(paths(&choose(&declared, undeclared, &pinned(Version::V1_0), None).unwrap()), ["/2"]);
     }
 
     #[test]

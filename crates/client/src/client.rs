@@ -15,6 +15,7 @@ use nuncio_model::{
         SendStreamingMessageRequest, SubscribeToTaskRequest,
     },
 };
+use nuncio_wire::Version;
 use url::Url;
 
 pub use send::IntoSendMessage;
@@ -115,6 +116,11 @@ impl Client {
     /// The interface in use.
     pub fn interface(&self) -> Option<&AgentInterface> {
         self.0.interfaces.as_ref()?.interface()
+    }
+
+    /// The version of the protocol in use. `None` over a transport of one's own.
+    pub fn version(&self) -> Option<Version> {
+        self.0.interfaces.as_ref()?.version()
     }
 
     /// Whether credentials are at hand that the interface does not get, because the card that names it came from
@@ -232,6 +238,9 @@ fn request(call: Call) -> Request {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("interface", &self.interface()).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("version", &self.version())
+            .field("interface", &self.interface())
+            .finish_non_exhaustive()
     }
 }

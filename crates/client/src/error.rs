@@ -4,8 +4,9 @@ use std::fmt;
 
 use bytes::Bytes;
 use nuncio_model::{AgentCard, Error};
+use nuncio_wire::Version;
 
-use crate::{failure::Failure, reference::InvalidReference};
+use crate::{binding::Binding, failure::Failure, reference::InvalidReference};
 
 /// Why a call of a [`Client`](crate::Client) did not give what it should.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -37,11 +38,13 @@ pub enum ClientError {
         /// What is there, where all of it was read.
         document: Option<Bytes>,
     },
-    /// The card names no interface that is spoken here.
-    #[error("`{agent}` offers no interface that is spoken here, only {}", list(offered))]
+    /// The card names no interface that is spoken here, or none of the version that was asked for.
+    #[error("`{agent}` offers {}, only {}; {}", missing(pinned.as_ref()), list(offered), advice(pinned.as_ref()))]
     NoInterface {
         /// The agent's name.
         agent: String,
+        /// The version that was asked for.
+        pinned: Option<String>,
         /// What it offers, for people.
         offered: Vec<String>,
     },
@@ -65,10 +68,14 @@ impl ClientError {
         }
     }
 
-    pub(crate) fn no_interface(card: &AgentCard) -> Self {
-        let offered = card.supported_interfaces.iter();
-        let offered = offered.map(|it| format!("{} {} at {}", it.protocol_binding, it.protocol_version, it.url));
-        Self::NoInterface { agent: card.name.clone(), offered: offered.collect() }
+    pub(crate) fn no_interface(card: &AgentCard, pinned: Option<Version>) -> Self {
+        let offered = card.supported_interfaces.iter().map(|interface| {
+            let version = Some(interface.protocol_version.trim()).filter(|it| !it.is_empty());
+            let version = version.unwrap_or("of no version");
+            format!("{} {version} at {}", interface.protocol_binding, interface.url)
+        });
+        let pinned = pinned.map(|version| version.to_string());
+        Self::NoInterface { agent: card.name.clone(), pinned, offered: offered.collect() }
     }
 }
 
@@ -132,6 +139,22 @@ impl fmt::Display for CardNotFound {
 
 impl std::error::Error for CardNotFound {}
 
+fn missing(pinned: Option<&String>) -> String {
+    match pinned {
+        Some(version) => format!("no interface of version {version}"),
+        None => "no interface that is spoken here".to_owned(),
+    }
+}
+
 fn list(offered: &[String]) -> String {
     if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") }
+}
+
+fn advice(pinned: Option<&String>) -> String {
+    if pinned.is_some() {
+        return "ask for one of these, or for none".to_owned();
+    }
+    let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
+    let bindings = Binding::ALL.map(Binding::name);
+    format!("spoken here are versions {} over {}", versions.join(", "), bindings.join(", "))
 }

@@ -3,22 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_model::{
-    Begins, ContextId, Error, ErrorKind, Message, PushConfigId, Scope, StreamResponse, Task, TaskId,
-    TaskPushNotificationConfig, op::SendMessageRequest,
+    ContextId, Error, ErrorKind, Message, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig,
+    op::SendMessageRequest,
 };
 use tokio::sync::oneshot;
 
 use crate::{
     capability,
+    founding::{self, Founding},
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
     op::With,
     push,
-    record::Record,
     registry::Hold,
     runner::{Runner, ended},
     shared::Shared,
-    store::{Commit, PushConfig, StoreError},
+    store::PushConfig,
 };
 
 /// A message on its way, before it has found its task.
@@ -29,12 +29,15 @@ pub(crate) struct Opening {
     /// A webhook that comes with it, checked.
     hook: Option<TaskPushNotificationConfig>,
     push_format: Option<&'static str>,
+    /// The task, where this founded it.
+    founding: Option<Founding>,
 }
 
 impl Opening {
-    /// Checks the message, and takes its push configuration out.
+    /// Checks the message, and takes its push configuration out. Then sees to it that the task is there whose id is
+    /// settled, if one is.
     pub(crate) async fn new(
-        shared: &Shared,
+        shared: &Arc<Shared>,
         scope: Scope,
         mut request: SendMessageRequest,
         with: With,
@@ -55,7 +58,17 @@ impl Opening {
                 guard.check(config).await?;
             }
         }
-        Ok(Self { scope, request, extensions, hook, push_format: with.push_format })
+        let mut founding = None;
+        if let Some(begins) = with.begins {
+            founding = founding::found(shared, &scope, &begins, request.message.context_id.as_ref()).await?;
+            request.message.task_id = Some(begins.id);
+        }
+        Ok(Self { scope, request, extensions, hook, push_format: with.push_format, founding })
+    }
+
+    /// The task that the message is for; `None` where it begins one.
+    pub(crate) fn task_id(&self) -> Option<TaskId> {
+        self.request.message.task_id.clone()
     }
 
     /// A runner for a message that begins an interaction, and its task to be.
@@ -102,42 +115,10 @@ impl Opening {
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
+        incoming.founding = self.founding;
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, course })
-    }
-}
-
-/// Makes sure that a task whose id is settled is there, and addresses the message to it.
-///
-/// The store decides who of several callers founds it; the others go on with it.
-pub(crate) async fn found(shared: &Shared, scope: &Scope, begins: &Begins, message: &mut Message) -> Result<(), Error> {
-    message.task_id = Some(begins.id.clone());
-    match shared.attach(scope, &begins.id).await {
-        Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
-        outcome => return outcome.map(drop),
-    }
-    let context = message.context_id.clone().unwrap_or_else(ContextId::generate);
-    let mut task = Task::new(begins.id.clone(), context.clone());
-    task.metadata.clone_from(&begins.metadata);
-    let founding = Commit {
-        scope: scope.clone(),
-        id: begins.id.clone(),
-        context,
-        expected: 0,
-        epoch: 0,
-        records: vec![Record::update(1, StreamResponse::Task(task.clone()))],
-        state: task.state(),
-        updated: task.status.timestamp.unwrap_or_default(),
-        released: false,
-        snapshot: Some(Arc::new(task)),
-        push_configs: Vec::new(),
-    };
-    match shared.store.commit(founding).await {
-        Ok(_) => Ok(()),
-        // Somebody else was faster, if it is there now.
-        Err(StoreError::Conflict) => shared.attach(scope, &begins.id).await.map(drop),
-        Err(error) => Err(error.into()),
     }
 }
 

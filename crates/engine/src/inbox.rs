@@ -8,7 +8,7 @@ use std::sync::{
 use nuncio_model::{Error, Task, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
-use crate::reader::LogReader;
+use crate::{founding::Founding, reader::LogReader};
 
 /// Something for a runner to do between two words of its agent.
 pub(crate) enum Control {
@@ -44,12 +44,17 @@ pub(crate) struct Incoming {
     /// Told once the message is in the log.
     pub(crate) accepted: Option<oneshot::Sender<Result<Accepted, Error>>>,
     pub(crate) course: Course,
+    /// Whether it is the first of its task, so that to the agent there is no task yet.
+    pub(crate) is_first: bool,
+    /// The task, where it was founded for this message.
+    pub(crate) founding: Option<Founding>,
 }
 
 impl Incoming {
     /// A message that nobody needs to be told about.
     pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Self {
-        Self { request: Arc::new(request), extensions, accepted: None, course: Course::new() }
+        let request = Arc::new(request);
+        Self { request, extensions, accepted: None, course: Course::new(), is_first: false, founding: None }
     }
 
     /// Tells the sender why the message does not enter the log.

@@ -100,7 +100,7 @@ impl Runner {
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { task, patience });
-        runner.first = Some(first);
+        runner.first = Some(Incoming { is_first: true, ..first });
         runner
     }
 
@@ -176,9 +176,9 @@ impl Runner {
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, .. } = incoming;
+        let Incoming { request, extensions, course, is_first, .. } = incoming;
         course.begin(self.writer.staged());
-        let mut running = self.start(request, extensions);
+        let mut running = self.start(request, extensions, is_first);
         loop {
             let step = self.step(&mut running).await;
             let mut heard = std::mem::take(&mut running.heard);
@@ -218,15 +218,13 @@ impl Runner {
         }
     }
 
-    fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>) -> Running {
+    fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>, is_first: bool) -> Running {
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         let task = {
             let mut inner = self.hold.lock();
             inner.queued = self.queue.len();
-            // A task of which nothing was said before this message is a new one to the agent.
-            let is_new = inner.state() == TaskState::Submitted && inner.task.history.len() <= 1;
-            (inner.sequence > 0 && !is_new).then(|| Arc::clone(&inner.task))
+            (!is_first).then(|| Arc::clone(&inner.task))
         };
         let turn = Turn {
             inner: TurnInner {
@@ -253,6 +251,9 @@ impl Runner {
         }
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
         for mut incoming in self.staged.drain(..) {
+            if let Some(founding) = incoming.founding.take() {
+                founding.begun();
+            }
             if let Some(accepted) = incoming.accepted.take() {
                 let (reader, task, _) = LogReader::from_now(self.hold.clone());
                 // The sender may have left; the message counts all the same.

@@ -44,6 +44,11 @@ impl Shared {
         self.turns.begin(self.limits.running_turns)
     }
 
+    /// Fails where no turn may begin now.
+    pub(crate) fn turn_may_begin(&self) -> Result<(), Error> {
+        self.turn_begins().map(|()| self.turns.end())
+    }
+
     /// The task, live from now on. Tasks of other scopes are as if they were not there.
     pub(crate) async fn attach(&self, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
         let hold = self.registry.find_or_insert(scope, id);

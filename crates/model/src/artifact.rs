@@ -1,8 +1,10 @@
 //! Artifacts: what an agent produces (section 4.1.7).
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess};
+
 use crate::{
     id::ArtifactId,
-    json::{Struct, json_object},
+    json::{Struct, Value, json_object},
     part::Part,
 };
 
@@ -20,7 +22,7 @@ json_object! {
         /// Data of extensions, keyed by their URI.
         pub metadata: Option<Box<Struct>> => presence "metadata",
         /// URIs of the extensions that contributed to it.
-        pub extensions: Vec<Box<str>> => implicit "extensions",
+        pub extensions: Vec<Box<str>> => implicit "extensions" via uris,
     }
 }
 
@@ -46,4 +48,21 @@ impl Artifact {
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }
+}
+
+/// Some texts have whole extensions, of which the URI counts.
+fn uris<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Box<str>>, A::Error> {
+    struct Uri(Box<str>);
+    impl<'de> Deserialize<'de> for Uri {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            match Value::deserialize(from)? {
+                Value::String(uri) => Ok(Self(uri.into())),
+                extension => extension["uri"]
+                    .as_str()
+                    .map(|uri| Self(uri.into()))
+                    .ok_or_else(|| D::Error::custom("an extension is a URI")),
+            }
+        }
+    }
+    Ok(map.next_value::<Option<Vec<Uri>>>()?.unwrap_or_default().into_iter().map(|uri| uri.0).collect())
 }

@@ -9,7 +9,8 @@
 //! | `implicit` | no presence | when not the default | `""`, `0`, `false` count as unset |
 //! | `presence` | `optional`, and every message | when set, also to the default | kept as sent |
 //!
-//! Members that are not known are ignored. The last one of a repeated member wins.
+//! Behind the JSON name stand other names under which a field is read, and behind `unless` the name of its opposite in
+//! earlier texts. Members that are not known are ignored. The last one of a repeated member wins.
 
 mod fields;
 mod names;
@@ -70,10 +71,16 @@ pub(crate) fn next_field<'de, A: MapAccess<'de>, T: Field>(map: &mut A) -> Resul
     Ok(map.next_value::<Option<In<T>>>()?.map_or_else(T::default, |field| field.0))
 }
 
-/// The key of a member, borrowed from the input where it can be.
-pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
+/// Reads a switch by the name of its opposite: off unless that is said to be false.
+pub(crate) fn next_opposite<'de, A: MapAccess<'de>>(map: &mut A) -> Result<bool, A::Error> {
+    Ok(map.next_value::<Option<In<bool>>>()?.is_some_and(|opposite| !opposite.0))
+}
 
-impl<'de> Deserialize<'de> for Key<'de> {
+/// The key of a member, borrowed from the input where it can be.
+#[derive(Debug)]
+pub struct Key<'de>(pub Cow<'de, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'de> Visitor<'de> for KeyVisitor {

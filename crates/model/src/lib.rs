@@ -31,7 +31,7 @@ pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId, Tenant};
 pub use json::{Struct, Value};
 pub use message::{Message, Role};
 pub use op::{Begins, Call, Caller, Calling, Method, Operation, Reply, Request};
-pub use part::{Part, PartContent};
+pub use part::{Part, PartContent, decode_base64};
 pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
 pub use scope::{Principal, Scope};
 pub use task::{Task, TaskState, TaskStatus};

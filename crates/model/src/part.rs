@@ -250,7 +250,9 @@ fn one_content<E: de::Error>(
     }
     match (set, text, raw, url, data) {
         ([true, ..], Some(text), ..) => Ok(PartContent::Text(text)),
-        ([_, true, ..], _, Some(raw), ..) => decode_base64(&raw).map(PartContent::Raw).map_err(E::custom),
+        ([_, true, ..], _, Some(raw), ..) => {
+            decode_base64(&raw).map(PartContent::Raw).map_err(|reason| E::custom(format_args!("raw is {reason}")))
+        }
         ([_, _, true, _], _, _, Some(url), _) => Ok(PartContent::Url(url)),
         ([.., true], .., Some(data)) => Ok(PartContent::Data(Box::new(data))),
         // Nothing is set to more than its default: the first that is there counts.
@@ -262,8 +264,8 @@ fn one_content<E: de::Error>(
     }
 }
 
-/// Reads base64 in the standard or the URL-safe alphabet, with or without padding.
-fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
+/// Reads base64 in the standard or the URL-safe alphabet, with or without padding. Fails with the reason.
+pub fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
     let standard: String = text
         .trim_end_matches('=')
         .chars()
@@ -273,7 +275,7 @@ fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
             c => c,
         })
         .collect();
-    STANDARD_NO_PAD.decode(standard).map(Vec::into_boxed_slice).map_err(|error| format!("raw is not base64: {error}"))
+    STANDARD_NO_PAD.decode(standard).map(Vec::into_boxed_slice).map_err(|error| format!("not base64: {error}"))
 }
 
 #[cfg(test)]

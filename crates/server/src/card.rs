@@ -23,6 +23,9 @@ use document::{Documents, Validators};
 /// Where the card is (section 8.2).
 pub(crate) const PATH: &str = "/.well-known/agent-card.json";
 
+/// Where the card was before version 0.3.
+pub(crate) const LEGACY_PATH: &str = "/.well-known/agent.json";
+
 /// The cards of an agent, and what completes them.
 #[derive(Debug)]
 pub(crate) struct Cards {
@@ -33,6 +36,7 @@ pub(crate) struct Cards {
     /// Whether callers are never asked who they are.
     is_open: bool,
     documents: Documents,
+    legacy: Documents,
 }
 
 impl Cards {
@@ -44,8 +48,9 @@ impl Cards {
         is_open: bool,
         max_age: Duration,
     ) -> Self {
-        let documents = Documents::new(max_age, site.trusts_forwarded());
-        Self { public, site, versions: versions.clone(), authentication, is_open, documents }
+        let documents = || Documents::new(max_age, site.trusts_forwarded());
+        let (documents, legacy) = (documents(), documents());
+        Self { public, site, versions: versions.clone(), authentication, is_open, documents, legacy }
     }
 
     /// Where this server is, as the client sees it.
@@ -111,22 +116,35 @@ impl Cards {
         interfaces
     }
 
-    /// Answers a request for the public card.
-    pub(crate) fn respond(&self, head: &Parts) -> Response<Body> {
+    /// Answers a request for the public card, at one of its places: [`PATH`] or [`LEGACY_PATH`]. `None` where there is
+    /// none, because nobody who looks there is spoken to.
+    pub(crate) fn respond(&self, path: &str, head: &Parts) -> Option<Response<Body>> {
+        if path == LEGACY_PATH {
+            self.respond_from(&self.legacy, head, |card| card::encode_legacy(card, &self.versions))
+        } else {
+            self.respond_from(&self.documents, head, |card| Some(card::encode(card, &self.versions)))
+        }
+    }
+
+    fn respond_from(
+        &self,
+        documents: &Documents,
+        head: &Parts,
+        encode: impl FnOnce(&AgentCard) -> Option<Vec<u8>>,
+    ) -> Option<Response<Body>> {
         let base = self.site.base(&head.uri, &head.headers);
-        let document =
-            self.documents.of(&base, || card::encode(&self.complete_at(&self.public, &base), &self.versions));
+        let document = documents.of(&base, || encode(&self.complete_at(&self.public, &base)))?;
         let mut response = Response::new(Body::Empty);
         document.describe(response.headers_mut());
-        self.documents.describe(response.headers_mut());
-        if is_unchanged(&head.headers, document.validators(self.documents.made())) {
+        documents.describe(response.headers_mut());
+        if is_unchanged(&head.headers, document.validators(documents.made())) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             response.headers_mut().remove(http::header::CONTENT_TYPE);
             response.headers_mut().remove(http::header::CONTENT_LENGTH);
         } else {
             *response.body_mut() = Body::full(document.body());
         }
-        response
+        Some(response)
     }
 }
 

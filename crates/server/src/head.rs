@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
-use nuncio_wire::{Dialect, negotiate};
+use nuncio_wire::{
+    Dialect,
+    negotiate::{self, MAX_EXTENSIONS},
+};
 
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-
-/// How many extensions a client can declare; more are not looked at.
-const MAX_EXTENSIONS: usize = 64;
 
 /// The version that the request declares.
 pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {

@@ -1,19 +1,109 @@
-//! Agent cards as they are found: one document for readers of every version (section 8.2).
+//! Agent cards as they are found and shown: of every version, told apart by their members (sections 8.2 and 8.5).
+//!
+//! A card of 1.0 names its interfaces in `supportedInterfaces`. Older ones have `url` and, later, `preferredTransport`
+//! and `additionalInterfaces`; some documents have both, and are read as 1.0. What an older card cannot say is lost:
+//! tenants, whether PKCE is needed, the device code flow, signatures, and what the generation does not know yet.
+//!
+//! A signed card stands as a whole: nothing is added to it, and what is made of it for readers of older versions has no
+//! signature, because that would not be true of it.
 
-use nuncio_model::{AgentCard, Error};
+mod authentication;
+mod generation;
+mod interfaces;
+mod members;
+mod merge;
+mod read;
+mod security;
+mod write;
 
-use crate::{
-    dialect::{Version, dialect},
-    negotiate::Versions,
-};
+use nuncio_model::{AgentCard, Error, card::AgentInterface};
+use serde_json::{Map, Value};
 
-/// Writes a card for readers of all versions that are spoken: that of the newest, with the members that readers of
-/// older ones look for beside it.
+use generation::Generation;
+
+use crate::{dialect::Version, json, negotiate::Versions};
+
+/// Writes the card that `/.well-known/agent-card.json` gives, for readers of all versions that are spoken.
+///
+/// It is a card of the newest. Where that is 1.0, it has the members of the newest older version beside its own, if it
+/// names an interface of it and is not signed: `url` and the like, and two forms of each security scheme.
 pub fn encode(card: &AgentCard, versions: &Versions) -> Vec<u8> {
-    dialect(versions.spoken().last().copied().unwrap_or(Version::LATEST)).encode_card(card)
+    let newest = versions.spoken().last().copied().unwrap_or(Version::LATEST);
+    if Generation::of(newest).is_some() || !card.signatures.is_empty() {
+        return encode_for(card, newest);
+    }
+    let Some((generation, interfaces)) = named(card, generations(versions)) else { return encode_for(card, newest) };
+    written(&merge::both(card, write::members_beside(card, generation, &interfaces)))
 }
 
-/// Reads a card of any version, told apart by its members. Fails with `InvalidAgentResponse`.
+/// Writes the card that `/.well-known/agent.json` gives, where readers of versions before 0.3 look: a card of 0.2 where
+/// that is spoken, else of 0.3 or 0.1, with the `authentication` of 0.1 where that is spoken.
+///
+/// `None` where no version before 1.0 is spoken, or the card names no interface of one.
+pub fn encode_legacy(card: &AgentCard, versions: &Versions) -> Option<Vec<u8>> {
+    let preferred = [Generation::Second, Generation::Third, Generation::First];
+    let spoken = |wanted: &Generation| generations(versions).any(|it| it == *wanted);
+    let (generation, interfaces) = named(card, preferred.into_iter().filter(spoken))?;
+    let mut document = write::members(card, generation, &interfaces);
+    if spoken(&Generation::First) {
+        document.entry("authentication").or_insert_with(|| authentication::write(card));
+    }
+    Some(written(&document))
+}
+
+/// Writes a card as one version alone has it.
+///
+/// An older version needs a `url`: where the card names no interface of that version, it is that of its first.
+pub fn encode_for(card: &AgentCard, version: Version) -> Vec<u8> {
+    match Generation::of(version) {
+        None => written(card),
+        Some(generation) => {
+            let mut interfaces = interfaces::of(card, generation);
+            if interfaces.is_empty() {
+                interfaces = card.supported_interfaces.iter().collect();
+            }
+            written(&write::members(card, generation, &interfaces))
+        }
+    }
+}
+
+/// Reads a card of any version, told apart by its members.
+///
+/// What older versions leave out has its default. Each interface has the version that the card declares, or that its
+/// members tell; it is empty only where an entry of `supportedInterfaces` has none. Several OAuth flows of one scheme
+/// become several schemes. Signatures of a card that is not of 1.0 are dropped: they are not true of what is read.
+///
+/// Fails with `InvalidAgentResponse`.
 pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
-    crate::json::answer(json)
+    read::card(json)
+}
+
+/// The interfaces that a card names as older versions do, and without a word on which version that is: they are the ones
+/// that a user who knows the version may mean. Their version is empty.
+pub fn undeclared(json: &[u8]) -> Vec<AgentInterface> {
+    let members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
+    match interfaces::declared(&members) {
+        None => interfaces::plain(&members, ""),
+        Some(_) => Vec::new(),
+    }
+}
+
+/// The generations before 1.0 that are spoken, newest first.
+fn generations(versions: &Versions) -> impl Iterator<Item = Generation> {
+    versions.spoken().iter().rev().filter_map(|version| Generation::of(*version))
+}
+
+/// The first generation of which the card names interfaces, and these.
+fn named(
+    card: &AgentCard,
+    generations: impl IntoIterator<Item = Generation>,
+) -> Option<(Generation, Vec<&AgentInterface>)> {
+    let named = generations.into_iter().map(|generation| (generation, interfaces::of(card, generation)));
+    named.into_iter().find(|(_, interfaces)| !interfaces.is_empty())
+}
+
+fn written(document: &(impl serde::Serialize + ?Sized)) -> Vec<u8> {
+    let mut to = Vec::with_capacity(2048);
+    json::write(document, &mut to);
+    to
 }

@@ -21,7 +21,7 @@ pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use course::{Course, Judging};
 pub use version::{UnknownVersion, Version};
 
-use crate::v1_0::V1_0;
+use crate::{card, v1_0::V1_0};
 
 /// A version of the protocol.
 pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
@@ -46,8 +46,10 @@ pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
         "A2A-Extensions"
     }
 
-    /// Writes an agent card as this version alone has it. What a server shows is [`card::encode`](crate::card::encode).
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8>;
+    /// Writes an agent card as this version alone has it. What a server shows is [`card::encode`].
+    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
+        card::encode_for(card, self.version())
+    }
 
     /// Server: how a call of this version is made of calls that an engine knows. As it is, unless the version has
     /// another way.

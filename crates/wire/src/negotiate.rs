@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect},
     rest::{self, RouteError, Routed},
+    v1_0,
 };
 
 /// The header of the version, and the query parameter that may stand in for it.
@@ -75,7 +76,7 @@ impl Versions {
             let version = self.resolve(declared)?;
             return match Version::ALL.iter().rev().find(|version| has(version)) {
                 _ if has(&version) => Ok(Meant { dialect: dialect(version).jsonrpc(), older: None }),
-                Some(_) => Err(self.refuse(format!("{method} is not a method of version {declared}"))),
+                Some(other) => Err(self.contradiction(method, *other, version)),
                 None => Err(unknown()),
             };
         }
@@ -94,7 +95,8 @@ impl Versions {
 
     /// The dialect and the operation of an HTTP+JSON request.
     ///
-    /// An unknown path or verb is found before a version that is not spoken.
+    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an older
+    /// version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
     pub fn for_path(
         &self,
         declared: Option<&str>,
@@ -103,14 +105,16 @@ impl Versions {
     ) -> Result<(&'static dyn RestDialect, Routed), RouteError> {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = RouteError::NotFound;
-        for version in Version::ALL.iter().rev().copied() {
+        let newest_first = || Version::ALL.iter().rev().copied();
+        let undeclared_first =
+            newest_first().filter(|it| !it.is_declared()).chain(newest_first().filter(|it| it.is_declared()));
+        for version in undeclared_first {
             let Some(dialect) = dialect(version).rest() else { continue };
             match dialect.route(http_method, path) {
                 Ok(routed) => match &wanted {
                     Some(Ok(wanted)) if *wanted == version => return Ok((dialect, routed)),
                     Some(Ok(wanted)) => {
-                        let error = self.refuse(format!("this path is not one of version {wanted}"));
-                        refusal = refusal.or(RouteError::Version(error));
+                        refusal = refusal.or(RouteError::Version(self.contradiction("this path", version, *wanted)));
                     }
                     Some(Err(error)) => refusal = refusal.or(RouteError::Version(error.clone())),
                     None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
@@ -126,16 +130,18 @@ impl Versions {
         Err(refusal)
     }
 
-    /// The dialect and the operation of a gRPC call, by its path.
+    /// The dialect and the operation of a gRPC call, by its path. An unknown path is found before a version that is not
+    /// spoken.
     pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
-        let wanted = declared.map(|declared| self.resolve(declared)).transpose()?;
+        let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
         for version in Version::ALL.iter().rev().copied() {
             let Some(dialect) = dialect(version).grpc() else { continue };
             let Some(method) = dialect.method(path) else { continue };
-            refusal = match wanted {
-                Some(wanted) if wanted == version => return Ok((dialect, method)),
-                Some(wanted) => self.refuse(format!("{path} is not a method of version {wanted}")),
+            refusal = match &wanted {
+                Some(Ok(wanted)) if *wanted == version => return Ok((dialect, method)),
+                Some(Ok(wanted)) => self.contradiction(path, version, *wanted),
+                Some(Err(error)) => error.clone(),
                 None if self.spoken.contains(&version) && self.takes_undeclared(version) => {
                     return Ok((dialect, method));
                 }
@@ -160,6 +166,11 @@ impl Versions {
     fn resolve(&self, declared: &str) -> Result<Version, Error> {
         let version = declared.parse().ok().filter(|version| self.spoken.contains(version));
         version.ok_or_else(|| self.refuse(format!("version {declared} is not supported here")))
+    }
+
+    /// What says that it is of one version and is of another.
+    fn contradiction(&self, what: &str, is: Version, declared: Version) -> Error {
+        self.refuse(format!("{what} is of version {is}, and not of version {declared} that the request declares"))
     }
 
     /// What is of this version, and does not say so although it should, or is of a version that is not spoken.
@@ -195,17 +206,22 @@ pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<C
     })
 }
 
+/// How many extensions a request can declare; more are not looked at.
+pub const MAX_EXTENSIONS: usize = 64;
+
 /// Service parameters that stand among the params of a call.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    /// The version.
+    /// The version, which counts where neither header nor query has one.
     pub version: Option<Cow<'static, str>>,
-    /// The extensions.
+    /// The extensions, beside those of the header; at most [`MAX_EXTENSIONS`].
     pub extensions: Vec<Box<str>>,
+    /// The params to be decoded in the place of those that came, where a dialect does not read them as they are.
+    pub params: Option<Box<RawValue>>,
 }
 
 /// The service parameters among the params of a JSON-RPC call, where the method is of a dialect that has them there.
+/// Other params are not looked at.
 pub fn parameters(method: &str, params: Option<&RawValue>) -> Parameters {
-    let _ = (method, params);
-    Parameters::default()
+    v1_0::aliases::parameters(method, params)
 }

@@ -8,14 +8,14 @@
 //! A method's call, reply or event is one message; [`frame`] puts messages into the body of an HTTP/2 stream.
 
 mod card;
-mod fault;
-mod field;
+pub(crate) mod fault;
+pub(crate) mod field;
 pub mod frame;
 pub mod health;
-mod message;
+pub(crate) mod message;
 pub mod metadata;
 mod part;
-mod reader;
+pub(crate) mod reader;
 pub mod reflection;
 mod reply;
 mod request;
@@ -24,7 +24,7 @@ mod status;
 mod task;
 mod timestamp;
 mod value;
-mod writer;
+pub(crate) mod writer;
 
 use nuncio_model::Method;
 

@@ -10,6 +10,7 @@ mod query;
 mod route;
 
 pub(crate) mod path;
+pub(crate) mod resource;
 
 use nuncio_model::{Call, Error, ErrorKind};
 

@@ -2,9 +2,12 @@
 //! C-7), and the way back from what a peer sent.
 
 mod detail;
+pub(crate) mod named;
 
 use nuncio_model::{Detail, Error, ErrorKind};
 
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) use detail::Violations;
 pub use detail::{BAD_REQUEST, DetailJson, ERROR_INFO, RETRY_INFO, detail_from_json, details};
 
 /// Who defines the reasons: the `domain` of each `google.rpc.ErrorInfo`.
@@ -89,6 +92,7 @@ pub fn kind_of_http(status: u16) -> ErrorKind {
         409 => ErrorKind::TaskNotCancelable,
         413 => ErrorKind::PayloadTooLarge,
         415 => ErrorKind::ContentTypeNotSupported,
+        422 => ErrorKind::InvalidParams,
         429 => ErrorKind::ResourceExhausted,
         501 => ErrorKind::UnsupportedOperation,
         502 | 503 => ErrorKind::Unavailable,
@@ -116,13 +120,18 @@ pub fn kind_of_grpc(code: i32) -> ErrorKind {
 /// An error that a peer sent. A reason among the details decides the kind, else `otherwise` does; the details are kept
 /// as they came.
 pub fn from_peer(otherwise: ErrorKind, message: impl Into<String>, details: Vec<Detail>) -> Error {
-    let kind = details.iter().find_map(kind_of_detail).unwrap_or(otherwise);
+    let kind = kind_of_details(&details).unwrap_or(otherwise);
     let retry_after = details.iter().find_map(detail::retry_after);
     let error = Error::new(kind, message).with_peer_details(details);
     match retry_after {
         Some(after) => error.with_retry_after(after),
         None => error,
     }
+}
+
+/// The kind that a reason among the details names.
+pub(crate) fn kind_of_details(details: &[Detail]) -> Option<ErrorKind> {
+    details.iter().find_map(kind_of_detail)
 }
 
 fn kind_of_detail(detail: &Detail) -> Option<ErrorKind> {

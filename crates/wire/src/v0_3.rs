@@ -1,1 +1,111 @@
-//! Versions 0.2 and 0.3, which are one family: what 0.2 lacks it ignores.
+//! Versions 0.2 and 0.3, which are one family: the same shapes, told apart by a few habits.
+
+mod ask;
+mod call;
+mod error;
+mod grpc;
+mod habits;
+mod jsonrpc;
+mod kind;
+mod message;
+mod params;
+mod part;
+mod proto;
+mod reply;
+mod rest;
+mod serve;
+mod stream;
+
+use std::fmt;
+
+use nuncio_model::{Caller, Request, StreamResponse};
+
+use crate::dialect::{Course, Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed};
+
+/// Version 0.2: all of 0.2.0 to 0.2.6.
+#[cfg(feature = "v0-2")]
+pub static V0_2: Family = Family { version: Version::V0_2, habits: habits::OF_0_2, bindings: &BINDINGS_0_2 };
+
+/// Version 0.3.
+#[cfg(feature = "v0-3")]
+pub static V0_3: Family = Family { version: Version::V0_3, habits: habits::OF_0_3, bindings: &BINDINGS_0_3 };
+
+#[cfg(feature = "v0-2")]
+static BINDINGS_0_2: Bindings = Bindings {
+    jsonrpc: jsonrpc::JsonRpc(&V0_2),
+    rest: rest::Rest { of: &V0_2, card: rest::Card::Document },
+    grpc: grpc::Grpc(&V0_2),
+};
+
+#[cfg(feature = "v0-3")]
+static BINDINGS_0_3: Bindings = Bindings {
+    jsonrpc: jsonrpc::JsonRpc(&V0_3),
+    rest: rest::Rest { of: &V0_3, card: rest::Card::Message },
+    grpc: grpc::Grpc(&V0_3),
+};
+
+/// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
+struct Kinded;
+
+/// The dialect of a version of this family.
+pub struct Family {
+    version: Version,
+    habits: habits::Habits,
+    bindings: &'static Bindings,
+}
+
+/// How a version is spoken in each binding.
+struct Bindings {
+    jsonrpc: jsonrpc::JsonRpc,
+    rest: rest::Rest,
+    grpc: grpc::Grpc,
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.version.fmt(f)
+    }
+}
+
+impl Sealed for Family {}
+
+impl Dialect for Family {
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn jsonrpc(&self) -> &'static dyn JsonRpcDialect {
+        &self.bindings.jsonrpc
+    }
+
+    fn rest(&self) -> Option<&'static dyn RestDialect> {
+        Some(&self.bindings.rest)
+    }
+
+    fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
+        Some(&self.bindings.grpc)
+    }
+
+    fn extensions_header(&self) -> &'static str {
+        "X-A2A-Extensions"
+    }
+
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+        serve::serve(request, engine)
+    }
+
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+        ask::ask(&self.habits, request, peer)
+    }
+
+    fn notice(&self, event: &StreamResponse) -> Notice {
+        match event {
+            StreamResponse::Task(_) | StreamResponse::StatusUpdate(_) => Notice::Task,
+            StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => Notice::Nothing,
+        }
+    }
+
+    fn encode_notice(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        kind::write_event(event, to);
+    }
+}

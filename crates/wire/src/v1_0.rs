@@ -1,5 +1,6 @@
 //! Version 1.0: the model's own names and JSON, so there is little to turn (sections 5 and 9).
 
+pub(crate) mod aliases;
 mod call;
 mod grpc;
 mod jsonrpc;
@@ -9,7 +10,7 @@ mod rest;
 mod route;
 
 use bytes::Bytes;
-use nuncio_model::{AgentCard, StreamEvent, StreamResponse};
+use nuncio_model::{Error, StreamEvent, StreamResponse};
 
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
@@ -42,12 +43,6 @@ impl Dialect for V1_0 {
         Some(&grpc::Grpc)
     }
 
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        let mut to = Vec::with_capacity(2048);
-        json::write(card, &mut to);
-        to
-    }
-
     fn notice(&self, _event: &StreamResponse) -> Notice {
         Notice::Event
     }
@@ -76,12 +71,22 @@ macro_rules! json_events {
             }
 
             fn decode_event(&self, json: &[u8]) -> Result<nuncio_model::StreamResponse, nuncio_model::Error> {
-                crate::json::answer(json)
+                super::read_event(json)
             }
         }
     };
 }
 use json_events;
+
+fn read_event(json: &[u8]) -> Result<StreamResponse, Error> {
+    match json::answer(json) {
+        Ok(StreamResponse::ArtifactUpdate(update)) => {
+            Ok(StreamResponse::ArtifactUpdate(aliases::with_inner_marks(update, json)))
+        }
+        Err(error) => aliases::bare_event(json).ok_or(error),
+        read => read,
+    }
+}
 
 fn shared_event(event: &StreamEvent) -> &Bytes {
     event.encoded(SLOT, |event| {

@@ -17,7 +17,7 @@ pub(crate) struct ConnectArgs {
     /// Prefer this transport: jsonrpc, rest or grpc; repeat for more [default: as the card has them]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) transport: Vec<String>,
-    /// The version of the protocol to ask for [default: the highest that both speak]
+    /// Speak this version of the protocol and no other, 0.3 for example [default: the newest that both speak]
     #[arg(long, value_name = "VERSION")]
     pub(crate) a2a_version: Option<String>,
     /// A bearer token

@@ -11,6 +11,7 @@ mod settings;
 mod start;
 mod store;
 mod values;
+mod versions;
 
 pub(crate) use args::{ServeArgs, program_hint};
 pub(crate) use start::CUT_OFF;

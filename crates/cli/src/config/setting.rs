@@ -24,7 +24,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("agent-card", ""),
     setting("endpoint", ""),
     setting("transport", "as the card has them"),
-    setting("a2a-version", "the highest that both speak"),
+    setting("a2a-version", "the newest that both speak"),
     secret("bearer"),
     secret("api-key"),
     secret("auth"),

@@ -11,3 +11,4 @@ mod secrets;
 mod serve;
 mod site;
 mod text;
+mod versions;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use nuncio_model::{Error, Reply, Request, card::AgentInterface};
+use nuncio_wire::Version;
 
 use super::Transport;
 use crate::failure::Failure;
@@ -17,6 +18,7 @@ pub(crate) struct Fallback {
 /// An interface and the transport to it.
 pub(crate) struct Candidate {
     pub(crate) interface: AgentInterface,
+    pub(crate) version: Version,
     pub(crate) transport: Box<dyn Transport>,
 }
 
@@ -28,7 +30,16 @@ impl Fallback {
 
     /// The interface in use.
     pub(crate) fn interface(&self) -> Option<&AgentInterface> {
-        self.candidates.get(self.current.load(Ordering::Relaxed)).map(|candidate| &candidate.interface)
+        self.candidate().map(|candidate| &candidate.interface)
+    }
+
+    /// The version in use.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.candidate().map(|candidate| candidate.version)
+    }
+
+    fn candidate(&self) -> Option<&Candidate> {
+        self.candidates.get(self.current.load(Ordering::Relaxed))
     }
 }
 
@@ -39,7 +50,7 @@ impl Transport for Fallback {
         let mut first_error = None;
         for step in 0..self.candidates.len() {
             let index = (start + step) % self.candidates.len();
-            let Candidate { interface, transport } = &self.candidates[index];
+            let Candidate { interface, transport, .. } = &self.candidates[index];
             match transport.call(request.clone()).await {
                 Err(error) if Failure::of(&error).is_some_and(Failure::is_before_sending) => {
                     let (url, binding) = (&interface.url, &interface.protocol_binding);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, found, with_history},
+    conversation::{Beginning, Continuation, Opening, accepted, with_history},
     inbox::Course,
     reader::{ended_before_its_turn, settled},
     registry::Hold,
@@ -17,17 +17,13 @@ use super::With;
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
-    mut request: SendMessageRequest,
+    request: SendMessageRequest,
     with: With,
 ) -> Result<Reply, Error> {
     let at_once = request.returns_immediately();
     let history = request.history_length();
-    if let Some(begins) = &with.begins {
-        found(shared, &scope, begins, &mut request.message).await?;
-    }
-    let task_id = request.message.task_id.clone();
     let opening = Opening::new(shared, scope, request, with).await?;
-    let reply = if let Some(id) = task_id {
+    let reply = if let Some(id) = opening.task_id() {
         Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?)
     } else {
         let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };

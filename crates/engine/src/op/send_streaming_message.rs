@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nuncio_model::{Error, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, found, with_history},
+    conversation::{Beginning, Continuation, Opening, accepted, with_history},
     feed::{Feed, Until},
     reader::LogReader,
     shared::Shared,
@@ -16,16 +16,12 @@ use super::With;
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
-    mut request: SendMessageRequest,
+    request: SendMessageRequest,
     with: With,
 ) -> Result<Reply, Error> {
     let history = request.history_length();
-    if let Some(begins) = &with.begins {
-        found(shared, &scope, begins, &mut request.message).await?;
-    }
-    let task_id = request.message.task_id.clone();
     let opening = Opening::new(shared, scope, request, with).await?;
-    let feed = match task_id {
+    let feed = match opening.task_id() {
         None => {
             let Beginning { hold, runner, course } = opening.begin(shared, shared.limits.first_word_streaming)?;
             let reader = LogReader::from_start(hold);

@@ -15,7 +15,9 @@ impl Runner {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
-            (Control::Message(incoming), _) => {
+            (Control::Message(mut incoming), _) => {
+                // Of a task that was founded, nothing is there but that.
+                incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 self.writer.stage_received(incoming.request.message.clone());
                 self.staged.push(incoming);
             }
@@ -60,7 +62,10 @@ impl Runner {
             Some(message) if self.shared.agent.resumes() => {
                 self.queue.push_back(Incoming::new(SendMessageRequest::new(message), Arc::default()));
             }
-            _ => self.end(TaskState::Failed, Some(Message::agent(reason))),
+            Some(_) => self.end(TaskState::Failed, Some(Message::agent(reason))),
+            None => {
+                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod cancel;
 mod conversation;
 mod dropped;
 mod failure;
+mod founding;
 mod outage;
 mod property;
 mod push;

@@ -7,7 +7,8 @@ macro_rules! json_object {
         pub struct $name:ident {
             $(
                 $(#[$field_meta:meta])*
-                pub $field:ident: $type:ty => $presence:ident $json:literal $(| $alias:literal)* $(via $decode:path)?,
+                pub $field:ident: $type:ty => $presence:ident $json:literal $(| $alias:literal)*
+                    $(unless $opposite:literal)? $(via $decode:path)?,
             )*
         }
     ) => {
@@ -52,7 +53,8 @@ macro_rules! json_object {
                             match &*key.0 {
                                 $($json $(| $alias)* => {
                                     object.$field = $crate::json::json_object!(@read $presence map $($decode)?);
-                                })*
+                                }
+                                $($opposite => object.$field = $crate::json::next_opposite(&mut map)?,)?)*
                                 _ => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 }

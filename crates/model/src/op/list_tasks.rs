@@ -31,7 +31,8 @@ json_object! {
         /// How many messages of history each task has; all where unset.
         pub history_length: Option<i32> => presence "historyLength" | "history_length",
         /// Only tasks whose status is of this time or later.
-        pub status_timestamp_after: Option<Timestamp> => presence "statusTimestampAfter" | "status_timestamp_after" | "lastUpdatedAfter",
+        pub status_timestamp_after: Option<Timestamp> => presence
+            "statusTimestampAfter" | "status_timestamp_after" | "lastUpdatedAfter" | "last_updated_after",
         /// Whether tasks have their artifacts.
         pub include_artifacts: Option<bool> => presence "includeArtifacts" | "include_artifacts",
     }

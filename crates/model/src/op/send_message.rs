@@ -38,7 +38,7 @@ json_object! {
         /// How many messages of history to give back; all where unset.
         pub history_length: Option<i32> => presence "historyLength" | "history_length",
         /// Whether to answer as soon as the task exists.
-        pub return_immediately: bool => implicit "returnImmediately" | "return_immediately",
+        pub return_immediately: bool => implicit "returnImmediately" | "return_immediately" unless "blocking",
     }
 }
 

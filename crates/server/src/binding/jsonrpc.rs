@@ -60,7 +60,7 @@ async fn call(
     let answer = async {
         let method = dialect.method(&incoming.method);
         let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
-        let call = dialect.decode_call(method, incoming.params)?;
+        let call = dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
         Ok((method, service.call(incoming, call).await?))
     };

@@ -54,18 +54,18 @@ impl Documents {
         self.made
     }
 
-    /// The card for this address, made by `encode` if it is not kept.
-    pub(super) fn of(&self, base: &Base, encode: impl FnOnce() -> Vec<u8>) -> Arc<Document> {
+    /// The card for this address, made by `encode` if it is not kept, where that makes one.
+    pub(super) fn of(&self, base: &Base, encode: impl FnOnce() -> Option<Vec<u8>>) -> Option<Arc<Document>> {
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, document)) = kept.iter().find(|(other, _)| other == base) {
-            return Arc::clone(document);
+            return Some(Arc::clone(document));
         }
-        let document = Arc::new(Document::new(encode()));
+        let document = Arc::new(Document::new(encode()?));
         if kept.len() == KEPT {
             kept.remove(0);
         }
         kept.push((base.clone(), Arc::clone(&document)));
-        document
+        Some(document)
     }
 
     /// How long a card may be kept, and on what it depends.

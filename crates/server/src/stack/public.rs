@@ -58,7 +58,7 @@ where
             let service = Arc::clone(&self.service);
             return Either::Right(Either::Right(Box::pin(async move { Ok(Binding::health(&service, request).await) })));
         }
-        if !matches!(path, card::PATH | health::LIVE | health::READY) {
+        if !matches!(path, card::PATH | card::LEGACY_PATH | health::LIVE | health::READY) {
             return Either::Left(self.inner.call(request));
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -73,7 +73,10 @@ where
             }
             _ => {
                 let (head, _body) = request.into_parts();
-                Either::Left(ready(Ok(without_body(is_head, self.service.cards.respond(&head)))))
+                let cards = &self.service.cards;
+                let response = cards.respond(cards.site().path(&head.uri), &head);
+                let response = response.unwrap_or_else(|| refuse_path(&RouteError::NotFound));
+                Either::Left(ready(Ok(without_body(is_head, response))))
             }
         })
     }

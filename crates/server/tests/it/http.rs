@@ -3,6 +3,7 @@
 mod agent;
 mod auth;
 mod card;
+mod cards;
 mod client;
 mod cors;
 mod drain;

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use nuncio_model::{Calling, Request};
 
 /// How to make a call.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and lives for a moment")]
 pub enum Course<'a> {
     /// With this request, once.
     Direct(Request),

@@ -66,9 +66,10 @@ impl FromStr for Version {
     /// Reads `Major.Minor`. A patch number may follow and is ignored (VER-1).
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
         let mut numbers = text.trim().split('.').map(number);
-        let (major, minor) = match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Some(major)), Some(Some(minor)), None | Some(Some(_)), None) => (major, minor),
-            _ => return Err(UnknownVersion),
+        let (Some(Some(major)), Some(Some(minor)), None | Some(Some(_)), None) =
+            (numbers.next(), numbers.next(), numbers.next(), numbers.next())
+        else {
+            return Err(UnknownVersion);
         };
         match (major, minor) {
             #[cfg(feature = "v0-1")]

@@ -85,5 +85,19 @@ fn peer_error(dialect: &dyn JsonRpcDialect, error: &RawValue) -> Result<Error, E
         Value::Array(details) => details.into_iter().map(status::detail_from_json).collect(),
         other => vec![Detail::Other(other)],
     };
-    Ok(status::from_peer(kind, message, details))
+    let facts = facts(&details);
+    let error = status::from_peer(kind, message, details);
+    Ok(facts.into_iter().fold(error, |error, (name, fact)| error.with_metadata(name, fact)))
+}
+
+/// The facts that peers of older versions put into one object, where 1.0 has a list of typed ones.
+fn facts(details: &[Detail]) -> Vec<(String, String)> {
+    match details {
+        [Detail::Other(Value::Object(members))] if !members.contains_key("@type") => members
+            .iter()
+            .filter(|(_, fact)| !fact.is_null() && !fact.is_array() && !fact.is_object())
+            .map(|(name, fact)| (name.clone(), fact.as_str().map_or_else(|| fact.to_string(), str::to_owned)))
+            .collect(),
+        _ => Vec::new(),
+    }
 }

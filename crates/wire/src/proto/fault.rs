@@ -4,7 +4,7 @@ use nuncio_model::{Error, ErrorKind};
 
 /// Why a message could not be read. The path grows from the inside out, so reading pays nothing for it.
 #[derive(Debug)]
-pub(super) struct Fault(Box<Inner>);
+pub(crate) struct Fault(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -29,12 +29,12 @@ enum Nature {
 
 impl Fault {
     /// The bytes are not protobuf, or not of this message.
-    pub(super) fn garbage(description: impl Into<String>) -> Self {
+    pub(crate) fn garbage(description: impl Into<String>) -> Self {
         Self::new(Nature::Garbage, description.into())
     }
 
     /// The value is not one that the protocol knows.
-    pub(super) fn wrong(description: impl Into<String>) -> Self {
+    pub(crate) fn wrong(description: impl Into<String>) -> Self {
         Self::new(Nature::Wrong, description.into())
     }
 
@@ -45,20 +45,20 @@ impl Fault {
 
     /// It happened inside this field.
     #[cold]
-    pub(super) fn inside(mut self, field: &'static str) -> Self {
+    pub(crate) fn inside(mut self, field: &'static str) -> Self {
         self.0.path.push(Step::Field(field));
         self
     }
 
     /// It happened inside this item of a list.
     #[cold]
-    pub(super) fn at(mut self, index: usize) -> Self {
+    pub(crate) fn at(mut self, index: usize) -> Self {
         self.0.path.push(Step::Index(index));
         self
     }
 
     /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf.
-    pub(super) fn into_request_error(self) -> Error {
+    pub(crate) fn into_request_error(self) -> Error {
         let path = self.path();
         match self.0.nature {
             Nature::Wrong => Error::invalid_params(path, self.0.description),
@@ -68,7 +68,7 @@ impl Fault {
     }
 
     /// As what a client says of an answer that it cannot read.
-    pub(super) fn into_reply_error(self) -> Error {
+    pub(crate) fn into_reply_error(self) -> Error {
         let path = self.path();
         let place = if path.is_empty() { String::new() } else { format!(" at {path}") };
         Error::new(ErrorKind::InvalidAgentResponse, format!("the answer cannot be read{place}: {}", self.0.description))

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// A value as it stands behind a tag.
-pub(super) trait Item: Default {
+pub(crate) trait Item: Default {
     /// What the tag says of it.
     const WIRE: Wire;
 
@@ -27,7 +27,7 @@ pub(super) trait Item: Default {
 }
 
 /// A value that is left out when it is the default.
-pub(super) trait Scalar: Item {
+pub(crate) trait Scalar: Item {
     /// Whether it is the default.
     fn is_default(&self) -> bool;
 }
@@ -51,11 +51,11 @@ fn write_item<T: Item>(item: &T, number: u32, to: &mut Vec<u8>) {
     item.write(to);
 }
 
-pub(super) mod implicit {
+pub(crate) mod implicit {
     use super::{Fault, Reader, Scalar, Tag, write_item};
 
     /// A scalar, or an optional one that is never `Some` of the default.
-    pub(in crate::proto) trait Implicit {
+    pub(crate) trait Implicit {
         fn write(&self, number: u32, to: &mut Vec<u8>);
         fn read(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault>;
     }
@@ -93,69 +93,69 @@ pub(super) mod implicit {
     }
 
     #[inline]
-    pub(in crate::proto) fn write(field: &impl Implicit, number: u32, to: &mut Vec<u8>) {
+    pub(crate) fn write(field: &impl Implicit, number: u32, to: &mut Vec<u8>) {
         field.write(number, to);
     }
 
     #[inline]
-    pub(in crate::proto) fn read(field: &mut impl Implicit, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+    pub(crate) fn read(field: &mut impl Implicit, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         field.read(tag, from)
     }
 }
 
-pub(super) mod presence {
+pub(crate) mod presence {
     #![expect(clippy::ref_option, reason = "as the other words have their fields")]
 
     use super::{Fault, Item, Reader, Tag, write_item};
 
     #[inline]
-    pub(in crate::proto) fn write<T: Item>(field: &Option<T>, number: u32, to: &mut Vec<u8>) {
+    pub(crate) fn write<T: Item>(field: &Option<T>, number: u32, to: &mut Vec<u8>) {
         if let Some(value) = field {
             write_item(value, number, to);
         }
     }
 
     #[inline]
-    pub(in crate::proto) fn read<T: Item>(field: &mut Option<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+    pub(crate) fn read<T: Item>(field: &mut Option<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(T::WIRE)?;
         field.get_or_insert_default().read(from)
     }
 }
 
-pub(super) mod always {
+pub(crate) mod always {
     use super::{Fault, Item, Reader, Tag, write_item};
 
     #[inline]
-    pub(in crate::proto) fn write<T: Item>(field: &T, number: u32, to: &mut Vec<u8>) {
+    pub(crate) fn write<T: Item>(field: &T, number: u32, to: &mut Vec<u8>) {
         write_item(field, number, to);
     }
 
     #[inline]
-    pub(in crate::proto) fn read<T: Item>(field: &mut T, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+    pub(crate) fn read<T: Item>(field: &mut T, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(T::WIRE)?;
         field.read(from)
     }
 
     /// Reads a value that begins anew: of a `oneof`, the last one counts.
     #[inline]
-    pub(in crate::proto) fn take<T: Item>(name: &'static str, tag: Tag, from: &mut Reader<'_>) -> Result<T, Fault> {
+    pub(crate) fn take<T: Item>(name: &'static str, tag: Tag, from: &mut Reader<'_>) -> Result<T, Fault> {
         let mut value = T::default();
         read(&mut value, tag, from).map_err(|fault| fault.inside(name))?;
         Ok(value)
     }
 }
 
-pub(super) mod repeated {
+pub(crate) mod repeated {
     use super::{Fault, Item, Reader, Tag, write_item};
 
     #[inline]
-    pub(in crate::proto) fn write<T: Item>(field: &[T], number: u32, to: &mut Vec<u8>) {
+    pub(crate) fn write<T: Item>(field: &[T], number: u32, to: &mut Vec<u8>) {
         for item in field {
             write_item(item, number, to);
         }
     }
 
-    pub(in crate::proto) fn read<T: Item>(field: &mut Vec<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+    pub(crate) fn read<T: Item>(field: &mut Vec<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(T::WIRE)?;
         if field.is_empty() {
             // Lists are kept for long, in tasks, and most have one item.
@@ -168,12 +168,12 @@ pub(super) mod repeated {
     }
 }
 
-pub(super) mod map {
+pub(crate) mod map {
     use std::collections::BTreeMap;
 
     use super::{Fault, Item, Reader, Tag, Wire, always, write_item, writer};
 
-    pub(in crate::proto) fn write<T: Item>(field: &BTreeMap<String, T>, number: u32, to: &mut Vec<u8>) {
+    pub(crate) fn write<T: Item>(field: &BTreeMap<String, T>, number: u32, to: &mut Vec<u8>) {
         for (key, value) in field {
             writer::tag(number, Wire::Length, to);
             writer::nested(to, |to| {
@@ -183,11 +183,7 @@ pub(super) mod map {
         }
     }
 
-    pub(in crate::proto) fn read<T: Item>(
-        field: &mut BTreeMap<String, T>,
-        tag: Tag,
-        from: &mut Reader<'_>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn read<T: Item>(field: &mut BTreeMap<String, T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
         tag.expect(Wire::Length)?;
         let mut from = from.nested()?;
         let (mut key, mut value) = (String::new(), T::default());

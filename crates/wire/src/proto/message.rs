@@ -6,7 +6,7 @@ use super::{
 };
 
 /// A message of fields.
-pub(super) trait Message: Default {
+pub(crate) trait Message: Default {
     /// Appends its fields.
     fn write_fields(&self, to: &mut Vec<u8>);
 
@@ -43,7 +43,7 @@ macro_rules! item {
 }
 
 /// Reads a whole message.
-pub(super) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
+pub(crate) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
     let mut message = M::default();
     message.read_fields(&mut Reader::new(bytes, side))?;
     Ok(message)
@@ -108,4 +108,4 @@ macro_rules! oneof {
     )*};
 }
 
-pub(super) use {item, message, oneof};
+pub(crate) use {item, message, oneof};

@@ -10,6 +10,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use nuncio_model::Error;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+use super::status::encode_named_status;
 use super::status::{Status, decode_status, encode_status};
 
 /// The media type of gRPC with protobuf.
@@ -50,7 +52,17 @@ pub fn is_grpc(content_type: &str) -> bool {
 
 /// Writes an error into the headers or trailers that end a call.
 pub fn write_error(error: &Error, to: &mut HeaderMap) {
-    let Status { code, message, details } = encode_status(error);
+    write_status(encode_status(error), to);
+}
+
+/// As [`write_error`], with the codes and messages of 0.2 and 0.3.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn write_named_error(error: &Error, to: &mut HeaderMap) {
+    write_status(encode_named_status(error), to);
+}
+
+fn write_status(status: Status, to: &mut HeaderMap) {
+    let Status { code, message, details } = status;
     to.insert(STATUS, HeaderValue::from(code));
     let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
     let message = utf8_percent_encode(message, MESSAGE_SET).to_string();
@@ -65,7 +77,7 @@ pub fn write_error(error: &Error, to: &mut HeaderMap) {
     }
 }
 
-/// The outcome that the headers or trailers of a call tell; `None` where they do not have it.
+/// The outcome that the headers or trailers of a call tell, also in the words of 0.3 (`TaskNotFoundError: …`); `None` where they do not have it.
 pub fn read_outcome(from: &HeaderMap) -> Option<Result<(), Error>> {
     let code = from.get(STATUS)?.to_str().ok().and_then(|code| code.trim().parse().ok()).unwrap_or(UNKNOWN);
     if code == 0 {

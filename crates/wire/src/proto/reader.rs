@@ -4,7 +4,7 @@ use super::fault::Fault;
 
 /// How a value stands on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wire {
+pub(crate) enum Wire {
     /// A number of variable length.
     Varint = 0,
     /// Eight bytes.
@@ -21,14 +21,14 @@ pub(super) enum Wire {
 
 /// A field's number, and how its value stands on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tag {
-    pub(super) number: u32,
-    pub(super) wire: Wire,
+pub(crate) struct Tag {
+    pub(crate) number: u32,
+    pub(crate) wire: Wire,
 }
 
 impl Tag {
     /// Refuses a value that is not of the field's kind.
-    pub(super) fn expect(self, wire: Wire) -> Result<(), Fault> {
+    pub(crate) fn expect(self, wire: Wire) -> Result<(), Fault> {
         if self.wire == wire {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl Tag {
 
 /// Whose words are being read, which decides how strict to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// A client's: what is not known is refused.
     Request,
     /// A server's: what is not known is passed over, as a newer server may know more.
@@ -47,18 +47,18 @@ pub(super) enum Side {
 
 /// What is left of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    pub(super) side: Side,
+    pub(crate) side: Side,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(rest: &'a [u8], side: Side) -> Self {
+    pub(crate) fn new(rest: &'a [u8], side: Side) -> Self {
         Self { rest, side }
     }
 
     /// The next field's tag; `None` at the end of the message.
-    pub(super) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
+    pub(crate) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(super) fn varint(&mut self) -> Result<u64, Fault> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Fault> {
         match self.rest {
             [byte @ 0..0x80, rest @ ..] => {
                 self.rest = rest;
@@ -103,31 +103,31 @@ impl<'a> Reader<'a> {
         Err(if self.rest.len() < 10 { cut_off() } else { garbled() })
     }
 
-    pub(super) fn fixed64(&mut self) -> Result<[u8; 8], Fault> {
+    pub(crate) fn fixed64(&mut self) -> Result<[u8; 8], Fault> {
         let (value, rest) = self.rest.split_first_chunk().ok_or_else(cut_off)?;
         self.rest = rest;
         Ok(*value)
     }
 
     /// The bytes behind a length.
-    pub(super) fn slice(&mut self) -> Result<&'a [u8], Fault> {
+    pub(crate) fn slice(&mut self) -> Result<&'a [u8], Fault> {
         let length = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(cut_off)?;
         self.rest = rest;
         Ok(slice)
     }
 
-    pub(super) fn str(&mut self) -> Result<&'a str, Fault> {
+    pub(crate) fn str(&mut self) -> Result<&'a str, Fault> {
         str::from_utf8(self.slice()?).map_err(|_| Fault::garbage("the string is not UTF-8"))
     }
 
     /// The message behind a length.
-    pub(super) fn nested(&mut self) -> Result<Self, Fault> {
+    pub(crate) fn nested(&mut self) -> Result<Self, Fault> {
         Ok(Self { rest: self.slice()?, side: self.side })
     }
 
     /// How many fields of this tag come next, once the value of this one is read: a guess of a list's length.
-    pub(super) fn more_of(&self, tag: Tag) -> usize {
+    pub(crate) fn more_of(&self, tag: Tag) -> usize {
         let mut ahead = *self;
         let mut count = 0;
         while ahead.skip(tag).is_ok() {
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over a field that is not known.
-    pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
+    pub(crate) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
         let mut groups = Vec::new();
         let mut tag = tag;
         loop {

@@ -12,7 +12,9 @@ use super::{
     message::{Message, decode, message},
     reader::Side,
 };
-use crate::status::{BAD_REQUEST, ERROR_INFO, RETRY_INFO, details, from_peer, kind_of_grpc, row};
+use crate::status::{
+    BAD_REQUEST, ERROR_INFO, RETRY_INFO, details, from_peer, kind_of_details, kind_of_grpc, named, row,
+};
 
 /// An error as a gRPC call ends with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +29,19 @@ pub struct Status {
 
 /// An error as a gRPC call ends with it.
 pub fn encode_status(error: &Error) -> Status {
+    encode(error, code(error.kind()), error.message().to_owned())
+}
+
+/// An error as a gRPC call of 0.2 or 0.3 ends with it: its name is in its message. The details are those of 1.0, as
+/// nothing reads them there, and what knows them loses nothing.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn encode_named_status(error: &Error) -> Status {
+    encode(error, named::grpc(error.kind()), named::message(error).into_owned())
+}
+
+fn encode(error: &Error, code: i32, message: String) -> Status {
     let mut details_bin = Vec::new();
-    let status = RpcStatus {
-        code: code(error.kind()),
-        message: error.message().to_owned(),
-        details: details(error).iter().filter_map(any_of_detail).collect(),
-    };
+    let status = RpcStatus { code, message, details: details(error).iter().filter_map(any_of_detail).collect() };
     status.write_fields(&mut details_bin);
     Status { code: status.code, message: status.message, details: details_bin }
 }
@@ -55,7 +64,14 @@ pub fn decode_status(code: i32, message: impl Into<String>, details: Option<&[u8
     if message.is_empty() {
         message = status.message;
     }
-    from_peer(kind_of_grpc(code), message, status.details.iter().map(detail_of_any).collect())
+    let details: Vec<_> = status.details.iter().map(detail_of_any).collect();
+    match named::split(&message) {
+        // As 0.3 has it; a reason is the word of 1.0, and counts more than what a message looks like.
+        Some((kind, rest)) if kind_of_details(&details).is_none_or(|reason| reason == kind) => {
+            from_peer(kind, rest, details)
+        }
+        _ => from_peer(kind_of_grpc(code), message, details),
+    }
 }
 
 #[derive(Default)]

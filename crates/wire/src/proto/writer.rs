@@ -7,13 +7,13 @@ use super::reader::Wire;
 
 /// Appends a field's tag.
 #[inline]
-pub(super) fn tag(number: u32, wire: Wire, to: &mut Vec<u8>) {
+pub(crate) fn tag(number: u32, wire: Wire, to: &mut Vec<u8>) {
     varint(u64::from(number << 3 | wire as u32), to);
 }
 
 /// Appends a number of variable length.
 #[inline]
-pub(super) fn varint(mut value: u64, to: &mut Vec<u8>) {
+pub(crate) fn varint(mut value: u64, to: &mut Vec<u8>) {
     while value >= 0x80 {
         to.push(low_bits(value) | 0x80);
         value >>= 7;
@@ -23,19 +23,19 @@ pub(super) fn varint(mut value: u64, to: &mut Vec<u8>) {
 
 /// Appends a length.
 #[inline]
-pub(super) fn length(length: usize, to: &mut Vec<u8>) {
+pub(crate) fn length(length: usize, to: &mut Vec<u8>) {
     varint(length as u64, to);
 }
 
 /// Appends bytes behind their length.
 #[inline]
-pub(super) fn slice(bytes: &[u8], to: &mut Vec<u8>) {
+pub(crate) fn slice(bytes: &[u8], to: &mut Vec<u8>) {
     length(bytes.len(), to);
     to.extend_from_slice(bytes);
 }
 
 /// Appends a message behind its length.
-pub(super) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.push(0);
     write(to);
@@ -57,14 +57,14 @@ pub(super) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// How many bytes a length takes.
 #[inline]
-pub(super) fn varint_len(value: usize) -> usize {
+pub(crate) fn varint_len(value: usize) -> usize {
     let bits = (usize::BITS - (value | 1).leading_zeros()) as usize;
     bits.div_ceil(7)
 }
 
 /// How many bytes so many take with their length in front.
 #[inline]
-pub(super) fn with_length(size: usize) -> usize {
+pub(crate) fn with_length(size: usize) -> usize {
     varint_len(size) + size
 }
 

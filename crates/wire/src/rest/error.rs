@@ -84,8 +84,10 @@ fn from_members(by_http: ErrorKind, status: StatusCode, mut members: Members) ->
         members.get("code").and_then(Value::as_i64).filter(|code| *code < 0).and_then(status::kind_of_jsonrpc);
     let by_type = string(&members, "type").and_then(|url| kind_of_type(&url));
     let message = ["message", "detail", "title"].iter().find_map(|name| string(&members, name));
+    // The Python SDK of 0.3 says nothing but this.
+    let by_message = message.as_deref().and_then(status::named::kind_of_message);
     let message = message.unwrap_or_else(|| from_text(status, b""));
-    status::from_peer(by_type.or(by_code).or(by_name).unwrap_or(by_http), message, details)
+    status::from_peer(by_type.or(by_code).or(by_name).or(by_message).unwrap_or(by_http), message, details)
 }
 
 fn string(members: &Members, name: &str) -> Option<String> {

@@ -27,6 +27,11 @@ impl<'a> Segment<'a> {
         Some(Self { text, colon })
     }
 
+    /// A segment of this text, for a path whose words are spelled otherwise.
+    pub(crate) fn of(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), colon: None }
+    }
+
     /// The whole text.
     pub(crate) fn text(&self) -> &str {
         &self.text

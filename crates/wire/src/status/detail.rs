@@ -86,7 +86,8 @@ impl Serialize for DetailJson<'_> {
     }
 }
 
-struct Violations<'a>(&'a [FieldViolation]);
+/// Writes which fields are wrong, and why.
+pub(crate) struct Violations<'a>(pub(crate) &'a [FieldViolation]);
 
 impl Serialize for Violations<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -1,9 +1,10 @@
 //! Calls of 1.0: the params of each are the JSON of its request (RPC-4).
 
-use nuncio_model::{Call, Error, Method};
+use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::aliases;
 use crate::json;
 
 /// Reads JSON that has already been shown to be JSON, or has not.
@@ -21,6 +22,13 @@ impl<'a> Source<'a> {
             Self::Body(body) => json::body(body),
         }
     }
+
+    fn text(&self) -> Result<&'a str, Error> {
+        match self {
+            Self::Params(params) => Ok(params),
+            Self::Body(body) => json::text(body),
+        }
+    }
 }
 
 /// Reads a call, and does not check it.
@@ -32,7 +40,12 @@ pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
         Method::ListTasks => Call::ListTasks(from.read()?),
         Method::CancelTask => Call::CancelTask(from.read()?),
         Method::SubscribeToTask => Call::SubscribeToTask(from.read()?),
-        Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(from.read()?),
+        Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(match from.read()? {
+            config @ TaskPushNotificationConfig { .. } if config.url.is_empty() => {
+                aliases::unwrap_config(config, from.text()?)?
+            }
+            config => config,
+        }),
         Method::GetTaskPushNotificationConfig => Call::GetTaskPushNotificationConfig(from.read()?),
         Method::ListTaskPushNotificationConfigs => Call::ListTaskPushNotificationConfigs(from.read()?),
         Method::DeleteTaskPushNotificationConfig => Call::DeleteTaskPushNotificationConfig(from.read()?),

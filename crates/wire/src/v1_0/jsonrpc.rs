@@ -4,7 +4,7 @@ use nuncio_model::{Call, Error, ErrorKind, Method, Reply, Validate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{V1_0, call, json_events, reply};
+use super::{V1_0, aliases, call, json_events, reply};
 use crate::{
     dialect::{Dialect, JsonRpcDialect},
     json, status,
@@ -21,7 +21,7 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn method(&self, name: &str) -> Option<Method> {
-        Method::from_name(name)
+        Method::from_name(name).or_else(|| aliases::method(name))
     }
 
     fn method_name(&self, method: Method) -> Option<&'static str> {

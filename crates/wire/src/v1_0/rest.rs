@@ -80,6 +80,7 @@ const PARAMETERS: &[&str] = &[
     "statusTimestampAfter",
     "status_timestamp_after",
     "lastUpdatedAfter",
+    "last_updated_after",
 ];
 
 /// What may stand in a query, as `true` or `false`.

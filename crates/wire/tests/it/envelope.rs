@@ -92,12 +92,13 @@ fn a_request_is_read_as_it_was_written() {
 
 #[test]
 fn a_response_has_a_result_or_an_error() {
-    let (id, result) = parse_response(br#"{"jsonrpc":"2.0","id":7,"result":null}"#).unwrap();
+    let read = |body| parse_response(dialect(Version::V1_0).jsonrpc(), body);
+    let (id, result) = read(br#"{"jsonrpc":"2.0","id":7,"result":null}"#).unwrap();
     assert_eq!((id, result.unwrap().get()), (Id::from(7), "null"));
-    let (_, result) = parse_response(br#"{"id":7,"result":{},"error":null}"#).unwrap();
+    let (_, result) = read(br#"{"id":7,"result":{},"error":null}"#).unwrap();
     assert_eq!(result.unwrap().get(), "{}");
     for body in ["", "{", "[]", "7", "{}", r#"{"id":1}"#, r#"{"id":1,"error":7}"#, "<html>"] {
-        let error = parse_response(body.as_bytes()).expect_err(body);
+        let error = read(body.as_bytes()).expect_err(body);
         assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{body}");
     }
 }

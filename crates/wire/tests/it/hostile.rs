@@ -1,7 +1,7 @@
 //! What no peer should send: an error comes of it, never a panic and never a stack that overflows.
 
 use nuncio_model::{ErrorKind, Method};
-use nuncio_wire::{Version, dialect, jsonrpc, rest, sse};
+use nuncio_wire::{Version, card, dialect, jsonrpc, rest, sse};
 use proptest::prelude::*;
 
 const LEVELS: usize = 20_000;
@@ -35,18 +35,12 @@ fn deep_nesting_is_an_error_everywhere() {
         assert!(rest::decode_call(web, &routed, None, None, deep.as_bytes()).is_err());
 
         // As an answer.
-        assert!(jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), deep.as_bytes()).is_err());
-        assert!(
-            jsonrpc::parse_response(
-                dialect(Version::V1_0).jsonrpc(),
-                format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()
-            )
-            .is_err()
-        );
+        assert!(jsonrpc::parse_response(rpc, deep.as_bytes()).is_err());
+        assert!(jsonrpc::parse_response(rpc, format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()).is_err());
         assert!(rpc.decode_reply(Method::GetTask, format!(r#"{{"metadata":{{"a":{deep}}}}}"#).as_bytes()).is_err());
         assert!(rpc.decode_event(deep.as_bytes()).is_err());
         assert!(
-            rpc.decode_card(format!(r#"{{"capabilities":{{"extensions":[{{"params":{{"a":{deep}}}}}]}}}}"#).as_bytes())
+            card::decode(format!(r#"{{"capabilities":{{"extensions":[{{"params":{{"a":{deep}}}}}]}}}}"#).as_bytes())
                 .is_err()
         );
         assert_eq!(rest::parse_error(http::StatusCode::BAD_GATEWAY, deep.as_bytes()).kind(), ErrorKind::Unavailable);
@@ -118,13 +112,13 @@ proptest! {
         if let Ok(incoming) = jsonrpc::parse_request(&bytes) {
             let _ = rpc.decode_call(Method::GetTask, incoming.params);
         }
-        let _ = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), &bytes);
+        let _ = jsonrpc::parse_response(rpc, &bytes);
         let _ = rest::parse_error(http::StatusCode::BAD_REQUEST, &bytes);
         for method in Method::ALL {
             let _ = rpc.decode_reply(method, &bytes);
         }
         let _ = rpc.decode_event(&bytes);
-        let _ = rpc.decode_card(&bytes);
+        let _ = card::decode(&bytes);
         let mut decoder = sse::Decoder::new(16);
         decoder.push(&bytes);
         while let Ok(Some(_)) = decoder.pop() {}

@@ -1,13 +1,20 @@
 //! The tests of `nuncio-wire`, in one binary.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod aliases;
+mod cards;
 mod envelope;
 mod errors;
 mod events;
 mod examples;
 mod hostile;
+mod losses;
 mod paths;
 mod proto;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod proto_v0_3;
 mod requests;
 mod spec;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod v0_3;
 mod versions;

@@ -3,19 +3,19 @@
 use http::Method as Verb;
 use nuncio_model::Method;
 use nuncio_wire::{
-    RestDialect, Version,
+    RestDialect, Version, dialect,
     rest::{RouteError, Routed},
 };
 use serde::Deserialize;
 
 use crate::spec;
 
-fn dialect() -> &'static dyn RestDialect {
+fn web() -> &'static dyn RestDialect {
     dialect(Version::V1_0).rest().unwrap()
 }
 
 fn route(verb: &str, path: &str) -> Result<Routed, RouteError> {
-    dialect().route(&verb.parse::<Verb>().unwrap(), path)
+    web().route(&verb.parse::<Verb>().unwrap(), path)
 }
 
 /// The operation, tenant, task and configuration of a path.
@@ -124,7 +124,7 @@ fn other_paths_are_not_found() {
         "/v1/message:fly",
         "/tasks/%FF",
         "/extendedagentcard",
-        "/tenants/x/tasks",
+        "/tenant/x/tasks",
     ] {
         assert!(matches!(route("GET", path), Err(RouteError::NotFound)), "{path}");
     }
@@ -152,7 +152,7 @@ fn other_verbs_are_not_allowed() {
 #[test]
 fn refusals_are_in_the_shape_of_the_protocol() {
     let show = |verb, path| {
-        let (status, body) = nuncio_wire::rest::write_refusal(dialect(), &route(verb, path).unwrap_err());
+        let (status, body) = nuncio_wire::rest::write_refusal(web(), &route(verb, path).unwrap_err());
         format!("{status}\n{}", String::from_utf8(body).unwrap())
     };
     insta::assert_snapshot!(show("GET", "/nowhere"));

@@ -8,7 +8,7 @@ use nuncio_model::{
         SendMessageRequest, SubscribeToTaskRequest,
     },
 };
-use nuncio_wire::{JsonRpcDialect, RestDialect, Version, dialect};
+use nuncio_wire::{JsonRpcDialect, RestDialect, Version, card, dialect, rest};
 use serde_json::{json, value::RawValue};
 
 fn rpc() -> &'static dyn JsonRpcDialect {
@@ -240,5 +240,5 @@ fn answers_that_cannot_be_read_are_the_agents_fault() {
     assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
     assert_eq!(error.message(), "the agent's answer cannot be read: status.state: unknown TaskState `DONE`");
     assert_eq!(rpc().decode_event(b"{}").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
-    assert_eq!(rpc().decode_card(b"<html>").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
+    assert_eq!(card::decode(b"<html>").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
 }

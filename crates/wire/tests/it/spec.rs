@@ -14,6 +14,11 @@ pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
 
 /// The examples of version 1.0 with this binding, by the name of their file.
 pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
+    examples_of("1.0", "v10-", binding)
+}
+
+/// The examples of versions that begin so, in files that do, with this binding.
+pub(crate) fn examples_of(version: &str, file_prefix: &str, binding: &str) -> Vec<(String, Value)> {
     #[derive(Deserialize)]
     struct Index {
         files: Vec<Entry>,
@@ -25,9 +30,9 @@ pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
         binding: String,
     }
     let index: Index = file("examples/index.json");
-    let chosen = index.files.into_iter().filter(|entry| entry.version == "1.0" && entry.binding == binding);
+    let chosen = index.files.into_iter().filter(|entry| entry.version.starts_with(version) && entry.binding == binding);
     let examples: Vec<_> = chosen
-        .filter(|entry| entry.file.starts_with("v10-"))
+        .filter(|entry| entry.file.starts_with(file_prefix))
         .map(|entry| {
             let example = file(&format!("examples/{}", entry.file));
             (entry.file, example)

@@ -1,20 +1,23 @@
 //! Which version a request speaks.
 
 use http::Method as Verb;
-use nuncio_model::{ErrorKind, Method};
-use nuncio_wire::{
-    Version, Versions, dialect,
-    negotiate::declared,
-    rest::{self, RouteError},
-};
+use nuncio_model::{Error, ErrorKind, Method};
+use nuncio_wire::{Version, Versions, dialect, negotiate::declared, rest::RouteError};
 
 #[test]
 fn the_patch_does_not_count() {
     for text in ["1.0", "1.0.0", "1.0.1", " 1.0 ", "1.0.99"] {
         assert_eq!(text.parse(), Ok(Version::V1_0), "{text}");
     }
-    for text in ["", "1", "1.", "1.1", "0.3", "2.0", "99.0", "v1.0", "1.0.x", "1.0.0.0", "1.0-rc", "+1.0", "1.0, 0.3"] {
+    for text in
+        ["", "1", "1.", "1.1", "0.0", "0.4", "2.0", "99.0", "v1.0", "1.0.x", "1.0.0.0", "1.0-rc", "+1.0", "1.0, 0.3"]
+    {
         assert!(text.parse::<Version>().is_err(), "{text}");
+    }
+    for (text, is_built_in) in
+        [("0.1.0", cfg!(feature = "v0-1")), ("0.2.6", cfg!(feature = "v0-2")), ("0.3", cfg!(feature = "v0-3"))]
+    {
+        assert_eq!(text.parse::<Version>().is_ok(), is_built_in, "{text}");
     }
     assert_eq!(Version::LATEST.to_string(), "1.0");
 }
@@ -22,13 +25,29 @@ fn the_patch_does_not_count() {
 #[test]
 fn every_version_has_its_dialect() {
     for version in Version::ALL {
-        assert_eq!(dialect(*version).version(), *version);
-        assert!(rest_dialect(*version).is_none_or(|dialect| dialect.version() == *version));
+        let dialect = dialect(*version);
+        assert_eq!(dialect.version(), *version);
         assert_eq!(version.as_str().parse(), Ok(*version));
+        let rpc = dialect.jsonrpc();
+        assert_eq!(rpc.dialect().version(), *version);
+        assert!(dialect.rest().is_none_or(|web| web.dialect().version() == *version));
+        assert!(dialect.grpc().is_none_or(|grpc| grpc.dialect().version() == *version));
         for method in Method::ALL {
-            let dialect = dialect(*version);
-            assert_eq!(dialect.method(dialect.method_name(method)), Some(method));
+            assert!(rpc.method_name(method).is_none_or(|name| rpc.method(name) == Some(method)), "{method:?}");
+            let grpc = dialect.grpc();
+            let path = grpc.and_then(|grpc| grpc.path(method));
+            assert!(path.is_none_or(|path| grpc.unwrap().method(path) == Some(method)), "{method:?}");
         }
+    }
+}
+
+#[test]
+fn the_newest_has_every_operation_on_every_binding() {
+    let dialect = dialect(Version::LATEST);
+    assert!(dialect.rest().is_some());
+    for method in Method::ALL {
+        assert!(dialect.jsonrpc().method_name(method).is_some());
+        assert!(dialect.grpc().unwrap().path(method).is_some());
     }
 }
 
@@ -41,57 +60,111 @@ fn the_header_wins_over_the_query() {
     assert_eq!(declared(Some(""), None), None);
 }
 
+/// A server that speaks 1.0 and nothing else, whatever is built in.
+fn only_1_0() -> Versions {
+    Versions::only([Version::V1_0])
+}
+
+const GET_TASK: &str = "/lf.a2a.v1.A2AService/GetTask";
+
+fn is_refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::VersionNotSupported, "{error}");
+    error.message().to_owned()
+}
+
+fn path_is_refused<T: std::fmt::Debug>(outcome: Result<T, RouteError>) -> String {
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, RouteError::Version(_)), "{error:?}");
+    assert_eq!(error.status(), 400);
+    is_refused::<T>(Err(error.to_error()))
+}
+
 #[test]
 fn a_version_that_is_not_spoken_is_refused_on_every_operation_and_binding() {
-    let versions = Versions::default();
-    let lenient = Versions::default().with_lenient(true);
     for wrong in ["99.0", "0.3", "nonsense"] {
-        for versions in [&versions, &lenient] {
+        for versions in [only_1_0(), only_1_0().with_lenient(true)] {
             for method in Method::ALL {
                 let error = versions.for_method(Some(wrong), method.name()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::VersionNotSupported);
                 assert_eq!(error.metadata()["supportedVersions"], "1.0");
+                let path = dialect(Version::V1_0).grpc().unwrap().path(method).unwrap();
+                assert_eq!(is_refused(versions.for_service(Some(wrong), path)), error.message());
             }
-            let error = versions.for_path(Some(wrong), &Verb::GET, "/tasks").unwrap_err();
-            assert!(matches!(&error, RouteError::Version(it) if it.kind() == ErrorKind::VersionNotSupported));
-            assert_eq!(error.status(), 400);
-            assert!(versions.expect(Some(wrong), Version::V1_0).is_err());
+            let told = path_is_refused(versions.for_path(Some(wrong), &Verb::GET, "/tasks"));
+            assert_eq!(told, format!("version {wrong} is not supported here"));
         }
     }
 }
 
 #[test]
 fn no_version_means_0_3_unless_one_is_lenient() {
-    let strict = Versions::default();
-    for method in ["SendMessage", "message/send", "tasks/nonsense"] {
-        assert_eq!(strict.for_method(None, method).unwrap_err().kind(), ErrorKind::VersionNotSupported, "{method}");
+    let strict = only_1_0();
+    let missing = "a request without A2A-Version means version 0.3, which is not supported here";
+    for method in ["SendMessage", "tasks/nonsense"] {
+        assert_eq!(is_refused(strict.for_method(None, method)), missing, "{method}");
     }
+    is_refused(strict.for_method(None, "message/send"));
     assert_eq!(strict.for_method(None, "Nonsense").unwrap_err().kind(), ErrorKind::MethodNotFound);
-    assert!(matches!(strict.for_path(None, &Verb::GET, "/tasks"), Err(RouteError::Version(_))));
-    assert!(strict.expect(None, Version::V1_0).is_err());
+    assert_eq!(path_is_refused(strict.for_path(None, &Verb::GET, "/tasks")), missing);
+    assert_eq!(is_refused(strict.for_service(None, GET_TASK)), missing);
 
-    let lenient = Versions::default().with_lenient(true);
-    assert_eq!(lenient.for_method(None, "SendMessage").unwrap().version(), Version::V1_0);
-    assert_eq!(lenient.for_method(None, "message/send").unwrap_err().kind(), ErrorKind::VersionNotSupported);
-    let (dialect, routed) = lenient.for_path(None, &Verb::GET, "/tasks").unwrap();
-    assert_eq!((dialect.version(), routed.method), (Version::V1_0, Method::ListTasks));
-    assert!(lenient.expect(None, Version::V1_0).is_ok());
+    let lenient = only_1_0().with_lenient(true);
+    let meant = lenient.for_method(None, "SendMessage").unwrap();
+    assert_eq!((meant.dialect.dialect().version(), meant.older.is_none()), (Version::V1_0, true));
+    is_refused(lenient.for_method(None, "message/send"));
+    let (web, routed) = lenient.for_path(None, &Verb::GET, "/tasks").unwrap();
+    assert_eq!((web.dialect().version(), routed.method), (Version::V1_0, Method::ListTasks));
+    let (grpc, method) = lenient.for_service(None, GET_TASK).unwrap();
+    assert_eq!((grpc.dialect().version(), method), (Version::V1_0, Method::GetTask));
 }
 
 #[test]
-fn an_unknown_path_is_found_before_a_wrong_version() {
-    let versions = Versions::default();
-    assert!(matches!(versions.for_path(Some("99.0"), &Verb::GET, "/nowhere"), Err(RouteError::NotFound)));
-    assert!(matches!(versions.for_path(None, &Verb::PUT, "/tasks"), Err(RouteError::MethodNotAllowed { .. })));
-    // A method that no version has is for the caller to find, once the version is known.
-    assert!(versions.for_method(Some("1.0"), "Nonsense").unwrap().method("Nonsense").is_none());
+fn what_no_version_has_is_not_found_whatever_is_declared() {
+    for versions in [only_1_0(), only_1_0().with_lenient(true), Versions::default()] {
+        for declared in [Some("99.0"), Some("1.0"), None] {
+            assert!(matches!(versions.for_path(declared, &Verb::GET, "/nowhere"), Err(RouteError::NotFound)));
+            let error = versions.for_path(declared, &Verb::PUT, "/tasks").unwrap_err();
+            assert!(matches!(error, RouteError::MethodNotAllowed { .. }), "{declared:?}: {error}");
+            for path in ["/lf.a2a.v1.A2AService/Nonsense", "/a.b/GetTask", "/", ""] {
+                let error = versions.for_service(declared, path).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::MethodNotFound, "{path}");
+            }
+        }
+        for declared in [Some("1.0"), None] {
+            let error = versions.for_method(declared, "Nonsense").unwrap_err();
+            assert_eq!((error.kind(), error.message()), (ErrorKind::MethodNotFound, "there is no method Nonsense"));
+        }
+    }
+    // Where the version is known, a name of another style is no reason to speak of versions.
+    assert_eq!(only_1_0().for_method(Some("1.0"), "tasks/nonsense").unwrap_err().kind(), ErrorKind::MethodNotFound);
+}
+
+#[test]
+fn what_is_declared_chooses_among_versions_and_the_patch_does_not_count() {
+    for declared in ["1.0", "1.0.7"] {
+        let versions = Versions::default();
+        let meant = versions.for_method(Some(declared), "GetTask").unwrap();
+        assert_eq!((meant.dialect.dialect().version(), meant.older.is_none()), (Version::V1_0, true));
+        assert_eq!(versions.for_path(Some(declared), &Verb::GET, "/tasks").unwrap().1.method, Method::ListTasks);
+        assert_eq!(versions.for_service(Some(declared), GET_TASK).unwrap().1, Method::GetTask);
+    }
 }
 
 #[test]
 fn nothing_is_spoken_where_nothing_is_wanted() {
     let versions = Versions::only([]);
-    assert!(versions.for_method(Some("1.0"), "SendMessage").is_err());
-    assert!(matches!(versions.for_path(Some("1.0"), &Verb::GET, "/tasks"), Err(RouteError::NotFound)));
+    let told = "version 1.0 is not supported here";
+    assert_eq!(is_refused(versions.for_method(Some("1.0"), "SendMessage")), told);
+    assert_eq!(path_is_refused(versions.for_path(Some("1.0"), &Verb::GET, "/tasks")), told);
+    assert_eq!(is_refused(versions.for_service(Some("1.0"), GET_TASK)), told);
+    for lenient in [false, true] {
+        let versions = Versions::only([]).with_lenient(lenient);
+        assert_eq!(is_refused(versions.for_method(None, "SendMessage")), told);
+        assert_eq!(path_is_refused(versions.for_path(None, &Verb::GET, "/tasks")), told);
+        assert_eq!(is_refused(versions.for_service(None, GET_TASK)), told);
+    }
+    // It still has words for its refusals.
+    assert_eq!(versions.newest().version(), Version::LATEST);
     assert_eq!(Versions::only([Version::V1_0, Version::V1_0]).spoken(), [Version::V1_0]);
-    assert!(rest::is_json("application/json"));
 }

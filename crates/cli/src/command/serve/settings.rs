@@ -92,7 +92,7 @@ const AGENT: [Setting; 17] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 7] = headed(
+const ADDRESS: [Setting; 8] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -109,7 +109,14 @@ const ADDRESS: [Setting; 7] = headed(
             "Take the address from the headers of a proxy, which all callers come through",
         ),
         row(List, "cors-origin", "ORIGIN", "", "Let pages of this origin call, or * for any; repeatable"),
-        row(Switch, "lenient-version", "", "", "Take calls that name no version of the protocol"),
+        row(
+            List,
+            "versions",
+            "VERSION",
+            "all that are built in",
+            "Speak these versions of the protocol, 1.0,0.3 for example; repeatable",
+        ),
+        row(Switch, "lenient-version", "", "", "Take calls of version 1.0 that do not say which version they are"),
         row(One, "card-max-age", "DURATION", "5m", "How long clients may keep the card"),
     ],
 );

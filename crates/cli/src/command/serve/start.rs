@@ -4,12 +4,13 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use nuncio_auth::{Authenticator, Tokens};
 use nuncio_engine::Engine;
+use nuncio_model::card::binding;
 use nuncio_push::{Courier, Guard};
 use nuncio_server::{BindError, Builder, PublicUrl, Server};
-use nuncio_wire::Versions;
+use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, limits, settings::Settings, store};
+use super::{agent, limits, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -32,7 +33,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone())).build();
     engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
 
-    let mut builder = builder(settings, engine.clone())?.limits(limits);
+    let spoken = versions::choose(settings)?;
+    let mut builder = builder(settings, engine.clone(), &spoken)?.limits(limits);
     if chosen.card.capabilities.pushes() {
         builder = builder.courier(courier(settings, &engine, guard)?);
     }
@@ -44,7 +46,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
     let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
-    let about = About { agent: &chosen.about, name: &chosen.card.name, database, tasks: opened.tasks, wants_token };
+    let (agent, name) = (&*chosen.about, &*chosen.card.name);
+    let about = About { agent, name, versions: spoken.spoken(), database, tasks: opened.tasks, wants_token };
     place.announce(context, &about)?;
     run(server).await
 }
@@ -69,10 +72,9 @@ async fn run(server: Server) -> Result<ExitCode, CliError> {
     }
 }
 
-fn builder(settings: &Settings, engine: Engine) -> Result<Builder, CliError> {
-    let mut builder = Server::builder(engine)
-        .trust_forwarded(settings.switch("trust-forwarded")?)
-        .versions(Versions::default().with_lenient(settings.switch("lenient-version")?));
+fn builder(settings: &Settings, engine: Engine, versions: &Versions) -> Result<Builder, CliError> {
+    let mut builder =
+        Server::builder(engine).trust_forwarded(settings.switch("trust-forwarded")?).versions(versions.clone());
     if let Some(url) =
         settings.parsed("public-url", |url| url.parse::<PublicUrl>().map_err(|error| error.to_string()))?
     {
@@ -147,11 +149,24 @@ fn bare(error: &std::io::Error) -> String {
 struct About<'a> {
     agent: &'a str,
     name: &'a str,
+    /// Oldest first.
+    versions: &'a [Version],
     /// `None` where tasks are in memory.
     database: Option<String>,
     tasks: u64,
     /// Whether all callers have tokens.
     wants_token: bool,
+}
+
+impl About<'_> {
+    /// The bindings that one of the versions has.
+    fn bindings(&self) -> Vec<&'static str> {
+        let any = |has: fn(&Version) -> bool| self.versions.iter().any(has);
+        let rest = any(|version| dialect(*version).rest().is_some());
+        let grpc = any(|version| dialect(*version).grpc().is_some());
+        let all = [(binding::JSONRPC, true), (binding::HTTP_JSON, rest), (binding::GRPC, grpc)];
+        all.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+    }
 }
 
 /// Where the agent is.
@@ -176,16 +191,19 @@ impl Place {
         };
         let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
-        let bindings = "JSONRPC, HTTP+JSON, GRPC";
+        let versions = versions::list(about.versions);
+        let bindings = about.bindings().join(", ");
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
-            "bindings": bindings.split(", ").collect::<Vec<_>>(), "database": database, "tasks": about.tasks,
+            "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
+            "database": database, "tasks": about.tasks,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
             to.field("Card", &card);
             to.field_if("Public-URL", self.public.as_deref());
             to.field("Bindings", &format!("{bindings} at {base}"));
+            to.field("Versions", &versions);
             to.field("Database", &format!("{database}{kept}"));
             to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
         })

@@ -13,12 +13,13 @@ use super::oracle;
 
 /// What may stand where; requests are checked, so theirs must be right.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Side {
+pub(crate) enum Side {
     Request,
     Reply,
 }
 
-fn any_message(descriptor: &MessageDescriptor, side: Side) -> BoxedStrategy<DynamicMessage> {
+/// Any message of this type.
+pub(crate) fn any_message(descriptor: &MessageDescriptor, side: Side) -> BoxedStrategy<DynamicMessage> {
     match descriptor.full_name() {
         "google.protobuf.Timestamp" => return any_timestamp(descriptor.clone()),
         "google.protobuf.Value" => return any_json(descriptor.clone(), any_value()),
@@ -176,6 +177,13 @@ fn any_reply() -> BoxedStrategy<(Method, Sent)> {
         any_message(&call.output(), Side::Reply).prop_map(move |message| (method, Sent::new(&message))).boxed()
     });
     Union::new(replies).boxed()
+}
+
+/// Any card.
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn any_card() -> BoxedStrategy<nuncio_model::AgentCard> {
+    let card = any_message(&oracle::message("AgentCard"), Side::Reply);
+    card.prop_map(|message| serde_json::from_value(oracle::to_json(&message)).unwrap()).boxed()
 }
 
 /// A reply as JSON, to compare.

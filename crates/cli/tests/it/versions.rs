@@ -1,0 +1,110 @@
+//! Which versions of the protocol are served, and which one a call is made in.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
+use nuncio_wire::Version;
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Home};
+
+/// All versions that are built in, the newest first.
+fn all() -> String {
+    Version::ALL.iter().rev().map(|version| version.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The answer to a JSON-RPC call that says no version.
+fn call(agent: &Agent, method: &str) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string();
+    let mut stream = TcpStream::connect(&agent.address).unwrap();
+    let (address, length) = (&agent.address, body.len());
+    let head = format!("POST / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[test]
+fn the_banner_names_the_versions_that_are_served() {
+    let home = Home::new();
+    let wanted = format!("Versions: {}\n", all());
+    let agent = home.serve(&[]);
+    assert!(agent.banner.contains(&wanted), "{}", agent.banner);
+    let agent = home.serve(&["--versions", "1.0, 1.0.1", "--versions", "1.0"]);
+    assert!(agent.banner.contains("Versions: 1.0\n"), "{}", agent.banner);
+
+    home.write("n.toml", "versions = ['1.0']\n");
+    let agent = home.serve(&["--config", "n.toml"]);
+    assert!(agent.banner.contains("Versions: 1.0\n"), "{}", agent.banner);
+    let mut command = home.command(&["serve", "--port", "0", "--store", "memory", "-o", "text"]);
+    command.env("NUNCIO_SERVE_VERSIONS", "1.0");
+    let agent = Agent::start(command);
+    assert!(agent.banner.contains("Versions: 1.0\n"), "{}", agent.banner);
+}
+
+#[test]
+fn the_versions_that_hold_are_shown_with_their_source() {
+    let home = Home::new();
+    home.write("n.toml", "port = 1\nversions = ['1.0', '0.3']\n");
+    let shown = |arguments: &[&str]| {
+        let document = home.run(&[&["config", "show", "-o", "json"], arguments].concat()).ok().json();
+        let settings = document["settings"].as_array().unwrap();
+        let setting = settings.iter().find(|it| it["name"] == "versions").unwrap();
+        (setting["value"].as_str().unwrap().to_owned(), setting["source"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(shown(&["--serve"]), ("all that are built in".into(), "built in".into()));
+    assert_eq!(shown(&["--config", "n.toml"]), ("1.0,0.3".into(), "n.toml, line 2".into()));
+}
+
+#[test]
+fn a_version_that_is_not_known_is_refused_with_those_that_are() {
+    let home = Home::new();
+    for (wrong, what) in
+        [("1.0,9.9", "`9.9` is not a version"), ("latest", "`latest` is not a version"), ("", "no version")]
+    {
+        let run = home.run(&["serve", "--port", "0", "--store", "memory", "-o", "json", "--versions", wrong]);
+        let error = run.error("A2ACLI_ERR_USAGE", 2);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("--versions: ") && message.contains(what), "{message}");
+        assert!(message.ends_with(&format!("there are {}", all())), "{message}");
+    }
+}
+
+#[test]
+fn a_version_that_is_off_is_refused_and_what_says_none_is_by_a_switch() {
+    let home = Home::new();
+    let strict = home.serve(&["--versions", "1.0"]);
+    for method in ["ListTasks", "message/send", "tasks/send"] {
+        let answer = call(&strict, method);
+        assert_eq!(answer["error"]["code"], -32009, "{method}: {answer}");
+        assert_eq!(answer["error"]["data"][0]["metadata"]["supportedVersions"], "1.0", "{method}: {answer}");
+    }
+    let lenient = home.serve(&["--versions", "1.0", "--lenient-version"]);
+    assert!(call(&lenient, "ListTasks")["result"]["tasks"].is_array());
+    assert_eq!(call(&lenient, "message/send")["error"]["code"], -32009);
+}
+
+#[test]
+fn a_pin_is_spoken_or_refused() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let send = |version: &str, more: &[&str]| {
+        home.run(&[&["send", "-a", &agent.address, "--a2a-version", version, "input"], more].concat())
+    };
+    let asked = send("1.0", &[]).ok();
+    assert!(asked.out.contains("--a2a-version 1.0"), "what is next is in the same version: {}", asked.out);
+    send("9.9", &["-o", "json"]).error("VersionNotSupportedError", 1);
+}
+
+#[test]
+fn debug_says_the_version_and_the_binding() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "-a", &agent.address, "--transport", "rest", "--debug", "hello"]).ok();
+    let line = run.err.lines().find(|line| line.contains(" interface ")).unwrap_or_else(|| panic!("{}", run.err));
+    assert!(line.contains(r#"binding="HTTP+JSON""#) && line.contains(r#"version="1.0""#), "{line}");
+    assert!(!run.out.contains("version="), "{}", run.out);
+}

@@ -1,0 +1,86 @@
+//! Tasks whose id is settled before they begin: founded in the store, then handed their first message like any other.
+
+use std::{mem, sync::Arc};
+
+use nuncio_model::{Begins, ContextId, Error, ErrorKind, Scope, StreamResponse, Task, TaskId};
+
+use crate::{
+    record::Record,
+    shared::Shared,
+    store::{Commit, StoreError},
+};
+
+/// A task that was founded, until a message has begun it. Dropped before that, the task is given up: it is settled like
+/// one whose runner is gone, so that none is submitted for ever.
+pub(crate) struct Founding {
+    shared: Arc<Shared>,
+    scope: Scope,
+    id: TaskId,
+    begun: bool,
+}
+
+impl Founding {
+    /// The message that begins it is in the log.
+    pub(crate) fn begun(mut self) {
+        self.begun = true;
+    }
+}
+
+impl Drop for Founding {
+    fn drop(&mut self) {
+        if !mem::replace(&mut self.begun, true) {
+            self.shared.abandon(&self.scope, &self.id);
+        }
+    }
+}
+
+/// Makes sure that a task with this id is there; gives it where it was not.
+///
+/// The store decides who of several callers founds it, and the others go on with it. Fails with `TaskNotFound` where the
+/// id is that of a task of another scope.
+pub(crate) async fn found(
+    shared: &Arc<Shared>,
+    scope: &Scope,
+    begins: &Begins,
+    context: Option<&ContextId>,
+) -> Result<Option<Founding>, Error> {
+    match shared.attach(scope, &begins.id).await {
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
+        outcome => return outcome.map(|_| None),
+    }
+    shared.turn_may_begin()?;
+    let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
+    match shared.store.commit(first_commit(scope, begins, context)).await {
+        Ok(_) => Ok(Some(founding)),
+        // Somebody else was faster, if it is there now.
+        Err(StoreError::Conflict) => {
+            founding.begun();
+            shared.attach(scope, &begins.id).await.map(|_| None)
+        }
+        // It may have been written all the same; then it is given up.
+        Err(error @ StoreError::Unavailable(_)) => Err(error.into()),
+        Err(error) => {
+            founding.begun();
+            Err(error.into())
+        }
+    }
+}
+
+fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> Commit {
+    let context = context.cloned().unwrap_or_else(ContextId::generate);
+    let mut task = Task::new(begins.id.clone(), context.clone());
+    task.metadata.clone_from(&begins.metadata);
+    Commit {
+        scope: scope.clone(),
+        id: begins.id.clone(),
+        context,
+        expected: 0,
+        epoch: 0,
+        records: vec![Record::update(1, StreamResponse::Task(task.clone()))],
+        state: task.state(),
+        updated: task.status.timestamp.unwrap_or_default(),
+        released: false,
+        snapshot: Some(Arc::new(task)),
+        push_configs: Vec::new(),
+    }
+}

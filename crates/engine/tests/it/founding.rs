@@ -1,0 +1,358 @@
+//! Tasks whose id is settled before they begin.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::{FutureExt, future::join_all};
+use nuncio_engine::{Agent, AgentError, Engine, Limits, TaskStore, Turn};
+use nuncio_model::{
+    AgentCard, Begins, Call, Error, ErrorKind, Message, Reply, Request, Role, Scope, StreamResponse, Task, TaskId,
+    TaskPushNotificationConfig, TaskState, Value,
+    op::{SendMessageConfiguration, SendMessageRequest, SendStreamingMessageRequest},
+};
+use tokio::task::yield_now;
+
+use crate::{
+    rigged::{Fate, Rigged},
+    support::*,
+};
+
+/// A message to the task `id`, which it begins where there is none.
+fn request(id: &str, call: impl Into<Call>) -> Request {
+    let metadata = [("made-by".to_owned(), Value::from("test"))].into_iter().collect();
+    let begins = Begins { id: TaskId::from(id), metadata: Some(Box::new(metadata)) };
+    Request { begins: Some(Box::new(begins)), ..Request::new(Scope::open(), call) }
+}
+
+async fn ask_for(engine: &Engine, request: Request) -> Result<Task, Error> {
+    match within(engine.call(request)).await? {
+        Reply::Task(task) => Ok(Arc::unwrap_or_clone(task)),
+        other => panic!("not a task: {other:?}"),
+    }
+}
+
+async fn begin(engine: &Engine, id: &str, text: &str) -> Result<Task, Error> {
+    ask_for(engine, request(id, SendMessageRequest::new(Message::user(text)))).await
+}
+
+/// Asks for more until it is told to stop, and says whether there was a task before.
+async fn asks(turn: Turn) -> Result<(), AgentError> {
+    let seen = turn.task().map_or_else(|| "nothing".to_owned(), |task| task.history.len().to_string());
+    match turn.message().text().as_str() {
+        "stop" => turn.complete(format!("saw {seen}")).await,
+        _ => turn.ask(format!("saw {seen}")).await,
+    }
+}
+
+fn said(task: &Task) -> String {
+    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+}
+
+/// The task in the store, once it has ended or rests.
+async fn at_rest(engine: &Engine, id: &str) -> Task {
+    let task = Task::new(id.into(), "".into());
+    within(async {
+        loop {
+            let task = get(engine, &task).await;
+            if task.state().is_terminal() || task.state().is_interrupted() {
+                return task;
+            }
+            yield_now().await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn it_has_the_id_the_metadata_and_the_context_that_were_settled_and_is_new_to_the_agent() {
+    let engine = engine(asks);
+    let message = Message::user("start").with_context_id("session");
+    let task = ask_for(&engine, request("settled", SendMessageRequest::new(message))).await.unwrap();
+    assert_eq!((task.id.as_str(), task.context_id.as_ref()), ("settled", Some(&"session".into())));
+    assert_eq!(task.metadata.as_ref().unwrap()["made-by"], "test");
+    assert_state(&task, TaskState::InputRequired);
+    assert_eq!((history(&task), said(&task)), (vec!["start".to_owned()], "saw nothing".to_owned()));
+    assert_eq!(task.history[0].task_id, Some(task.id.clone()));
+    assert_eq!(task.history[0].context_id, task.context_id);
+
+    let without = begin(&engine, "another", "start").await.unwrap();
+    assert!(without.context_id.is_some_and(|context| !context.is_empty()));
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_message_to_one_that_is_there_goes_on_with_it() {
+    let engine = engine(asks);
+    let first = begin(&engine, "settled", "start").await.unwrap();
+    let second = begin(&engine, "settled", "more").await.unwrap();
+    assert_eq!((&second.id, &second.context_id, &second.metadata), (&first.id, &first.context_id, &first.metadata));
+    assert_eq!(history(&second), ["start", "saw nothing", "more"]);
+    assert_eq!(said(&second), "saw 3");
+    // And so does one that says nothing of beginnings.
+    let last = send(&engine, follow(&first, "stop")).await.unwrap();
+    assert_state(&last, TaskState::Completed);
+
+    let error = begin(&engine, "settled", "again").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+    assert_eq!(history(&get(&engine, &first).await).len(), 5);
+    let message = Message::user("x").with_context_id("elsewhere");
+    begin(&engine, "open", "start").await.unwrap();
+    let error = ask_for(&engine, request("open", SendMessageRequest::new(message))).await.unwrap_err();
+    assert_eq!(error.field_violations()[0].field, "message.contextId");
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_bare_answer_completes_it() {
+    let engine = engine(|turn| async move { turn.reply("hello").await });
+    let task = begin(&engine, "settled", "hi").await.unwrap();
+    assert_state(&task, TaskState::Completed);
+    assert_eq!(said(&task), "hello");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_that_want_to_begin_it_one_does_and_the_others_go_on_with_it() {
+    let (at_work, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let firsts = Arc::new(AtomicUsize::new(0));
+    let counted = (Arc::clone(&most), Arc::clone(&firsts));
+    let engine = builder(move |turn| {
+        let (at_work, (most, firsts)) = (Arc::clone(&at_work), counted.clone());
+        async move {
+            most.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            if turn.task().is_none() {
+                firsts.fetch_add(1, Ordering::SeqCst);
+            }
+            yield_now().await;
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            turn.ask(turn.message().text()).await
+        }
+    })
+    .store(Rigged::new())
+    .build();
+    for round in 0..8 {
+        let id = format!("settled-{round}");
+        let calls = (0..50).map(|i| {
+            let (engine, id) = (engine.clone(), id.clone());
+            tokio::spawn(async move { begin(&engine, &id, &i.to_string()).await })
+        });
+        for task in join_all(calls).await {
+            assert_eq!(task.unwrap().unwrap().id.as_str(), id);
+        }
+        let task = at_rest(&engine, &id).await;
+        let mut sent: Vec<usize> = task
+            .history
+            .iter()
+            .filter(|message| message.role == Role::User)
+            .map(|message| message.text().parse().unwrap())
+            .collect();
+        sent.sort_unstable();
+        assert_eq!(sent, (0..50).collect::<Vec<_>>());
+    }
+    assert_eq!((most.load(Ordering::SeqCst), firsts.load(Ordering::SeqCst)), (1, 8));
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn its_stream_begins_with_it() {
+    let engine = engine(asks);
+    let call = |text: &str| SendStreamingMessageRequest(SendMessageRequest::new(Message::user(text)));
+    let first = events(within(engine.call(request("settled", call("start")))).await.unwrap());
+    let seen = rest(first).await;
+    assert_eq!(words(&seen), ["task:submitted", "input-required"]);
+    assert!(matches!(&seen[0].response, StreamResponse::Task(task) if task.id.as_str() == "settled"));
+    let second = events(within(engine.call(request("settled", call("stop")))).await.unwrap());
+    assert_eq!(words(&rest(second).await), ["task:working", "completed"]);
+    let third = within(engine.call(request("settled", call("x")))).await;
+    assert_eq!(third.err().unwrap().kind(), ErrorKind::UnsupportedOperation);
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn an_id_of_another_scope_is_not_found_and_tells_nothing() {
+    let engine = engine(asks);
+    let task = begin(&engine, "settled", "secret").await.unwrap();
+    let before = get(&engine, &task).await;
+    let foreign = Request { scope: other_scope(), ..request("settled", SendMessageRequest::new(Message::user("x"))) };
+    let error = ask_for(&engine, foreign).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+    // As that of an id that nobody has.
+    let missing = Error::task_not_found("settled");
+    assert_eq!((error.message(), error.metadata()), (missing.message(), missing.metadata()));
+    assert_eq!(get(&engine, &task).await, before);
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_refused_founds_nothing() {
+    let mut limits = Limits::default();
+    limits.running_turns = 1;
+    let store = Rigged::new();
+    let engine = builder(|turn| async move {
+        turn.begin().await?;
+        std::future::pending().await
+    })
+    .store(Arc::clone(&store) as _)
+    .limits(limits)
+    .build();
+    // A webhook where none can be.
+    let configuration = SendMessageConfiguration {
+        task_push_notification_config: Some(TaskPushNotificationConfig {
+            url: "http://x".into(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let with_hook = SendMessageRequest::new(Message::user("x")).with_configuration(configuration);
+    let error = ask_for(&engine, request("hooked", with_hook)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PushNotificationNotSupported);
+    // One turn too many.
+    let running = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    let error = begin(&engine, "crowded", "x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    for id in ["hooked", "crowded"] {
+        assert!(store.inner().load(&Scope::open(), &id.into()).await.unwrap().is_none(), "{id}");
+    }
+    cancel(&engine, &running).await.unwrap();
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_store_that_fails_founds_nothing_and_is_asked_again_by_the_next() {
+    for fate in [Fate::Fails, Fate::Panics] {
+        let store = Rigged::new();
+        let engine = builder(asks).store(Arc::clone(&store) as _).build();
+        store.commits([fate]);
+        let failed = tokio::spawn({
+            let engine = engine.clone();
+            async move { begin(&engine, "settled", "start").await }
+        });
+        match within(failed).await {
+            Ok(outcome) => assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Unavailable),
+            Err(error) => assert!(error.is_panic() && fate == Fate::Panics),
+        }
+        assert!(store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none());
+        let task = begin(&engine, "settled", "start").await.unwrap();
+        assert_eq!(said(&task), "saw nothing");
+        quiet(&engine).await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_its_message_does_not_reach_is_settled() {
+    // The message is refused by the claim, or by the commit, or the founding is written and nobody hears of it.
+    let failures: [(&[Fate], &[Fate]); 4] = [
+        (&[], &[Fate::Fails]),
+        (&[], &[Fate::Conflicts]),
+        (&[Fate::Goes, Fate::Fails], &[]),
+        (&[Fate::FailsAfterWriting], &[]),
+    ];
+    for (commits, claims) in failures {
+        let store = Rigged::new();
+        let mut limits = Limits::default();
+        limits.commit_retry = std::time::Duration::ZERO;
+        let engine = builder(asks).store(Arc::clone(&store) as _).limits(limits).build();
+        store.commits(commits.iter().copied());
+        store.claims(claims.iter().copied());
+        begin(&engine, "settled", "start").await.unwrap_err();
+        let task = at_rest(&engine, "settled").await;
+        assert_state(&task, TaskState::Failed);
+        assert!(said(&task).ends_with("did not reach it"), "{}", said(&task));
+        quiet(&engine).await;
+        assert_eq!(store.at_work(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
+    for polls in 0..16 {
+        let store = Rigged::new();
+        let engine = builder(asks).store(Arc::clone(&store) as _).build();
+        let mut call = Box::pin(engine.call(request("settled", SendMessageRequest::new(Message::user("start")))));
+        for _ in 0..polls {
+            if (&mut call).now_or_never().is_some() {
+                break;
+            }
+        }
+        drop(call);
+        quiet(&engine).await;
+        if store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_some() {
+            let task = at_rest(&engine, "settled").await;
+            assert!(task.state() == TaskState::InputRequired || said(&task).ends_with("did not reach it"), "{task:?}");
+        }
+        within(async {
+            while store.at_work() > 0 {
+                yield_now().await;
+            }
+        })
+        .await;
+        quiet(&engine).await;
+    }
+}
+
+/// Goes on after a crash, and notes what it saw.
+struct Resumes(Arc<Mutex<Vec<Option<usize>>>>);
+
+impl Agent for Resumes {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        self.0.lock().unwrap().push(turn.task().map(|task| task.artifacts.len()));
+        turn.complete("done").await
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whatever_the_agent_can() {
+    // What a crash leaves: the founding is written, and nothing after it.
+    let store = Rigged::new();
+    let before = builder(asks).store(Arc::clone(&store) as _).build();
+    let mut call = Box::pin(before.call(request("settled", SendMessageRequest::new(Message::user("start")))));
+    while store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none() {
+        assert!((&mut call).now_or_never().is_none());
+    }
+    std::mem::forget(call);
+    let left = store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().unwrap();
+    assert_eq!((left.sequence, left.task.state()), (1, TaskState::Submitted));
+
+    let seen = Arc::<Mutex<Vec<_>>>::default();
+    let after = Engine::builder(Resumes(Arc::clone(&seen)))
+        .card(AgentCard::new("test", "Under test."))
+        .store(Arc::clone(&store) as _)
+        .build();
+    let orphan = nuncio_engine::store::Orphan { scope: Scope::open(), id: "settled".into() };
+    *store.orphans.lock().unwrap() = vec![orphan];
+    within(after.recover()).await.unwrap();
+    let task = at_rest(&after, "settled").await;
+    assert_state(&task, TaskState::Failed);
+    assert!(said(&task).ends_with("did not reach it"), "{}", said(&task));
+    assert!(seen.lock().unwrap().is_empty());
+    quiet(&after).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_is_run_again_is_not_new_to_the_agent_although_it_said_nothing_of_the_state() {
+    let store = Rigged::new();
+    let before = builder(|turn| async move {
+        turn.artifact("half").chunk("one").await?;
+        std::future::pending().await
+    })
+    .store(Arc::clone(&store) as _)
+    .build();
+    let task = ask_for(&before, request("settled", at_once(Message::user("start")))).await.unwrap();
+    while get(&before, &task).await.artifacts.is_empty() {
+        yield_now().await;
+    }
+    let seen = Arc::<Mutex<Vec<_>>>::default();
+    let after = Engine::builder(Resumes(Arc::clone(&seen)))
+        .card(AgentCard::new("test", "Under test."))
+        .store(Arc::clone(&store) as _)
+        .build();
+    *store.orphans.lock().unwrap() = vec![nuncio_engine::store::Orphan { scope: Scope::open(), id: task.id.clone() }];
+    within(after.recover()).await.unwrap();
+    assert_state(&at_rest(&after, "settled").await, TaskState::Completed);
+    assert_eq!(*seen.lock().unwrap(), [Some(1)]);
+}

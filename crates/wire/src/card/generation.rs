@@ -1,0 +1,41 @@
+//! The generations of cards before 1.0: each knows the members of the one before it.
+
+use crate::dialect::Version;
+
+/// A family of versions whose cards have the same members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Generation {
+    /// 0.1: `url` and `authentication`.
+    First,
+    /// 0.2: security schemes, more than one interface, extensions, the extended card.
+    Second,
+    /// 0.3: signatures, client certificates, the security of a skill.
+    Third,
+}
+
+impl Generation {
+    /// That of a version, if it is before 1.0.
+    pub(super) fn of(version: Version) -> Option<Self> {
+        Self::declared(version.as_str())
+    }
+
+    /// That of a version as a card has it, `0.2.5` for example.
+    pub(super) fn declared(version: &str) -> Option<Self> {
+        let mut numbers = version.trim().split('.');
+        match (numbers.next()?, numbers.next()?) {
+            ("0", "1") => Some(Self::First),
+            ("0", "2") => Some(Self::Second),
+            ("0", "3") => Some(Self::Third),
+            _ => None,
+        }
+    }
+
+    /// What a card of it says that its version is, where it says so.
+    pub(super) fn protocol_version(self) -> Option<&'static str> {
+        match self {
+            Self::First => None,
+            Self::Second => Some("0.2.6"),
+            Self::Third => Some("0.3.0"),
+        }
+    }
+}

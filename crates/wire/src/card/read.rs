@@ -1,0 +1,93 @@
+//! A card of any version as one of the model.
+
+use nuncio_model::{AgentCard, Error};
+use serde_json::{Map, Value};
+
+use super::{
+    authentication,
+    generation::Generation,
+    interfaces,
+    members::{member, member_mut, text},
+    security,
+};
+use crate::json;
+
+/// What text is in 0.1; absent modes are the same.
+const TEXT: &str = "text/plain";
+
+pub(super) fn card(document: &[u8]) -> Result<AgentCard, Error> {
+    // What is no object has the model's own words for it.
+    let Ok(mut members) = serde_json::from_slice::<Map<String, Value>>(document) else { return json::answer(document) };
+    let named = member(&members, "supportedInterfaces").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    let declared = interfaces::declared(&members).map(str::to_owned);
+    let version = declared.as_deref().unwrap_or_else(|| interfaces::assumed(&members)).to_owned();
+    let plain = interfaces::plain(&members, &version);
+    settle_interfaces(&mut members, declared.as_deref().filter(|_| plain.is_empty()));
+    settle_extended_card(&mut members);
+    let split = security::settle(&mut members);
+    let mut card: AgentCard = json::answer(&super::written(&members))?;
+    security::add_alternatives(&mut card, &split);
+    if named {
+        // Beside its own interfaces it may name one of an older version in the older way alone.
+        let is_of = |version: &str| Generation::declared(version);
+        let is_new = declared.is_some_and(|it| {
+            is_of(&it).is_some()
+                && !card.supported_interfaces.iter().any(|own| is_of(&own.protocol_version) == is_of(&it))
+        });
+        card.supported_interfaces.extend(plain.into_iter().filter(|_| is_new));
+    } else if !plain.is_empty() {
+        card.supported_interfaces = plain;
+        complete(&mut card, &members);
+    }
+    Ok(card)
+}
+
+/// What drafts of 1.0 called otherwise: an interface's `transport`, and a version for all of them.
+fn settle_interfaces(members: &mut Map<String, Value>, version: Option<&str>) {
+    let interfaces = member_mut(members, "supportedInterfaces").and_then(Value::as_array_mut);
+    for interface in interfaces.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if member(interface, "protocolBinding").is_none()
+            && let Some(transport) = text(interface, "transport").map(str::to_owned)
+        {
+            interface.insert("protocolBinding".into(), transport.into());
+        }
+        if let Some(version) = version.filter(|_| text(interface, "protocolVersion").is_none()) {
+            interface.insert("protocolVersion".into(), version.into());
+        }
+    }
+}
+
+/// Whether there is an extended card stood at the top before it became a capability.
+fn settle_extended_card(members: &mut Map<String, Value>) {
+    let names = ["supportsExtendedAgentCard", "supportsAuthenticatedExtendedCard"];
+    let Some(extends) = names.iter().find_map(|name| member(members, name)?.as_bool()) else { return };
+    if member(members, "capabilities").is_none() {
+        members.insert("capabilities".into(), Value::Object(Map::new()));
+    }
+    if let Some(capabilities) = member_mut(members, "capabilities").and_then(Value::as_object_mut)
+        && member(capabilities, "extendedAgentCard").is_none()
+    {
+        capabilities.insert("extendedAgentCard".into(), extends.into());
+    }
+}
+
+/// What only cards before 1.0 have, or leave out.
+fn complete(card: &mut AgentCard, members: &Map<String, Value>) {
+    card.signatures.clear();
+    if card.security_schemes.is_empty()
+        && let Some(Value::Object(authentication)) = member(members, "authentication")
+    {
+        authentication::read(authentication, card);
+    }
+    let modes = card.skills.iter_mut().flat_map(|skill| [&mut skill.input_modes, &mut skill.output_modes]);
+    for mode in modes.chain([&mut card.default_input_modes, &mut card.default_output_modes]).flatten() {
+        if mode == "text" {
+            TEXT.clone_into(mode);
+        }
+    }
+    for modes in [&mut card.default_input_modes, &mut card.default_output_modes] {
+        if modes.is_empty() {
+            modes.push(TEXT.to_owned());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Security schemes, told apart by `type` before 1.0 and by a member around them in 1.0.
+
+use std::collections::BTreeMap;
+
+use nuncio_model::{
+    AgentCard,
+    card::{SecurityRequirement, SecurityScheme},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    generation::Generation,
+    members::{member, member_mut, text},
+};
+
+/// The values of `type`, and the members of 1.0 that stand for them.
+const KINDS: [(&str, &str); 5] = [
+    ("apiKey", "apiKeySecurityScheme"),
+    ("http", "httpAuthSecurityScheme"),
+    ("oauth2", "oauth2SecurityScheme"),
+    ("openIdConnect", "openIdConnectSecurityScheme"),
+    ("mutualTLS", "mtlsSecurityScheme"),
+];
+
+/// The flows of OAuth 2.0, the one to use first where there are several.
+const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
+
+/// The names of the schemes that were made of the flows of one, beside the one that keeps its name.
+pub(super) type Split = BTreeMap<String, Vec<String>>;
+
+/// Makes the security of a document that of 1.0.
+pub(super) fn settle(members: &mut Map<String, Value>) -> Split {
+    prefer_requirements(members);
+    let skills = member_mut(members, "skills").and_then(Value::as_array_mut);
+    skills.into_iter().flatten().filter_map(Value::as_object_mut).for_each(prefer_requirements);
+    let mut split = Split::new();
+    let Some(schemes) = member_mut(members, "securitySchemes").and_then(Value::as_object_mut) else { return split };
+    schemes.values_mut().filter_map(Value::as_object_mut).for_each(wrap);
+    let several: Vec<_> = schemes.iter().filter_map(|(name, scheme)| Some((name.clone(), flows(scheme)?))).collect();
+    for (name, flows) in several {
+        for (index, flow) in flows.iter().enumerate() {
+            let Some(scheme) = schemes.get(&name).map(|scheme| with_flow(scheme, flow)) else { continue };
+            let own = format!("{name}-{flow}");
+            if index > 0 && !schemes.contains_key(&own) {
+                split.entry(name.clone()).or_default().push(own.clone());
+                schemes.insert(own, scheme);
+            }
+        }
+        if let Some(scheme) = schemes.get_mut(&name) {
+            *scheme = with_flow(scheme, &flows[0]);
+        }
+    }
+    split
+}
+
+/// Lets a flow that became a scheme do where its scheme alone did.
+pub(super) fn add_alternatives(card: &mut AgentCard, split: &Split) {
+    let skills = card.skills.iter_mut().map(|skill| &mut skill.security_requirements);
+    for requirements in skills.chain([&mut card.security_requirements]) {
+        let mut added = Vec::new();
+        for requirement in requirements.iter().filter(|it| it.schemes.len() == 1) {
+            for (name, scopes) in &requirement.schemes {
+                let others = split.get(name).into_iter().flatten();
+                added.extend(
+                    others.map(|other| SecurityRequirement {
+                        schemes: BTreeMap::from([(other.clone(), scopes.clone())]),
+                    }),
+                );
+            }
+        }
+        requirements.append(&mut added);
+    }
+}
+
+/// Where a document says what is needed in the words of 1.0 and in older ones, those of 1.0 count.
+fn prefer_requirements(members: &mut Map<String, Value>) {
+    if member(members, "securityRequirements").is_some() {
+        members.remove("security");
+    }
+}
+
+/// Puts the member of 1.0 around a scheme that has a `type`, unless it has one.
+fn wrap(scheme: &mut Map<String, Value>) {
+    if KINDS.iter().any(|(_, wrapper)| member(scheme, wrapper).is_some()) {
+        return;
+    }
+    let kind = text(scheme, "type").and_then(|kind| KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(kind)));
+    if let Some((_, wrapper)) = kind {
+        let inner = std::mem::take(scheme);
+        scheme.insert((*wrapper).to_owned(), inner.into());
+    }
+}
+
+/// The flows of a scheme that has more than one.
+fn flows(scheme: &Value) -> Option<Vec<&'static str>> {
+    let flows = member(member(scheme.as_object()?, "oauth2SecurityScheme")?.as_object()?, "flows")?.as_object()?;
+    let flows: Vec<_> = FLOWS.into_iter().filter(|flow| member(flows, flow).is_some()).collect();
+    (flows.len() > 1).then_some(flows)
+}
+
+/// The scheme with this flow alone.
+fn with_flow(scheme: &Value, flow: &str) -> Value {
+    let mut scheme = scheme.clone();
+    let oauth2 = scheme.as_object_mut().and_then(|it| member_mut(it, "oauth2SecurityScheme")?.as_object_mut());
+    if let Some(flows) = oauth2.and_then(|it| member_mut(it, "flows")?.as_object_mut()) {
+        let kept = member(flows, flow).cloned().unwrap_or_default();
+        flows.clear();
+        flows.insert(flow.to_owned(), kept);
+    }
+    scheme
+}
+
+/// A scheme as an older version has it, where it does.
+pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<Value> {
+    let Value::Object(wrapped) = serde_json::to_value(scheme).ok()? else { return None };
+    let (wrapper, inner) = wrapped.into_iter().next()?;
+    let (kind, _) = KINDS.iter().find(|(_, name)| *name == wrapper)?;
+    let Value::Object(mut inner) = inner else { return None };
+    match *kind {
+        "mutualTLS" if generation < Generation::Third => return None,
+        "apiKey" => {
+            let location = inner.remove("location").unwrap_or_default();
+            inner.insert("in".into(), location.as_str().unwrap_or_default().to_ascii_lowercase().into());
+        }
+        "oauth2" => {
+            if generation < Generation::Third {
+                inner.remove("oauth2MetadataUrl");
+            }
+            if let Some(flows) = inner.get_mut("flows").and_then(Value::as_object_mut) {
+                // The only flow that older versions do not have.
+                flows.remove("deviceCode");
+                flows.iter_mut().for_each(|(name, flow)| complete_flow(name, flow));
+            }
+        }
+        _ => {}
+    }
+    inner.insert("type".into(), (*kind).into());
+    Some(inner.into())
+}
+
+/// Whether an older scheme is one of OAuth 2.0 without a way to get a token.
+pub(super) fn lacks_flows(scheme: &Value) -> bool {
+    scheme.get("flows").and_then(Value::as_object).is_some_and(Map::is_empty)
+}
+
+/// What a flow must have, and what older versions do not know.
+fn complete_flow(name: &str, flow: &mut Value) {
+    let Some(flow) = flow.as_object_mut() else { return };
+    flow.remove("pkceRequired");
+    flow.entry("scopes").or_insert_with(|| json!({}));
+    let address = match name {
+        "implicit" => "authorizationUrl",
+        _ => "tokenUrl",
+    };
+    flow.entry(address).or_insert_with(|| json!(""));
+}
+
+/// Requirements as `security` has them.
+pub(super) fn write_requirements(requirements: &[SecurityRequirement]) -> Value {
+    let requirement = |it: &SecurityRequirement| -> Map<String, Value> {
+        it.schemes.iter().map(|(name, scopes)| (name.clone(), scopes.list.clone().into())).collect()
+    };
+    requirements.iter().map(requirement).collect()
+}

@@ -1,0 +1,278 @@
+//! Shapes: how values of the model stand in JSON that is not the model's own.
+//!
+//! Each older version that has such JSON is a marker type, and what the model spells otherwise has a [`Shape`] for it.
+//! Values are written where they lie and read into the model at once; no tree stands between. A message's table is
+//! stated once, with [`shape!`], in these words:
+//!
+//! | word | written | read |
+//! |---|---|---|
+//! | `required` | always | absent or `null` is the default |
+//! | `filled` | always; unset as the default | `""` counts as unset |
+//! | `implicit` | when not the default | `""`, `0`, `false` count as unset |
+//! | `presence` | when set | kept as sent |
+//! | `inverted` | always, a flag as its opposite | absent or `null` is not set |
+//! | `listed` | always, one value as a list of at most one | the first of a list, or the value itself |
+
+use std::marker::PhantomData;
+
+use nuncio_model::{ArtifactId, ContextId, MessageId, PushConfigId, Struct, TaskId, Timestamp, Value, json::Field};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, IntoDeserializer, MapAccess, SeqAccess, Visitor},
+    ser::{SerializeMap, SerializeSeq},
+};
+
+/// How a type stands in the JSON of the version that `V` marks.
+pub(crate) trait Shape<V>: Sized + Default {
+    /// Reads a value that is not `null`.
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+
+    /// Writes the value.
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error>;
+
+    /// Whether a field without presence leaves this value out.
+    fn is_unset(&self) -> bool {
+        false
+    }
+
+    /// Folds the spelled-out default of a field without presence into "unset".
+    fn settle(self) -> Self {
+        self
+    }
+}
+
+/// Carries a value that is read through serde.
+pub(crate) struct In<V, T>(pub(crate) T, PhantomData<V>);
+
+impl<'de, V, T: Shape<V>> Deserialize<'de> for In<V, T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(|value| In(value, PhantomData))
+    }
+}
+
+/// Carries a value that is written through serde.
+pub(crate) struct Out<'a, V, T>(&'a T, PhantomData<V>);
+
+impl<V, T: Shape<V>> Serialize for Out<'_, V, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.write(to)
+    }
+}
+
+/// This value, as serde writes it.
+pub(crate) fn out<V, T: Shape<V>>(value: &T) -> Out<'_, V, T> {
+    Out(value, PhantomData)
+}
+
+/// Reads the value of a member; `null` is the default.
+pub(crate) fn next<'de, V, A: MapAccess<'de>, T: Shape<V>>(map: &mut A) -> Result<T, A::Error> {
+    Ok(map.next_value::<Option<In<V, T>>>()?.map_or_else(T::default, |value| value.0))
+}
+
+/// Reads the first of a list, or a value that stands without one.
+pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Shape<V>>(map: &mut A) -> Result<T, A::Error> {
+    let first = match map.next_value::<Value>()? {
+        Value::Array(values) => values.into_iter().next(),
+        value => Some(value),
+    };
+    let first = first.filter(|value| !value.is_null());
+    first.map_or_else(|| Ok(T::default()), |value| T::read(value.into_deserializer()).map_err(de::Error::custom))
+}
+
+/// Writes a value, or the default where it is unset.
+pub(crate) fn write_filled<V, M: SerializeMap, T: Shape<V>>(
+    map: &mut M,
+    name: &'static str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(name, &out::<V, T>(value)),
+        None => map.serialize_entry(name, &out::<V, T>(&T::default())),
+    }
+}
+
+/// Writes a value as a list of it; of nothing where it is unset.
+pub(crate) fn write_listed<V, M: SerializeMap, T: Shape<V>>(
+    map: &mut M,
+    name: &'static str,
+    value: &T,
+) -> Result<(), M::Error> {
+    let values: &[_] = if value.is_unset() { &[] } else { &[out::<V, T>(value)] };
+    map.serialize_entry(name, values)
+}
+
+/// The table of a message of the model, as the version of a marker has it. What the table does not name is lost.
+macro_rules! shape {
+    (
+        $type:ty as $version:ty $(, kind $kind:literal)? {
+            $($field:ident => $presence:ident $json:literal $(| $alias:literal)*,)*
+        }
+        $(and $computed:literal by $compute:path)?
+    ) => {
+        impl $crate::shape::Shape<$version> for $type {
+            fn write<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap as _;
+                let mut map = to.serialize_map(None)?;
+                $(map.serialize_entry("kind", $kind)?;)?
+                $($crate::shape::shape!(@write $version, $presence map $json self.$field);)*
+                $(map.serialize_entry($computed, &$compute(self))?;)?
+                map.end()
+            }
+
+            fn read<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor;
+                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($type), ")"))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {
+                        let mut object = <$type>::default();
+                        while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
+                            match &*key.0 {
+                                $($json $(| $alias)* => {
+                                    object.$field = $crate::shape::shape!(@read $version, $presence map);
+                                })*
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(object)
+                    }
+                }
+                from.deserialize_map(ObjectVisitor)
+            }
+        }
+    };
+    (@write $version:ty, required $map:ident $json:literal $self:ident.$field:ident) => {
+        $map.serialize_entry($json, &$crate::shape::out::<$version, _>(&$self.$field))?;
+    };
+    (@write $version:ty, filled $map:ident $json:literal $self:ident.$field:ident) => {
+        $crate::shape::write_filled::<$version, _, _>(&mut $map, $json, $self.$field.as_ref())?;
+    };
+    (@write $version:ty, implicit $map:ident $json:literal $self:ident.$field:ident) => {
+        if !$crate::shape::Shape::<$version>::is_unset(&$self.$field) {
+            $map.serialize_entry($json, &$crate::shape::out::<$version, _>(&$self.$field))?;
+        }
+    };
+    (@write $version:ty, presence $map:ident $json:literal $self:ident.$field:ident) => {
+        if let Some(value) = &$self.$field {
+            $map.serialize_entry($json, &$crate::shape::out::<$version, _>(value))?;
+        }
+    };
+    (@write $version:ty, inverted $map:ident $json:literal $self:ident.$field:ident) => {
+        $map.serialize_entry($json, &!$self.$field)?;
+    };
+    (@write $version:ty, listed $map:ident $json:literal $self:ident.$field:ident) => {
+        $crate::shape::write_listed::<$version, _, _>(&mut $map, $json, &$self.$field)?;
+    };
+    (@read $version:ty, implicit $map:ident) => {
+        $crate::shape::Shape::<$version>::settle($crate::shape::next::<$version, _, _>(&mut $map)?)
+    };
+    (@read $version:ty, filled $map:ident) => { $crate::shape::shape!(@read $version, implicit $map) };
+    (@read $version:ty, inverted $map:ident) => { $map.next_value::<Option<bool>>()? == Some(false) };
+    (@read $version:ty, listed $map:ident) => { $crate::shape::next_listed::<$version, _, _>(&mut $map)? };
+    (@read $version:ty, $presence:ident $map:ident) => { $crate::shape::next::<$version, _, _>(&mut $map)? };
+}
+pub(crate) use shape;
+
+/// What every version spells as the model does.
+macro_rules! same {
+    ($($type:ty),*) => {$(
+        impl<V> Shape<V> for $type {
+            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                Field::decode(from)
+            }
+            fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                Field::encode(self, to)
+            }
+            fn is_unset(&self) -> bool {
+                Field::is_unset(self)
+            }
+        }
+    )*};
+}
+same!(String, Box<str>, bool, i32, Struct, TaskId, ContextId, MessageId, ArtifactId, PushConfigId);
+
+impl<V> Shape<V> for Timestamp {
+    /// A time without an offset is one of UTC.
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct TimeVisitor;
+        impl Visitor<'_> for TimeVisitor {
+            type Value = Timestamp;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a time")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                text.parse().or_else(|reason| format!("{text}Z").parse().map_err(|_: String| E::custom(reason)))
+            }
+        }
+        from.deserialize_str(TimeVisitor)
+    }
+
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.serialize(to)
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Option<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(Some)
+    }
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => value.write(to),
+            None => to.serialize_none(),
+        }
+    }
+    fn is_unset(&self) -> bool {
+        self.is_none()
+    }
+    fn settle(self) -> Self {
+        self.filter(|value| !value.is_unset())
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Box<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(Box::new)
+    }
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (**self).write(to)
+    }
+    fn is_unset(&self) -> bool {
+        (**self).is_unset()
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Vec<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ListVisitor<V, T>(PhantomData<(V, T)>);
+        impl<'de, V, T: Shape<V>> Visitor<'de> for ListVisitor<V, T> {
+            type Value = Vec<T>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = seq.next_element::<In<V, T>>()? {
+                    list.push(item.0);
+                }
+                list.shrink_to_fit();
+                Ok(list)
+            }
+        }
+        from.deserialize_seq(ListVisitor(PhantomData))
+    }
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut seq = to.serialize_seq(Some(self.len()))?;
+        for item in self {
+            seq.serialize_element(&out::<V, T>(item))?;
+        }
+        seq.end()
+    }
+    fn is_unset(&self) -> bool {
+        self.is_empty()
+    }
+}

@@ -1,0 +1,74 @@
+//! Errors as versions 0.2 and 0.3 name and number them. Their texts have names and JSON-RPC codes only; the statuses of
+//! HTTP and the codes of gRPC are those of the Python SDK, and the Java SDK has the same statuses.
+
+use std::borrow::Cow;
+
+use nuncio_model::{Error, ErrorKind};
+
+use super::row;
+
+/// What an error is called and numbered in 0.3, beside its JSON-RPC code.
+struct Named {
+    kind: ErrorKind,
+    name: &'static str,
+    http: u16,
+    grpc: i32,
+    /// What is said where there is no more to say.
+    message: &'static str,
+}
+
+macro_rules! table {
+    ($($kind:ident $name:literal $http:literal $grpc:literal $message:literal;)*) => {
+        const TABLE: &[Named] = &[$(
+            Named { kind: ErrorKind::$kind, name: $name, http: $http, grpc: $grpc, message: $message },
+        )*];
+    };
+}
+
+table! {
+    TaskNotFound                 "TaskNotFoundError"                 404  5 "Task not found";
+    TaskNotCancelable            "TaskNotCancelableError"            409 12 "Task cannot be canceled";
+    PushNotificationNotSupported "PushNotificationNotSupportedError" 501 12 "Push Notification is not supported";
+    UnsupportedOperation         "UnsupportedOperationError"         501 12 "This operation is not supported";
+    ContentTypeNotSupported      "ContentTypeNotSupportedError"      415 12 "Incompatible content types";
+    InvalidAgentResponse         "InvalidAgentResponseError"         502 13 "Invalid agent response";
+    ExtendedAgentCardNotConfigured "AuthenticatedExtendedCardNotConfiguredError" 404 2 "Authenticated Extended Card is not configured";
+    Parse                        "JSONParseError"                    400 13 "Invalid JSON payload";
+    InvalidRequest               "InvalidRequestError"               400  3 "Request payload validation error";
+    MethodNotFound               "MethodNotFoundError"               404  5 "Method not found";
+    InvalidParams                "InvalidParamsError"                422  3 "Invalid parameters";
+    Internal                     "InternalError"                     500 13 "Internal error";
+}
+
+fn find(is_it: impl Fn(&Named) -> bool) -> Option<&'static Named> {
+    TABLE.iter().find(|named| is_it(named))
+}
+
+/// The status in HTTP. What 0.3 has no name for has that of 1.0.
+pub(crate) fn http(kind: ErrorKind) -> u16 {
+    find(|named| named.kind == kind).map_or_else(|| row(kind).http, |named| named.http)
+}
+
+/// The code in gRPC, as [`http`].
+pub(crate) fn grpc(kind: ErrorKind) -> i32 {
+    find(|named| named.kind == kind).map_or_else(|| row(kind).grpc, |named| named.grpc)
+}
+
+/// What a peer is told in gRPC: `TaskNotFoundError: task 7 was not found`.
+pub(crate) fn message(error: &Error) -> Cow<'_, str> {
+    match find(|named| named.kind == error.kind()) {
+        Some(named) => Cow::Owned(format!("{}: {}", named.name, error.message())),
+        None => Cow::Borrowed(error.message()),
+    }
+}
+
+/// The kind that a message begins with the name of, and the rest of the message.
+pub(crate) fn split(message: &str) -> Option<(ErrorKind, &str)> {
+    let (name, rest) = message.split_once(": ")?;
+    find(|named| named.name == name).map(|named| (named.kind, rest))
+}
+
+/// The kind whose default message this is.
+pub(crate) fn kind_of_message(message: &str) -> Option<ErrorKind> {
+    find(|named| named.message == message).map(|named| named.kind)
+}

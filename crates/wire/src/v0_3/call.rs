@@ -1,0 +1,94 @@
+//! Calls in JSON-RPC of 0.2 and 0.3.
+
+use nuncio_model::{Call, Error, FieldViolation, Method, Validate, op::GetExtendedAgentCardRequest};
+use serde_json::value::RawValue;
+
+use super::{Kinded, params::TaskConfig};
+use crate::{
+    json,
+    shape::{In, Shape, out},
+};
+
+/// Reads the params of a call and checks them.
+pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
+    let call = match method {
+        Method::SendMessage => Call::SendMessage(value(params)?),
+        Method::SendStreamingMessage => {
+            Call::SendStreamingMessage(nuncio_model::op::SendStreamingMessageRequest(value(params)?))
+        }
+        Method::GetTask => Call::GetTask(value(params)?),
+        Method::CancelTask => Call::CancelTask(value(params)?),
+        Method::SubscribeToTask => Call::SubscribeToTask(value(params)?),
+        Method::CreateTaskPushNotificationConfig => {
+            Call::CreateTaskPushNotificationConfig(value::<TaskConfig>(params)?.into())
+        }
+        Method::GetTaskPushNotificationConfig => Call::GetTaskPushNotificationConfig(value(params)?),
+        Method::ListTaskPushNotificationConfigs => Call::ListTaskPushNotificationConfigs(value(params)?),
+        Method::DeleteTaskPushNotificationConfig => Call::DeleteTaskPushNotificationConfig(value(params)?),
+        Method::GetExtendedAgentCard => Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default()),
+        Method::ListTasks => return Err(no_list()),
+    };
+    check(&call)?;
+    Ok(call)
+}
+
+fn value<T: Shape<Kinded>>(params: &str) -> Result<T, Error> {
+    json::params::<In<Kinded, T>>(params).map(|value| value.0)
+}
+
+/// Writes the params of a call.
+pub(super) fn write(call: &Call) -> Result<Box<RawValue>, Error> {
+    Ok(match call {
+        Call::SendMessage(request) => raw(request),
+        Call::SendStreamingMessage(request) => raw(&request.0),
+        Call::GetTask(request) => raw(request),
+        Call::CancelTask(request) => raw(request),
+        Call::SubscribeToTask(request) => raw(request),
+        Call::CreateTaskPushNotificationConfig(config) => raw(&TaskConfig::from(config)),
+        Call::GetTaskPushNotificationConfig(request) => raw(request),
+        Call::ListTaskPushNotificationConfigs(request) => raw(request),
+        Call::DeleteTaskPushNotificationConfig(request) => raw(request),
+        Call::GetExtendedAgentCard(_) => RawValue::from_string("{}".to_owned()).map_err(Error::internal)?,
+        Call::ListTasks(_) => return Err(no_list()),
+    })
+}
+
+fn raw<T: Shape<Kinded>>(value: &T) -> Box<RawValue> {
+    json::raw(&out::<Kinded, T>(value))
+}
+
+/// The error for a list of tasks.
+pub(super) fn no_list() -> Error {
+    Error::new(
+        nuncio_model::ErrorKind::UnsupportedOperation,
+        "versions before 1.0 cannot list tasks; read them one by one with tasks/get",
+    )
+}
+
+/// Checks a call, and names what is wrong as this family does.
+fn check(call: &Call) -> Result<(), Error> {
+    let mut violations = Vec::new();
+    call.validate_at("", &mut violations);
+    let method = call.method();
+    // Without the id of a configuration, one is chosen.
+    violations.retain(|it| !(method == Method::GetTaskPushNotificationConfig && it.field == "id"));
+    if violations.is_empty() {
+        return Ok(());
+    }
+    Err(Error::violations(violations.into_iter().map(|violation| renamed(method, violation)).collect()))
+}
+
+fn renamed(method: Method, mut violation: FieldViolation) -> FieldViolation {
+    use Method as M;
+    let name = match (method, violation.field.as_str()) {
+        (M::CreateTaskPushNotificationConfig, "url") => "pushNotificationConfig.url",
+        (
+            M::GetTaskPushNotificationConfig | M::ListTaskPushNotificationConfigs | M::DeleteTaskPushNotificationConfig,
+            "taskId",
+        ) => "id",
+        (M::DeleteTaskPushNotificationConfig, "id") => "pushNotificationConfigId",
+        _ => return violation,
+    };
+    name.clone_into(&mut violation.field);
+    violation
+}

@@ -1,0 +1,119 @@
+//! What of several types an object is: by its `kind`, or by its members where it has none.
+
+use nuncio_model::{Error, ErrorKind, Message, StreamResponse, Task, json::Key};
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::Kinded;
+use crate::{
+    json,
+    shape::{In, Shape, out},
+};
+
+/// Writes one event of a stream, which is bare.
+pub(super) fn write_event(event: &StreamResponse, to: &mut Vec<u8>) {
+    match event {
+        StreamResponse::Task(task) => write(task, to),
+        StreamResponse::Message(message) => write(message, to),
+        StreamResponse::StatusUpdate(update) => write(update, to),
+        StreamResponse::ArtifactUpdate(update) => write(update, to),
+    }
+}
+
+/// Writes a value with its `kind`.
+pub(super) fn write<T: Shape<Kinded>>(value: &T, to: &mut Vec<u8>) {
+    json::write(&out::<Kinded, T>(value), to);
+}
+
+/// Reads one event of a stream.
+pub(super) fn read_event(json: &[u8]) -> Result<StreamResponse, Error> {
+    Ok(match kind(json)? {
+        Kind::Task => StreamResponse::Task(read(json)?),
+        Kind::Message => StreamResponse::Message(read(json)?),
+        Kind::StatusUpdate => StreamResponse::StatusUpdate(read(json)?),
+        Kind::ArtifactUpdate => StreamResponse::ArtifactUpdate(read(json)?),
+    })
+}
+
+/// What came of a message.
+pub(super) enum Outcome {
+    /// A task.
+    Task(Task),
+    /// A direct answer.
+    Message(Message),
+}
+
+/// Reads what came of a message.
+pub(super) fn read_outcome(json: &[u8]) -> Result<Outcome, Error> {
+    match kind(json)? {
+        Kind::Task => read(json).map(Outcome::Task),
+        Kind::Message => read(json).map(Outcome::Message),
+        Kind::StatusUpdate | Kind::ArtifactUpdate => Err(unknown("neither a task nor a message")),
+    }
+}
+
+/// Reads what a peer answered.
+pub(super) fn read<T: Shape<Kinded>>(json: &[u8]) -> Result<T, Error> {
+    json::answer::<In<Kinded, T>>(json).map(|value| value.0)
+}
+
+enum Kind {
+    Task,
+    Message,
+    StatusUpdate,
+    ArtifactUpdate,
+}
+
+impl Kind {
+    const NAMES: [(&'static str, Self); 4] = [
+        ("task", Self::Task),
+        ("message", Self::Message),
+        ("status-update", Self::StatusUpdate),
+        ("artifact-update", Self::ArtifactUpdate),
+    ];
+
+    fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind)
+    }
+}
+
+fn kind(json: &[u8]) -> Result<Kind, Error> {
+    leading(json).map_or_else(|| searched(json), Ok)
+}
+
+/// The kind where it is the first member, as most peers write it: the object is then read once and not twice.
+fn leading(json: &[u8]) -> Option<Kind> {
+    let name = json.strip_prefix(br#"{"kind":""#)?;
+    let end = memchr::memchr(b'"', name)?;
+    Kind::of_name(std::str::from_utf8(&name[..end]).ok()?)
+}
+
+fn searched(json: &[u8]) -> Result<Kind, Error> {
+    #[derive(Deserialize)]
+    struct Members<'a> {
+        #[serde(borrow, default)]
+        kind: Option<Key<'a>>,
+        #[serde(default)]
+        artifact: Option<IgnoredAny>,
+        #[serde(default)]
+        parts: Option<IgnoredAny>,
+        #[serde(default)]
+        status: Option<IgnoredAny>,
+        #[serde(default)]
+        id: Option<IgnoredAny>,
+    }
+    let members: Members<'_> = json::answer(json)?;
+    if let Some(Key(name)) = &members.kind {
+        return Kind::of_name(name).ok_or_else(|| unknown(&format!("of kind {name}")));
+    }
+    match members {
+        Members { artifact: Some(_), .. } => Ok(Kind::ArtifactUpdate),
+        Members { parts: Some(_), .. } => Ok(Kind::Message),
+        Members { status: Some(_), id: Some(_), .. } => Ok(Kind::Task),
+        Members { status: Some(_), .. } => Ok(Kind::StatusUpdate),
+        _ => Err(unknown("of no kind")),
+    }
+}
+
+fn unknown(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, format!("the agent's answer cannot be read: it is {what}"))
+}

@@ -1,0 +1,170 @@
+//! Parts in JSON with `kind`: text, files, data (section 6.5).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use nuncio_model::{Part, PartContent, Struct, Value, decode_base64, json::Key};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
+
+use super::Kinded;
+use crate::shape::Shape;
+
+/// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
+pub(super) const WRAPPED: &str = "data_part_compat";
+
+impl Shape<Kinded> for Part {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        let mut wrapped = false;
+        match &self.content {
+            PartContent::Text(text) => {
+                map.serialize_entry("kind", "text")?;
+                map.serialize_entry("text", text)?;
+            }
+            PartContent::Raw(bytes) => {
+                let bytes = STANDARD.encode(bytes);
+                map.serialize_entry("kind", "file")?;
+                map.serialize_entry("file", &FileOut { bytes: Some(&bytes), ..FileOut::of(self) })?;
+            }
+            PartContent::Url(url) => {
+                map.serialize_entry("kind", "file")?;
+                map.serialize_entry("file", &FileOut { uri: Some(url), ..FileOut::of(self) })?;
+            }
+            PartContent::Data(data) => {
+                wrapped = !data.is_object();
+                map.serialize_entry("kind", "data")?;
+                if wrapped {
+                    map.serialize_entry("data", &Wrap { value: data })?;
+                } else {
+                    map.serialize_entry("data", data)?;
+                }
+            }
+        }
+        match self.metadata() {
+            metadata if wrapped => map.serialize_entry("metadata", &Flagged(metadata))?,
+            Some(metadata) => map.serialize_entry("metadata", metadata)?,
+            None => {}
+        }
+        map.end()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Members::deserialize(from)?.part().map_err(D::Error::custom)
+    }
+}
+
+#[derive(Serialize)]
+struct FileOut<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+}
+
+impl<'a> FileOut<'a> {
+    fn of(part: &'a Part) -> Self {
+        Self { bytes: None, uri: None, name: part.filename(), mime_type: part.media_type() }
+    }
+}
+
+/// Data that is no object, in one.
+#[derive(Serialize)]
+struct Wrap<'a> {
+    value: &'a Value,
+}
+
+/// Metadata with the member that says that the data is wrapped.
+struct Flagged<'a>(Option<&'a Struct>);
+
+impl Serialize for Flagged<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        for (key, value) in self.0.into_iter().flatten().filter(|(key, _)| *key != WRAPPED) {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry(WRAPPED, &true)?;
+        map.end()
+    }
+}
+
+/// A part as it came. `kind` is `type` in the oldest texts, and may be missing.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow, default)]
+    kind: Option<Key<'a>>,
+    #[serde(borrow, default, rename = "type")]
+    old_kind: Option<Key<'a>>,
+    #[serde(default)]
+    text: Option<Box<str>>,
+    #[serde(default)]
+    file: Option<File>,
+    #[serde(default)]
+    data: Option<Box<Value>>,
+    #[serde(default)]
+    metadata: Option<Struct>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    bytes: Option<Box<str>>,
+    #[serde(default)]
+    uri: Option<Box<str>>,
+    #[serde(default)]
+    name: Option<Box<str>>,
+    #[serde(default, rename = "mimeType", alias = "mime_type")]
+    mime_type: Option<Box<str>>,
+}
+
+impl Members<'_> {
+    fn part(self) -> Result<Part, String> {
+        let kind = self.kind.or(self.old_kind);
+        let part = match (kind.as_ref().map(|kind| &*kind.0), self.text, self.file, self.data) {
+            (Some("text"), Some(text), ..) | (_, Some(text), None, None) => Part::text(text),
+            (Some("file"), _, Some(file), _) | (_, None, Some(file), None) => file.part()?,
+            (Some("data"), .., Some(data)) | (_, None, None, Some(data)) => {
+                return Ok(data_part(*data, self.metadata));
+            }
+            (Some(kind @ ("text" | "file" | "data")), ..) => return Err(format!("a part of kind {kind} needs {kind}")),
+            (_, None, None, None) => return Err("a part needs one of text, file and data".to_owned()),
+            _ => return Err("a part without kind needs exactly one of text, file and data".to_owned()),
+        };
+        Ok(with_metadata(part, self.metadata))
+    }
+}
+
+impl File {
+    fn part(self) -> Result<Part, String> {
+        // A member that is spelled out as empty does not hide the other.
+        let part = match (self.bytes, self.uri) {
+            (Some(bytes), Some(uri)) if !bytes.is_empty() && !uri.is_empty() => {
+                return Err("a file has one of bytes and uri; both are set".to_owned());
+            }
+            (Some(bytes), uri) if uri.as_ref().is_none_or(|uri| uri.is_empty()) => {
+                Part::raw(decode_base64(&bytes).map_err(|reason| format!("bytes is {reason}"))?)
+            }
+            (_, Some(uri)) => Part::url(uri),
+            (_, None) => return Err("a file needs one of bytes and uri".to_owned()),
+        };
+        let part = self.name.into_iter().fold(part, Part::with_filename);
+        Ok(self.mime_type.into_iter().fold(part, Part::with_media_type))
+    }
+}
+
+/// Takes data that is no object out of the one that it is wrapped in.
+pub(super) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
+    let Some(mut metadata) = metadata else { return Part::data(data) };
+    if metadata.get(WRAPPED) == Some(&Value::Bool(true))
+        && let Some(value) = data.as_object_mut().and_then(|object| object.remove("value"))
+    {
+        metadata.remove(WRAPPED);
+        return with_metadata(Part::data(value), Some(metadata).filter(|metadata| !metadata.is_empty()));
+    }
+    Part::data(data).with_metadata(metadata)
+}
+
+pub(super) fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
+    metadata.into_iter().fold(part, Part::with_metadata)
+}

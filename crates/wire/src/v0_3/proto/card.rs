@@ -1,0 +1,91 @@
+//! The agent card, with its security as 1.0 has it and all else as the JSON card of 0.3.
+
+use std::collections::BTreeMap;
+
+use nuncio_model::{
+    AgentCard as ModelCard, Error,
+    card::{AgentCardSignature, AgentExtension, AgentProvider, OAuthFlows, SecurityRequirement, SecurityScheme},
+};
+
+use super::message;
+use crate::{card, dialect::Dialect, json};
+
+message! {
+    AgentCard {
+        1 name: String = implicit "name",
+        2 description: String = implicit "description",
+        3 url: String = implicit "url",
+        4 provider: Option<AgentProvider> = presence "provider",
+        5 version: String = implicit "version",
+        6 documentation_url: String = implicit "documentationUrl",
+        7 capabilities: AgentCapabilities = always "capabilities",
+        8 security_schemes: BTreeMap<String, SecurityScheme> = map "securitySchemes",
+        9 security: Vec<SecurityRequirement> = repeated "security",
+        10 default_input_modes: Vec<String> = repeated "defaultInputModes",
+        11 default_output_modes: Vec<String> = repeated "defaultOutputModes",
+        12 skills: Vec<AgentSkill> = repeated "skills",
+        13 supports_authenticated_extended_card: bool = implicit "supportsAuthenticatedExtendedCard",
+        14 preferred_transport: String = implicit "preferredTransport",
+        15 additional_interfaces: Vec<AgentInterface> = repeated "additionalInterfaces",
+        16 protocol_version: String = implicit "protocolVersion",
+        17 signatures: Vec<AgentCardSignature> = repeated "signatures",
+        18 icon_url: String = implicit "iconUrl",
+    }
+
+    AgentInterface {
+        1 url: String = implicit "url",
+        2 transport: String = implicit "transport",
+    }
+
+    AgentCapabilities {
+        1 streaming: bool = implicit "streaming",
+        2 push_notifications: bool = implicit "pushNotifications",
+        3 extensions: Vec<AgentExtension> = repeated "extensions",
+    }
+
+    AgentSkill {
+        1 id: String = implicit "id",
+        2 name: String = implicit "name",
+        3 description: String = implicit "description",
+        4 tags: Vec<String> = repeated "tags",
+        5 examples: Vec<String> = repeated "examples",
+        6 input_modes: Vec<String> = repeated "inputModes",
+        7 output_modes: Vec<String> = repeated "outputModes",
+        8 security: Vec<SecurityRequirement> = repeated "security",
+    }
+}
+
+impl AgentCard {
+    /// The card as the JSON card of a version has it, apart from its security schemes, which that has otherwise.
+    pub(in crate::v0_3) fn new(card: &ModelCard, dialect: &dyn Dialect) -> Result<Self, Error> {
+        let json = dialect.encode_card(card);
+        let mut to: Self = serde_json::from_slice(&json).map_err(Error::internal)?;
+        // The JSON card has those that the version knows.
+        to.security_schemes = card
+            .security_schemes
+            .iter()
+            .filter(|(name, _)| to.security_schemes.contains_key(*name))
+            .map(|(name, scheme)| (name.clone(), down(scheme.clone())))
+            .collect();
+        Ok(to)
+    }
+
+    /// The card of the model. Fails with `InvalidAgentResponse`.
+    pub(in crate::v0_3) fn into_card(self) -> Result<ModelCard, Error> {
+        let mut document = Vec::with_capacity(2048);
+        json::write(&self, &mut document);
+        card::decode(&document)
+    }
+}
+
+/// A scheme without what only 1.0 knows of it.
+fn down(mut scheme: SecurityScheme) -> SecurityScheme {
+    if let SecurityScheme::OAuth2(oauth2) = &mut scheme {
+        match &mut oauth2.flows {
+            OAuthFlows::AuthorizationCode(flow) => flow.pkce_required = false,
+            flows @ OAuthFlows::DeviceCode(_) => *flows = OAuthFlows::Unknown,
+            _ => {}
+        }
+    }
+    scheme
+}

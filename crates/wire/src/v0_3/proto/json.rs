@@ -1,0 +1,121 @@
+//! How the values of these messages stand in JSON, where the model's do not stand so.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use nuncio_model::{TaskState, Value, decode_base64, json::Field};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::proto::{
+    fault::Fault,
+    field::{Item, Scalar},
+    reader::{Reader, Wire},
+};
+
+/// Reads the value of a field; `null` is the default.
+pub(super) fn field<'de, T: Field, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    struct In<T>(T);
+    impl<'de, T: Field> Deserialize<'de> for In<T> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            T::decode(from).map(In)
+        }
+    }
+    Ok(Option::<In<T>>::deserialize(from)?.map_or_else(T::default, |field| field.0))
+}
+
+/// Makes a type with serde implementations a field of others.
+macro_rules! by_serde {
+    ($name:ty) => {
+        impl nuncio_model::json::Field for $name {
+            fn decode<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                serde::Deserialize::deserialize(from)
+            }
+            fn encode<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                serde::Serialize::serialize(self, to)
+            }
+            fn is_unset(&self) -> bool {
+                false
+            }
+        }
+    };
+}
+pub(super) use by_serde;
+
+/// Bytes: base64, of either alphabet and with or without padding when read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::v0_3) struct Bytes(pub(super) Box<[u8]>);
+
+impl Item for Bytes {
+    const WIRE: Wire = Wire::Length;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        self.0.read(from)
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        decode_base64(&String::deserialize(from)?).map(Self).map_err(|reason| de::Error::custom(format!("is {reason}")))
+    }
+}
+
+by_serde!(Bytes);
+
+/// A state, with the one name in which 0.3 differs. One that is not known is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::v0_3) struct State(pub(super) TaskState);
+
+/// How 0.3 writes the state of a task that was canceled.
+const CANCELLED: &str = "TASK_STATE_CANCELLED";
+
+impl Item for State {
+    const WIRE: Wire = Wire::Varint;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.number().write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let mut number = 0_i32;
+        number.read(from)?;
+        self.0 = TaskState::from_number(number).unwrap_or_default();
+        Ok(())
+    }
+}
+
+impl Scalar for State {
+    fn is_default(&self) -> bool {
+        self.0 == TaskState::Unspecified
+    }
+}
+
+impl Field for State {
+    fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self(match Value::deserialize(from)? {
+            Value::String(name) if name.to_ascii_uppercase().ends_with("CANCELLED") => TaskState::Canceled,
+            Value::String(name) => TaskState::from_name(&name).unwrap_or_default(),
+            Value::Number(number) => number
+                .as_i64()
+                .and_then(|number| i32::try_from(number).ok())
+                .and_then(TaskState::from_number)
+                .unwrap_or_default(),
+            _ => return Err(de::Error::custom("must be the name of a state")),
+        }))
+    }
+
+    fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(if self.0 == TaskState::Canceled { CANCELLED } else { self.0.as_str() })
+    }
+
+    fn is_unset(&self) -> bool {
+        self.is_default()
+    }
+}

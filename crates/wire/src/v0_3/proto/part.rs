@@ -1,0 +1,187 @@
+//! A part: text, a file or data.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use nuncio_model::{Part as ModelPart, PartContent, Struct, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{
+    json::{self, Bytes},
+    message,
+};
+use crate::{
+    proto::{
+        fault::Fault,
+        field::Item,
+        reader::{Reader, Wire},
+    },
+    v0_3::part::{WRAPPED, data_part, with_metadata},
+};
+
+/// A part of the model as 0.3 has it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::v0_3) struct Part(pub(super) ModelPart);
+
+message! {
+    /// Of the first three, one is set.
+    Fields {
+        1 text: Option<Box<str>> = presence "text",
+        2 file: Option<FilePart> = presence "file",
+        3 data: Option<DataPart> = presence "data",
+        4 metadata: Option<Struct> = presence "metadata",
+    }
+
+    /// Of the first two, one is set. The last aliases are those of JSON-RPC.
+    FilePart {
+        1 file_with_uri: Option<Box<str>> = presence "fileWithUri" | "file_with_uri" | "uri",
+        2 file_with_bytes: Option<Bytes> = presence "fileWithBytes" | "file_with_bytes" | "bytes",
+        3 mime_type: Box<str> = implicit "mimeType" | "mime_type",
+        4 name: Box<str> = implicit "name",
+    }
+
+    DataPart {
+        1 data: Struct = always "data",
+    }
+}
+
+impl Item for Part {
+    const WIRE: Wire = Wire::Length;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        Fields::from(&self.0).write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let mut fields = Fields::default();
+        fields.read(from)?;
+        self.0 = fields.into_part().map_err(Fault::wrong)?;
+        Ok(())
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Fields::from(&self.0).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    /// Reads `{"data":{"data":{…}}}`, and `{"kind":"data","data":{…}}` as JSON-RPC has it.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Members {
+            #[serde(alias = "type")]
+            kind: Option<Box<str>>,
+            text: Option<Box<str>>,
+            file: Option<FilePart>,
+            data: Option<Value>,
+            metadata: Option<Struct>,
+        }
+        let Members { kind, text, file, data, metadata } = Members::deserialize(from)?;
+        let data = data.map(|data| read_data(data, kind.is_some())).transpose()?;
+        let fields = Fields { text, file, data, metadata };
+        fields.into_part().map(Self).map_err(de::Error::custom)
+    }
+}
+
+json::by_serde!(Part);
+
+/// The data of a part, in its wrapper or, where the part says its kind or there is no wrapper, without.
+fn read_data<E: de::Error>(data: Value, is_bare: bool) -> Result<DataPart, E> {
+    match data {
+        Value::Object(mut members) => {
+            let is_wrapped = members.len() == 1 && members.get("data").is_some_and(Value::is_object);
+            match members.remove("data") {
+                Some(Value::Object(data)) if is_wrapped && !is_bare => Ok(DataPart { data }),
+                Some(data) => {
+                    members.insert("data".to_owned(), data);
+                    Ok(DataPart { data: members })
+                }
+                None => Ok(DataPart { data: members }),
+            }
+        }
+        _ => Err(de::Error::custom("data must be an object")),
+    }
+}
+
+impl From<&ModelPart> for Fields {
+    fn from(part: &ModelPart) -> Self {
+        let mut metadata = part.metadata().cloned();
+        let file = |file_with_uri, file_with_bytes| {
+            Some(FilePart {
+                file_with_uri,
+                file_with_bytes,
+                mime_type: part.media_type().unwrap_or_default().into(),
+                name: part.filename().unwrap_or_default().into(),
+            })
+        };
+        let mut fields = Self::default();
+        match &part.content {
+            PartContent::Text(text) => fields.text = Some(text.clone()),
+            PartContent::Raw(bytes) => fields.file = file(None, Some(Bytes(bytes.clone()))),
+            PartContent::Url(url) => fields.file = file(Some(url.clone()), None),
+            PartContent::Data(data) => {
+                fields.data = Some(DataPart { data: data_object(data, &mut metadata) });
+            }
+        }
+        Self { metadata, ..fields }
+    }
+}
+
+impl Fields {
+    /// The part, or why it is none.
+    fn into_part(self) -> Result<ModelPart, &'static str> {
+        let Self { text, file, data, metadata } = self;
+        match (text, file, data) {
+            (Some(text), None, None) => Ok(with_metadata(ModelPart::text(text), metadata)),
+            (None, Some(file), None) => Ok(with_metadata(file.into_part()?, metadata)),
+            (None, None, Some(DataPart { data })) => Ok(data_part(Value::Object(data), metadata)),
+            (None, None, None) => Err("a part needs one of text, file and data"),
+            _ => Err("a part carries exactly one of text, file and data; more than one is set"),
+        }
+    }
+}
+
+/// Data as the object that it must be here; the part's metadata says where it was none.
+fn data_object(data: &Value, metadata: &mut Option<Struct>) -> Struct {
+    if let Value::Object(object) = data {
+        return object.clone();
+    }
+    metadata.get_or_insert_default().insert(WRAPPED.to_owned(), true.into());
+    Struct::from_iter([("value".to_owned(), data.clone())])
+}
+
+impl FilePart {
+    fn into_part(self) -> Result<ModelPart, &'static str> {
+        let part = match (self.file_with_uri, self.file_with_bytes) {
+            (Some(uri), None) => ModelPart::url(uri),
+            (None, Some(Bytes(bytes))) => ModelPart::raw(once_encoded(bytes, &self.mime_type)),
+            (None, None) => return Err("a file needs one of fileWithUri and fileWithBytes"),
+            _ => return Err("a file has one of fileWithUri and fileWithBytes, not both"),
+        };
+        Ok(part.with_media_type(self.mime_type).with_filename(self.name))
+    }
+}
+
+/// The bytes of a file that may have been sent as base64.
+///
+/// The Python SDK of 0.3 puts the base64 of a file where its bytes belong. Nothing in a request tells who sent it, and
+/// a text may well be base64 and mean to be; a picture, a sound or a document of a binary format cannot. So these are
+/// decoded, and all else is taken for what the protocol says that it is: the bytes themselves.
+fn once_encoded(bytes: Box<[u8]>, media_type: &str) -> Box<[u8]> {
+    if !bytes.is_empty()
+        && is_binary(media_type)
+        && let Ok(decoded) = STANDARD.decode(&bytes)
+    {
+        return decoded.into();
+    }
+    bytes
+}
+
+/// Whether files of this type hold bytes that no base64 has, where they begin if not before.
+fn is_binary(media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let class = media_type.split('/').next().unwrap_or_default();
+    matches!(class, "image" | "audio" | "video" | "font")
+        || matches!(&*media_type, "application/pdf" | "application/zip" | "application/gzip")
+}

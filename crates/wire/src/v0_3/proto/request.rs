@@ -1,0 +1,254 @@
+//! What calls ask with. Tasks and webhooks are named, `tasks/{task}` for example.
+
+use nuncio_model::{
+    Call, Error, Method, PushConfigId, Struct, TaskId, TaskPushNotificationConfig as ModelConfig, Validate as _,
+    op::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
+        SendMessageConfiguration as ModelConfiguration, SendMessageRequest as ModelRequest,
+        SendStreamingMessageRequest, SubscribeToTaskRequest,
+    },
+};
+
+use super::{
+    message, name,
+    push::{PushNotificationConfig, TaskPushNotificationConfig},
+    task::Message,
+};
+use crate::{
+    proto::{
+        fault::Fault,
+        message::{Message as _, decode},
+        reader::Side,
+    },
+    v0_3::call::no_list,
+};
+
+message! {
+    SendMessageRequest {
+        1 message: Message = always "message" | "request",
+        2 configuration: Option<SendMessageConfiguration> = presence "configuration",
+        3 metadata: Option<Struct> = presence "metadata",
+    }
+
+    SendMessageConfiguration {
+        1 accepted_output_modes: Vec<String> = repeated "acceptedOutputModes" | "accepted_output_modes",
+        2 push_notification: Option<PushNotificationConfig> = presence
+            "pushNotification" | "push_notification" | "pushNotificationConfig" | "push_notification_config",
+        3 history_length: i32 = implicit "historyLength" | "history_length",
+        4 blocking: Option<bool> = implicit "blocking",
+    }
+
+    GetTaskRequest {
+        1 name: String = implicit "name",
+        2 history_length: i32 = implicit "historyLength" | "history_length",
+    }
+
+    /// `CancelTaskRequest`, `TaskSubscriptionRequest`, `GetTaskPushNotificationConfigRequest` and
+    /// `DeleteTaskPushNotificationConfigRequest`, which are the same.
+    NameRequest {
+        1 name: String = implicit "name",
+    }
+
+    CreateTaskPushNotificationConfigRequest {
+        1 parent: String = implicit "parent",
+        2 config_id: PushConfigId = implicit "configId" | "config_id",
+        3 config: TaskPushNotificationConfig = always "config",
+    }
+
+    ListTaskPushNotificationConfigRequest {
+        1 parent: String = implicit "parent",
+        2 page_size: i32 = implicit "pageSize" | "page_size",
+        3 page_token: Box<str> = implicit "pageToken" | "page_token",
+    }
+
+    GetAgentCardRequest {}
+}
+
+impl SendMessageRequest {
+    /// That of a call whose answer is waited for: 0.3 does not say what a server does that is not told to wait, so it
+    /// always is told.
+    pub(in crate::v0_3) fn of_send(request: &ModelRequest) -> Self {
+        let mut asked = Self::from(request);
+        asked.configuration.get_or_insert_with(|| (&ModelConfiguration::default()).into());
+        asked
+    }
+}
+
+impl From<&ModelRequest> for SendMessageRequest {
+    fn from(request: &ModelRequest) -> Self {
+        Self {
+            message: (&request.message).into(),
+            configuration: request.configuration.as_deref().map(SendMessageConfiguration::from),
+            metadata: request.metadata.as_deref().cloned(),
+        }
+    }
+}
+
+impl From<SendMessageRequest> for ModelRequest {
+    fn from(request: SendMessageRequest) -> Self {
+        Self {
+            tenant: None,
+            message: request.message.into(),
+            // One that asks for nothing is none.
+            configuration: request
+                .configuration
+                .map(ModelConfiguration::from)
+                .filter(|configuration| *configuration != ModelConfiguration::default())
+                .map(Box::new),
+            metadata: request.metadata.map(Box::new),
+        }
+    }
+}
+
+impl From<&ModelConfiguration> for SendMessageConfiguration {
+    fn from(configuration: &ModelConfiguration) -> Self {
+        Self {
+            accepted_output_modes: configuration.accepted_output_modes.clone(),
+            push_notification: configuration.task_push_notification_config.as_ref().map(PushNotificationConfig::from),
+            // None at all cannot be asked for: 0 is all of it.
+            history_length: configuration.history_length.unwrap_or_default(),
+            blocking: Some(!configuration.return_immediately),
+        }
+    }
+}
+
+impl From<SendMessageConfiguration> for ModelConfiguration {
+    fn from(configuration: SendMessageConfiguration) -> Self {
+        Self {
+            accepted_output_modes: configuration.accepted_output_modes,
+            task_push_notification_config: configuration.push_notification.map(Into::into),
+            history_length: length(configuration.history_length),
+            return_immediately: configuration.blocking == Some(false),
+        }
+    }
+}
+
+/// How much history is asked for, where 0 cannot be told from nothing.
+pub(in crate::v0_3) fn length(length: i32) -> Option<i32> {
+    Some(length).filter(|length| *length != 0)
+}
+
+impl NameRequest {
+    pub(in crate::v0_3) fn of_task(id: &TaskId) -> Self {
+        Self { name: name::of_task(id.as_str()) }
+    }
+}
+
+impl CreateTaskPushNotificationConfigRequest {
+    /// Without an id of its own a webhook has that of its task.
+    pub(in crate::v0_3) fn new(config: &ModelConfig) -> Self {
+        let task = config.task_id.as_ref().map_or("", TaskId::as_str);
+        let id = config.id.clone().unwrap_or_else(|| PushConfigId::from(task));
+        let config = ModelConfig { id: Some(id.clone()), ..config.clone() };
+        Self { parent: name::of_task(task), config_id: id, config: (&config).into() }
+    }
+
+    fn into_config(self) -> Result<ModelConfig, Error> {
+        let mut config = ModelConfig::from(self.config);
+        config.id = Some(self.config_id).filter(|id| !id.is_empty()).or(config.id);
+        if !self.parent.is_empty() || config.task_id.is_none() {
+            config.task_id = Some(name::task("parent", &self.parent)?);
+        }
+        Ok(config)
+    }
+}
+
+/// Reads the message of a call and checks it. Fails with `Parse`, and with `InvalidParams` that names the field.
+pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call, Error> {
+    let call = match method {
+        Method::SendMessage => Call::SendMessage(send(bytes)?),
+        Method::SendStreamingMessage => Call::SendStreamingMessage(SendStreamingMessageRequest(send(bytes)?)),
+        Method::GetTask => {
+            let GetTaskRequest { name, history_length } = read(bytes)?;
+            let mut request = nuncio_model::op::GetTaskRequest::new(name::task("name", &name)?);
+            request.history_length = length(history_length);
+            Call::GetTask(request)
+        }
+        Method::CancelTask => {
+            Call::CancelTask(CancelTaskRequest { id: name::task("name", &named(bytes)?)?, ..Default::default() })
+        }
+        Method::SubscribeToTask => {
+            let id = name::task("name", &named(bytes)?)?;
+            Call::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
+        }
+        Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(
+            read::<CreateTaskPushNotificationConfigRequest>(bytes)?.into_config()?,
+        ),
+        Method::GetTaskPushNotificationConfig => {
+            let (task_id, id) = name::config("name", &named(bytes)?)?;
+            Call::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest { tenant: None, task_id, id })
+        }
+        Method::ListTaskPushNotificationConfigs => {
+            let ListTaskPushNotificationConfigRequest { parent, page_size, page_token } = read(bytes)?;
+            Call::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
+                tenant: None,
+                task_id: name::task("parent", &parent)?,
+                page_size,
+                page_token: Some(page_token).filter(|token| !token.is_empty()),
+            })
+        }
+        Method::DeleteTaskPushNotificationConfig => {
+            let (task_id, id) = name::config("name", &named(bytes)?)?;
+            Call::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest {
+                tenant: None,
+                task_id,
+                id,
+            })
+        }
+        Method::GetExtendedAgentCard => {
+            read::<GetAgentCardRequest>(bytes)?;
+            Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
+        }
+        Method::ListTasks => return Err(no_list()),
+    };
+    call.validate()?;
+    Ok(call)
+}
+
+fn read<M: crate::proto::message::Message>(bytes: &[u8]) -> Result<M, Error> {
+    decode(bytes, Side::Request).map_err(Fault::into_request_error)
+}
+
+fn named(bytes: &[u8]) -> Result<String, Error> {
+    Ok(read::<NameRequest>(bytes)?.name)
+}
+
+/// In protobuf, not to be told to wait is to be told not to, wherever there is a configuration.
+fn send(bytes: &[u8]) -> Result<ModelRequest, Error> {
+    let mut request: SendMessageRequest = read(bytes)?;
+    if let Some(configuration) = &mut request.configuration {
+        configuration.blocking.get_or_insert(false);
+    }
+    Ok(request.into())
+}
+
+/// Appends the message of a call. Fails with `UnsupportedOperation` for one that 0.3 does not have.
+pub(in crate::v0_3) fn encode_call(call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {
+    let config = |task: &TaskId, id: &PushConfigId| NameRequest { name: name::of_config(task.as_str(), id.as_str()) };
+    match call {
+        Call::SendMessage(request) => SendMessageRequest::of_send(request).write_fields(to),
+        Call::SendStreamingMessage(request) => SendMessageRequest::from(&request.0).write_fields(to),
+        Call::GetTask(request) => GetTaskRequest {
+            name: name::of_task(request.id.as_str()),
+            history_length: request.history_length.unwrap_or_default(),
+        }
+        .write_fields(to),
+        Call::CancelTask(request) => NameRequest::of_task(&request.id).write_fields(to),
+        Call::SubscribeToTask(request) => NameRequest::of_task(&request.id).write_fields(to),
+        Call::CreateTaskPushNotificationConfig(config) => {
+            CreateTaskPushNotificationConfigRequest::new(config).write_fields(to);
+        }
+        Call::GetTaskPushNotificationConfig(request) => config(&request.task_id, &request.id).write_fields(to),
+        Call::ListTaskPushNotificationConfigs(request) => ListTaskPushNotificationConfigRequest {
+            parent: name::of_task(request.task_id.as_str()),
+            page_size: request.page_size,
+            page_token: request.page_token.clone().unwrap_or_default(),
+        }
+        .write_fields(to),
+        Call::DeleteTaskPushNotificationConfig(request) => config(&request.task_id, &request.id).write_fields(to),
+        Call::GetExtendedAgentCard(_) => {}
+        Call::ListTasks(_) => return Err(no_list()),
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Replies: messages of the proto as JSON, and what else servers have been seen to answer with.
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Error, Method, Reply, StreamResponse, Task, TaskPushNotificationConfig, op::ListTaskPushNotificationConfigsResponse,
+};
+use serde::Deserialize;
+
+use super::{Card, Rest, event};
+use crate::{
+    card,
+    dialect::{Dialect as _, wrong_reply},
+    json,
+    proto::fault::Fault,
+    v0_3::proto::{
+        card::AgentCard,
+        push::{self, AnyConfig},
+        reply, task,
+    },
+};
+
+/// Writes the body of an answer.
+pub(super) fn write(rest: &Rest, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+    use Method as M;
+    match (method, reply) {
+        (M::SendMessage, Reply::Task(task)) => json::write(&reply::StreamResponse::from(&**task), to),
+        (M::SendMessage, Reply::Message(message)) => json::write(&reply::StreamResponse::from(&**message), to),
+        (M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&task::Task::from(&**task), to),
+        (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
+            json::write(&push::TaskPushNotificationConfig::from(&**config), to);
+        }
+        (M::ListTaskPushNotificationConfigs, Reply::PushConfigs(page)) => {
+            json::write(&reply::ListTaskPushNotificationConfigResponse::from(page), to);
+        }
+        (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"{}"),
+        (M::GetExtendedAgentCard, Reply::Card(card)) => match rest.card {
+            #[cfg(feature = "v0-3")]
+            Card::Message => json::write(&AgentCard::new(card, rest.of)?, to),
+            #[cfg(feature = "v0-2")]
+            Card::Document => to.extend_from_slice(&rest.of.encode_card(card)),
+        },
+        (method, _) => return Err(wrong_reply(method)),
+    }
+    Ok(())
+}
+
+/// Reads the body of an answer.
+pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
+    Ok(match method {
+        Method::SendMessage => match event::read(body)? {
+            StreamResponse::Task(task) => Reply::Task(Arc::new(task)),
+            StreamResponse::Message(message) => Reply::Message(Box::new(message)),
+            _ => return Err(Fault::wrong("needs one of task and message").into_reply_error()),
+        },
+        Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(Task::from(json::answer::<task::Task>(body)?))),
+        Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
+            Reply::PushConfig(Box::new(TaskPushNotificationConfig::from(json::answer::<AnyConfig>(body)?)))
+        }
+        Method::ListTaskPushNotificationConfigs => Reply::PushConfigs(read_configs(body)?),
+        // Nothing, or anything: there is nothing to read.
+        Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
+        Method::GetExtendedAgentCard => Reply::Card(Arc::new(card::decode(body)?)),
+        Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {
+            return Err(Error::internal(format!("{} has no reply of this family", method.name())));
+        }
+    })
+}
+
+/// A page of webhooks, or as in JSON-RPC a list of them.
+fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Page {
+        configs: Option<Vec<AnyConfig>>,
+        #[serde(rename = "nextPageToken", alias = "next_page_token")]
+        next_page_token: Option<Box<str>>,
+    }
+    let page = if body.trim_ascii_start().starts_with(b"[") {
+        Page { configs: Some(json::answer(body)?), next_page_token: None }
+    } else {
+        json::answer(body)?
+    };
+    Ok(ListTaskPushNotificationConfigsResponse {
+        configs: page.configs.unwrap_or_default().into_iter().map(Into::into).collect(),
+        next_page_token: page.next_page_token.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,37 @@
+//! The paths of 0.2 and 0.3: those of 1.0 behind `/v1`, and a few of their own.
+
+use http::Method as Verb;
+use nuncio_model::Method;
+
+use super::Card;
+use crate::rest::{
+    RouteError, Routed,
+    path::{Segment, segments},
+    resource,
+};
+
+/// What a path means.
+pub(super) fn find(card: Card, verb: &Verb, path: &str) -> Result<Routed, RouteError> {
+    let mut path = segments(path).ok_or(RouteError::NotFound)?;
+    let texts: Vec<&str> = path.iter().map(Segment::text).collect();
+    match *texts {
+        ["v1", "card"] => return resource::only_get(verb, Method::GetExtendedAgentCard),
+        #[cfg(feature = "v0-2")]
+        ["agent", "authenticatedExtendedCard"] if card == Card::Document => {
+            return resource::only_get(verb, Method::GetExtendedAgentCard);
+        }
+        ["v1", ..] => {}
+        _ => return Err(RouteError::NotFound),
+    }
+    let _ = card;
+    // The proto of 0.3 writes `task` where a webhook is registered (D-2), and that of 0.2.4 `pushNotifications`.
+    let is_alias = |index: usize, alias: &str| texts.get(index).is_some_and(|text| *text == alias);
+    let (task, configs) = (texts.len() > 3 && is_alias(1, "task"), is_alias(3, "pushNotifications"));
+    if task {
+        path[1] = Segment::of("tasks");
+    }
+    if configs {
+        path[3] = Segment::of("pushNotificationConfigs");
+    }
+    resource::find(verb, &path[1..])
+}

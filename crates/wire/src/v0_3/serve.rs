@@ -1,0 +1,103 @@
+//! How calls of 0.2 and 0.3 are made of those that an engine knows.
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Call, Caller, Error, ErrorKind, PushConfigId, Reply, Request, StreamEvent, StreamResponse, TaskId,
+    TaskPushNotificationConfig,
+    op::{
+        GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
+        SendMessageRequest,
+    },
+};
+
+use super::stream::{Chained, UntilFinal};
+use crate::dialect::{Course, wrong_reply};
+
+pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Course<'_> {
+    match &mut request.call {
+        Call::SendMessage(send) => name_webhook(send),
+        Call::SendStreamingMessage(send) => {
+            name_webhook(send);
+            return Course::Steps(Box::pin(stream(request, engine)));
+        }
+        Call::CreateTaskPushNotificationConfig(config) => name(config, None),
+        Call::SubscribeToTask(_) => return Course::Steps(Box::pin(subscribe(request, engine))),
+        Call::GetTaskPushNotificationConfig(get) if get.id.is_empty() => {
+            let get = get.clone();
+            return Course::Steps(Box::pin(any_webhook(get, request, engine)));
+        }
+        _ => {}
+    }
+    Course::Direct(request)
+}
+
+/// A webhook that its client gave no id has that of its task, so that one is enough for who knows of one only.
+fn name(config: &mut TaskPushNotificationConfig, task: Option<&TaskId>) {
+    if config.id.is_none() {
+        config.id = config.task_id.as_ref().or(task).map(|id| PushConfigId::from(id.as_str()));
+    }
+}
+
+fn name_webhook(send: &mut SendMessageRequest) {
+    let task = send.message.task_id.as_ref();
+    if let Some(config) = send.configuration.as_mut().and_then(|it| it.task_push_notification_config.as_mut()) {
+        name(config, task);
+    }
+}
+
+async fn stream(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
+    engine.call(request).await.map(until_final)
+}
+
+fn until_final(reply: Reply) -> Reply {
+    match reply {
+        Reply::Events(events) => Reply::Events(UntilFinal::of(events)),
+        other => other,
+    }
+}
+
+/// A task that has ended is shown once more, where 1.0 has an error.
+async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
+    let Call::SubscribeToTask(subscribe) = &request.call else { return Err(wrong_reply(request.call.method())) };
+    let tenant = subscribe.tenant.clone();
+    let read = GetTaskRequest { tenant, ..GetTaskRequest::new(subscribe.id.clone()) };
+    let read = Request { extensions: request.extensions.clone(), ..Request::new(request.scope.clone(), read) };
+    let refusal = match engine.call(request).await {
+        Err(error) if error.kind() == ErrorKind::UnsupportedOperation => error,
+        other => return other.map(until_final),
+    };
+    match engine.call(read).await? {
+        Reply::Task(task) if task.state().is_terminal() => {
+            let event = StreamEvent::new(None, StreamResponse::Task(Arc::unwrap_or_clone(task)));
+            Ok(Reply::Events(UntilFinal::of(Chained::of(vec![Arc::new(event)], None))))
+        }
+        _ => Err(refusal),
+    }
+}
+
+/// The webhook that has its task's id, else the first (O-9).
+async fn any_webhook(
+    get: GetTaskPushNotificationConfigRequest,
+    request: Request,
+    engine: &dyn Caller,
+) -> Result<Reply, Error> {
+    let list = ListTaskPushNotificationConfigsRequest {
+        tenant: get.tenant,
+        task_id: get.task_id.clone(),
+        ..Default::default()
+    };
+    let method = request.call.method();
+    let mut configs = match engine.call(Request { call: list.into(), ..request }).await? {
+        Reply::PushConfigs(list) => list.configs,
+        _ => return Err(wrong_reply(method)),
+    };
+    let named = configs.iter().position(|config| config.id.as_ref().is_some_and(|id| *id == *get.task_id.as_str()));
+    if configs.is_empty() {
+        return Err(Error::new(
+            ErrorKind::TaskNotFound,
+            format!("task {} has no push notification configuration", get.task_id),
+        ));
+    }
+    Ok(Reply::PushConfig(Box::new(configs.swap_remove(named.unwrap_or(0)))))
+}

@@ -1,0 +1,32 @@
+//! The paths of the dialect, where 1.0 has none.
+
+use http::Method as Verb;
+use nuncio_model::{Method, Tenant};
+
+use crate::{
+    rest::{RouteError, Routed, path::Segment},
+    v1_0::route::resolve,
+};
+
+/// What a path means that is none of 1.0: `/messages`, and `/tenants/{tenant}` before any path.
+pub(in crate::v1_0) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
+    match (own(verb, path), path) {
+        (Err(RouteError::NotFound), [tenants, tenant, rest @ ..]) if tenants.text() == "tenants" => {
+            let routed = resolve(verb, rest).or_else(|refusal| own(verb, rest).map_err(|other| refusal.or(other)))?;
+            Ok(Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
+        }
+        (result, _) => result,
+    }
+}
+
+/// The paths that only the dialect has.
+fn own(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
+    let [name] = path else { return Err(RouteError::NotFound) };
+    let (method, taken, allow) = match name.text() {
+        "messages" => (Method::SendMessage, Verb::POST, "POST"),
+        "messages:stream" => (Method::SendStreamingMessage, Verb::POST, "POST"),
+        "agent-card" => (Method::GetExtendedAgentCard, Verb::GET, "GET"),
+        _ => return Err(RouteError::NotFound),
+    };
+    if *verb == taken { Ok(Routed::new(method)) } else { Err(RouteError::MethodNotAllowed { allow }) }
+}

@@ -1,0 +1,270 @@
+//! Writing: what readers of each version find.
+
+use nuncio_model::{
+    AgentCard,
+    card::{AgentCardSignature, AgentInterface, OAuthFlows, SecurityScheme},
+};
+use nuncio_wire::{
+    Version, Versions,
+    card::{decode, encode, encode_for, encode_legacy},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{example, reached, read, strict::Types};
+use crate::{proto::round_trip::any_card, spec};
+
+/// A card that has everything, with interfaces of every version.
+fn sample() -> AgentCard {
+    let mut card = read(&example("v10-agent-card"));
+    card.supported_interfaces.clear();
+    for version in Version::ALL.iter().rev() {
+        for binding in ["JSONRPC", "HTTP+JSON", "GRPC"] {
+            let mut interface = AgentInterface::new(format!("https://{version}.example/{binding}"), binding);
+            version.as_str().clone_into(&mut interface.protocol_version);
+            card.supported_interfaces.push(interface);
+        }
+    }
+    let token = json!({"clientCredentials": {"tokenUrl": "https://id.example/token", "scopes": {}}});
+    let http = json!({"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}});
+    let device = json!({"deviceCode": {"deviceAuthorizationUrl": "d", "tokenUrl": "t", "scopes": {}}});
+    for (name, scheme) in [
+        ("http", http),
+        ("machine", json!({"oauth2SecurityScheme": {"flows": token, "oauth2MetadataUrl": "https://id.example"}})),
+        ("device", json!({"oauth2SecurityScheme": {"flows": device}})),
+        ("implicit", json!({"oauth2SecurityScheme": {"flows": {"implicit": {}}}})),
+        ("password", json!({"oauth2SecurityScheme": {"flows": {"password": {}}}})),
+    ] {
+        card.security_schemes.insert(name.to_owned(), serde_json::from_value(scheme).unwrap());
+    }
+    card
+}
+
+fn json(document: &[u8]) -> Value {
+    spec::json(document)
+}
+
+#[test]
+fn every_example_is_written_as_it_was() {
+    for (name, version) in [
+        ("v03-agent-card", Version::V0_3),
+        ("v03-jsonrpc-extended-card", Version::V0_3),
+        ("v025-agent-card", Version::V0_2),
+        ("v025-extended-card-http", Version::V0_2),
+        ("v020-agent-card", Version::V0_2),
+        ("v01-agent-card", Version::V0_1),
+    ] {
+        let mut expected = example(name);
+        // The one member that 1.0 has no place for.
+        expected["capabilities"].as_object_mut().unwrap().remove("stateTransitionHistory");
+        let mut written = json(&encode_for(&read(&expected), version));
+        if version == Version::V0_2 {
+            // The last of its line, which 0.2.0 did not have yet.
+            assert_eq!(written["protocolVersion"], "0.2.6");
+            for name in ["protocolVersion", "preferredTransport", "additionalInterfaces"] {
+                match expected.get(name) {
+                    Some(value) => written[name] = value.clone(),
+                    None => drop(written.as_object_mut().unwrap().remove(name)),
+                }
+            }
+        }
+        assert_eq!(written, expected, "{name}");
+    }
+    let card = example("v10-agent-card");
+    spec::assert_same(&encode_for(&read(&card), Version::V1_0), &card, "v10-agent-card");
+}
+
+#[test]
+fn a_card_of_0_3_is_valid_and_has_only_what_0_3_has() {
+    let card = json(&encode_for(&sample(), Version::V0_3));
+    Types::v0_3().check("AgentCard", &card, false).unwrap();
+    insta::assert_json_snapshot!(card);
+    assert_eq!(reached(&read(&card)).len(), 3);
+}
+
+#[test]
+fn before_0_3_there_are_no_client_certificates_and_skills_are_not_secured() {
+    let card = json(&encode_for(&sample(), Version::V0_2));
+    Types::v0_3().check("AgentCard", &card, false).unwrap();
+    assert_eq!((card["securitySchemes"].get("mtls"), card["skills"][0].get("security")), (None, None));
+    assert_eq!(card["securitySchemes"]["machine"].get("oauth2MetadataUrl"), None);
+    assert_eq!(card["protocolVersion"], "0.2.6");
+    assert_eq!(card["url"], "https://0.2.example/JSONRPC");
+}
+
+#[test]
+fn a_reader_of_0_2_takes_the_first_interface_for_json_rpc() {
+    let mut card = sample();
+    card.supported_interfaces.reverse();
+    let written = json(&encode_for(&card, Version::V0_2));
+    assert_eq!(
+        (&written["url"], &written["preferredTransport"]),
+        (&json!("https://0.2.example/JSONRPC"), &json!("JSONRPC"))
+    );
+    let written = json(&encode_for(&card, Version::V0_3));
+    assert_eq!((&written["url"], &written["preferredTransport"]), (&json!("https://0.3.example/GRPC"), &json!("GRPC")));
+}
+
+#[test]
+fn a_card_of_0_1_names_its_schemes() {
+    let card = json(&encode_for(&sample(), Version::V0_1));
+    insta::assert_json_snapshot!(card);
+    let again = read(&card);
+    assert_eq!(reached(&again), [("https://0.1.example/JSONRPC", "JSONRPC", "0.1")]);
+    let names: Vec<_> = again.security_schemes.keys().collect();
+    assert_eq!(names, ["apiKey", "openIdConnect"], "client certificates are not told");
+}
+
+#[test]
+fn one_document_is_read_by_1_0_and_0_3() {
+    let types = Types::v0_3();
+    let card = sample();
+    let document = json(&encode(&card, &Versions::default()));
+    types.check("AgentCard", &document, true).unwrap();
+    insta::assert_json_snapshot!(document);
+    // For a reader of 1.0 that passes over what it does not know.
+    let plain: AgentCard = serde_json::from_value({
+        let mut document = document.clone();
+        document.as_object_mut().unwrap().remove("security");
+        document["skills"][0].as_object_mut().unwrap().remove("security");
+        document
+    })
+    .unwrap();
+    assert_eq!(plain, card);
+    assert_eq!(read(&document), card);
+    // For a reader of 0.3 that does the same.
+    assert_eq!(document["url"], "https://0.3.example/JSONRPC");
+    assert_eq!(document["protocolVersion"], "0.3.0");
+}
+
+#[test]
+fn readers_of_1_0_alone_get_a_card_of_1_0_alone() {
+    let card = sample();
+    let pure = serde_json::to_value(&card).unwrap();
+    assert_eq!(json(&encode(&card, &Versions::only([Version::V1_0]))), pure);
+    assert_eq!(encode_legacy(&card, &Versions::only([Version::V1_0])), None);
+    let mut newest = card;
+    newest.supported_interfaces.truncate(3);
+    let pure = serde_json::to_value(&newest).unwrap();
+    assert_eq!(json(&encode(&newest, &Versions::default())), pure, "it has no interface of an older version");
+    assert_eq!(encode_legacy(&newest, &Versions::default()), None);
+    let url = json(&encode_for(&newest, Version::V0_3))["url"].clone();
+    assert_eq!(url, "https://1.0.example/JSONRPC", "who is asked in 0.3 has to say something");
+}
+
+#[test]
+fn readers_of_older_versions_alone_get_none_of_1_0() {
+    for version in [Version::V0_3, Version::V0_2, Version::V0_1] {
+        let document = encode(&sample(), &Versions::only([version]));
+        assert_eq!(document, encode_for(&sample(), version));
+        let document = json(&document);
+        for name in ["supportedInterfaces", "securityRequirements"] {
+            assert_eq!(document.get(name), None, "{version}");
+        }
+        assert_eq!(read(&document).supported_interfaces[0].protocol_version.parse(), Ok(version));
+    }
+}
+
+#[test]
+fn the_older_place_has_a_card_of_0_2_and_what_0_1_looks_for() {
+    let legacy = |versions: &[Version]| json(&encode_legacy(&sample(), &Versions::only(versions.to_vec())).unwrap());
+    let all = legacy(Version::ALL);
+    insta::assert_json_snapshot!(all);
+    assert_eq!(all["protocolVersion"], "0.2.6");
+    assert_eq!(all["authentication"]["schemes"], json!(["OpenIdConnect", "ApiKey"]));
+    let third = legacy(&[Version::V0_3, Version::V1_0]);
+    assert_eq!((&third["protocolVersion"], third.get("authentication")), (&json!("0.3.0"), None));
+    let first = legacy(&[Version::V0_1, Version::V1_0]);
+    assert_eq!(first, json(&encode_for(&sample(), Version::V0_1)));
+}
+
+#[test]
+fn a_signature_is_over_the_card_of_1_0_and_no_other() {
+    let mut card = sample();
+    card.signatures.push(AgentCardSignature { signature: "x".into(), ..AgentCardSignature::default() });
+    assert_eq!(json(&encode(&card, &Versions::default())), serde_json::to_value(&card).unwrap());
+    for document in [
+        encode_legacy(&card, &Versions::default()).unwrap(),
+        encode_for(&card, Version::V0_3),
+        encode(&card, &Versions::only([Version::V0_3])),
+    ] {
+        assert_eq!(json(&document).get("signatures"), None);
+    }
+}
+
+/// What is left of a card after 0.3.
+fn lossy(mut card: AgentCard) -> AgentCard {
+    card.signatures.clear();
+    for interface in &mut card.supported_interfaces {
+        interface.tenant = None;
+        interface.protocol_version = "0.3.0".to_owned();
+    }
+    card.security_schemes.retain(|_, scheme| match scheme {
+        SecurityScheme::Unknown => false,
+        SecurityScheme::OAuth2(oauth2) => !matches!(oauth2.flows, OAuthFlows::DeviceCode(_) | OAuthFlows::Unknown),
+        _ => true,
+    });
+    for scheme in card.security_schemes.values_mut() {
+        match scheme {
+            SecurityScheme::ApiKey(key) => key.location = key.location.to_ascii_lowercase(),
+            SecurityScheme::OAuth2(oauth2) => {
+                if let OAuthFlows::AuthorizationCode(flow) = &mut oauth2.flows {
+                    flow.pkce_required = false;
+                }
+            }
+            _ => {}
+        }
+    }
+    for modes in [&mut card.default_input_modes, &mut card.default_output_modes] {
+        if modes.is_empty() {
+            modes.push("text/plain".to_owned());
+        }
+    }
+    card
+}
+
+fn any_of_0_3() -> impl Strategy<Value = AgentCard> {
+    let versions = prop::sample::select(vec!["0.3", "0.3.0"]);
+    let bindings = prop::sample::select(vec!["JSONRPC", "GRPC", "HTTP+JSON", "urn:own"]);
+    let tenant = prop::option::of("[a-z]{1,3}");
+    let interfaces = prop::collection::btree_map("https://[a-z]{1,3}", (bindings, versions, tenant), 1..4);
+    (any_card(), interfaces).prop_map(|(mut card, interfaces)| {
+        let interfaces = interfaces.into_iter().map(|(url, (binding, version, tenant))| AgentInterface {
+            protocol_version: version.to_owned(),
+            tenant: tenant.map(Into::into),
+            ..AgentInterface::new(url, binding)
+        });
+        card.supported_interfaces = interfaces.collect();
+        card
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_card_is_valid_in_0_3_alone_and_beside_1_0(mut card in any_of_0_3()) {
+        let types = Types::v0_3();
+        card.signatures.clear();
+        for scheme in card.security_schemes.values_mut() {
+            if let SecurityScheme::ApiKey(key) = scheme {
+                key.location = "Cookie".to_owned();
+            }
+        }
+        prop_assert_eq!(types.check("AgentCard", &json(&encode_for(&card, Version::V0_3)), false), Ok(()));
+        prop_assert_eq!(types.check("AgentCard", &json(&encode(&card, &Versions::default())), true), Ok(()));
+    }
+
+    #[test]
+    fn what_0_3_loses_is_known(card in any_of_0_3()) {
+        let there_and_back = decode(&encode_for(&card, Version::V0_3)).unwrap();
+        prop_assert_eq!(there_and_back, lossy(card));
+    }
+
+    #[test]
+    fn the_document_for_both_loses_nothing(mut card in any_of_0_3()) {
+        let read = decode(&encode(&card, &Versions::default())).unwrap();
+        if card.signatures.is_empty() {
+            card.security_schemes.retain(|_, scheme| *scheme != SecurityScheme::Unknown);
+        }
+        prop_assert_eq!(read, card);
+    }
+}

@@ -1,0 +1,89 @@
+//! A caller with answers prepared, and streams that are there at once.
+
+use std::{
+    collections::VecDeque,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use futures_core::Stream;
+use nuncio_model::{Call, Caller, Calling, Error, EventStream, Reply, Request, Scope, StreamEvent, StreamResponse};
+use nuncio_wire::{Dialect, dialect::Course};
+
+/// Gives its answers in order, and remembers what it was asked.
+#[derive(Default)]
+pub(super) struct Prepared {
+    answers: Mutex<VecDeque<Result<Reply, Error>>>,
+    asked: Mutex<Vec<Call>>,
+}
+
+impl Prepared {
+    pub(super) fn with(answers: impl IntoIterator<Item = Result<Reply, Error>>) -> Self {
+        Self { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() }
+    }
+
+    pub(super) fn asked(&self) -> Vec<Call> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// What a server of this version makes of a call.
+    pub(super) fn serve(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
+        self.walk(version.serve(Request::new(Scope::open(), call), self))
+    }
+
+    /// What a client of this version makes of a call.
+    pub(super) fn ask(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
+        self.walk(version.ask(Request::new(Scope::open(), call), self))
+    }
+
+    fn walk(&self, course: Course<'_>) -> Result<Reply, Error> {
+        match course {
+            Course::Direct(request) => now(self.call(request)),
+            Course::Steps(steps) => now(steps),
+        }
+    }
+}
+
+impl Caller for Prepared {
+    fn call(&self, request: Request) -> Calling<'_> {
+        self.asked.lock().unwrap().push(request.call);
+        let answer = self.answers.lock().unwrap().pop_front().expect("one more call than answers");
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// The outcome of what waits for nothing.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+/// Events that are there at once, counted from 1 as an engine does.
+pub(super) fn stream(events: impl IntoIterator<Item = StreamResponse>) -> Reply {
+    let events = (1..).zip(events).map(|(sequence, event)| Arc::new(StreamEvent::new(Some(sequence), event)));
+    Reply::Events(Box::pin(Items(events.collect())))
+}
+
+struct Items(VecDeque<Arc<StreamEvent>>);
+
+impl Stream for Items {
+    type Item = Result<Arc<StreamEvent>, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+}
+
+/// All events of a reply, with their places.
+pub(super) fn all(reply: Result<Reply, Error>) -> Vec<(Option<u64>, StreamResponse)> {
+    let mut events: EventStream = reply.unwrap().try_into().unwrap();
+    let mut all = Vec::new();
+    while let Some(event) = now(std::future::poll_fn(|cx| events.as_mut().poll_next(cx))) {
+        let event = event.unwrap();
+        all.push((event.sequence, event.response.clone()));
+    }
+    all
+}

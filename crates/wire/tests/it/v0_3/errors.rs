@@ -1,0 +1,74 @@
+//! Errors: their codes, and facts in an object.
+
+use nuncio_model::{Error, ErrorKind};
+use nuncio_wire::jsonrpc;
+use serde_json::{Value, json};
+
+use super::{v03, v10};
+use crate::spec::json;
+
+fn written(error: &Error) -> Value {
+    let mut to = Vec::new();
+    v03().encode_error(error, &mut to);
+    json(&to)
+}
+
+fn read(document: &Value) -> Error {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "error": document}).to_string();
+    jsonrpc::parse_response(v03(), body.as_bytes()).unwrap().1.unwrap_err()
+}
+
+#[test]
+fn codes_are_those_of_1_0_and_go_both_ways() {
+    for (kind, code) in [
+        (ErrorKind::TaskNotFound, -32001),
+        (ErrorKind::TaskNotCancelable, -32002),
+        (ErrorKind::PushNotificationNotSupported, -32003),
+        (ErrorKind::UnsupportedOperation, -32004),
+        (ErrorKind::ContentTypeNotSupported, -32005),
+        (ErrorKind::InvalidAgentResponse, -32006),
+        (ErrorKind::ExtendedAgentCardNotConfigured, -32007),
+        (ErrorKind::ExtensionSupportRequired, -32008),
+        (ErrorKind::VersionNotSupported, -32009),
+        (ErrorKind::Parse, -32700),
+        (ErrorKind::InvalidRequest, -32600),
+        (ErrorKind::MethodNotFound, -32601),
+        (ErrorKind::InvalidParams, -32602),
+        (ErrorKind::Internal, -32603),
+    ] {
+        let document = written(&Error::new(kind, "why"));
+        assert_eq!(document, json!({"code": code, "message": "why"}));
+        assert_eq!(read(&document).kind(), kind);
+    }
+}
+
+#[test]
+fn facts_and_wrong_fields_are_in_an_object() {
+    assert_eq!(written(&Error::task_not_found("t"))["data"], json!({"taskId": "t"}));
+    let wrong = Error::invalid_params("message.role", "is required");
+    assert_eq!(
+        written(&wrong)["data"],
+        json!({"fieldViolations": [{"field": "message.role", "description": "is required"}]})
+    );
+}
+
+#[test]
+fn what_a_peer_sent_goes_on_in_the_words_of_the_version() {
+    // Of 0.3: as it came, of whatever type.
+    for data in [json!({"taskId": "t"}), json!("text"), json!(7)] {
+        let document = json!({"code": -32001, "message": "m", "data": data});
+        assert_eq!(written(&read(&document)), document);
+    }
+    // Of 1.0: the list becomes an object.
+    let mut newer = Vec::new();
+    v10().encode_error(&Error::task_not_found("t"), &mut newer);
+    assert!(json(&newer)["data"].is_array());
+    assert_eq!(written(&read(&json(&newer)))["data"], json!({"taskId": "t"}));
+}
+
+#[test]
+fn what_an_older_peer_knows_is_known() {
+    let error = read(&json!({"code": -32001, "message": "m", "data": {"taskId": "t", "tries": 3, "none": null}}));
+    assert_eq!(error.metadata()["taskId"], "t");
+    assert_eq!(error.metadata()["tries"], "3");
+}
