@@ -31,6 +31,11 @@ pub trait JsonRpcDialect: Events {
     /// The version.
     fn dialect(&self) -> &'static dyn Dialect;
 
+    /// Whether a request may leave out `jsonrpc`, and `id` where it wants an answer all the same.
+    fn envelope_is_optional(&self) -> bool {
+        false
+    }
+
     /// The operation of a method. One operation may have several names.
     fn method(&self, name: &str) -> Option<Method>;
 

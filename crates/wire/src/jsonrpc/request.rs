@@ -7,7 +7,10 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor}
 use serde_json::value::RawValue;
 
 use super::Id;
-use crate::json;
+use crate::{
+    dialect::{JsonRpcDialect, Version, dialect},
+    json,
+};
 
 /// A request whose params are still JSON.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub struct Incoming<'a> {
 
 /// Reads the envelope of a request.
 ///
+/// A version may do without [parts of the envelope](JsonRpcDialect::envelope_is_optional).
+///
 /// Fails with `Parse` where the body is not JSON, and with `InvalidRequest` where it is JSON but no request: a batch, a
 /// wrong `jsonrpc`, no method, an id of the wrong type. The id beside the error is what the answer must carry.
 pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
@@ -33,15 +38,42 @@ pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
         Some(None) => return Err((Id::NULL, invalid("id must be a string, a whole number or null"))),
     };
     let refuse = |reason: &str| Err((id.clone().unwrap_or_default(), invalid(reason)));
-    if members.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+    let method = members.method.map(RawValue::get).map(serde_json::from_str::<Method<'_>>);
+    let jsonrpc = members.jsonrpc.map(RawValue::get).filter(|version| *version != "null");
+    let may_lack = match &method {
+        Some(Ok(Method(method))) if jsonrpc.is_none() || id.is_none() => MayLack::of(method),
+        _ => MayLack::default(),
+    };
+    if jsonrpc != Some("\"2.0\"") && (jsonrpc.is_some() || !may_lack.jsonrpc) {
         return refuse("jsonrpc must be \"2.0\"");
     }
-    match members.method.map(RawValue::get).map(serde_json::from_str::<Method<'_>>) {
+    match method {
         Some(Ok(Method(method))) => {
+            let is_answered = may_lack.id || jsonrpc.is_none();
+            let id = id.or(is_answered.then_some(Id::NULL));
             Ok(Incoming { id, method, params: members.params.filter(|params| params.get() != "null") })
         }
         Some(Err(_)) => refuse("method must be a string"),
         None => refuse("method is missing"),
+    }
+}
+
+/// What a request may lack of the envelope.
+#[derive(Default)]
+struct MayLack {
+    jsonrpc: bool,
+    /// And be answered all the same.
+    id: bool,
+}
+
+impl MayLack {
+    /// `jsonrpc` where one version that has the method does without, and an id where all do.
+    fn of(method: &str) -> Self {
+        let spoken = Version::ALL.iter().map(|version| dialect(*version).jsonrpc());
+        let optional = spoken.filter(|it| it.method(method).is_some()).map(JsonRpcDialect::envelope_is_optional);
+        let optional: Vec<_> = optional.collect();
+        let jsonrpc = optional.contains(&true);
+        Self { jsonrpc, id: jsonrpc && !optional.contains(&false) }
     }
 }
 

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A JSON file of the facts. The tests cannot do without it.
-pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
+/// A file of the facts. The tests cannot do without it.
+pub(crate) fn text(name: &str) -> String {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec")).join(name);
-    let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
-    serde_json::from_slice(&json).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
+}
+
+/// A JSON file of the facts.
+pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
+    serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The examples of version 1.0 with this binding, by the name of their file.

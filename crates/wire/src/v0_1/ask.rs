@@ -1,0 +1,153 @@
+//! The course of calls at a client: it makes ids for its tasks, and what comes back is completed with what 0.1 does not
+//! say.
+
+mod stream;
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Call, Caller, ContextId, Error, ErrorKind, Message, PushConfigId, Reply, Request, Task, TaskId,
+    op::{GetTaskRequest, SendMessageRequest, SendStreamingMessageRequest},
+};
+use uuid::Uuid;
+
+use crate::dialect::Course;
+
+/// How a call is made of calls that a peer of 0.1 knows.
+pub(super) fn ask(request: Request, peer: &dyn Caller) -> Course<'_> {
+    match &request.call {
+        Call::SendMessage(_) => Course::Steps(Box::pin(send(request, peer))),
+        Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send_streaming(request, peer))),
+        Call::GetTask(call) => {
+            let limit = call.history_length;
+            Course::Steps(Box::pin(async move { Ok(limited(peer.call(request).await?, limit)) }))
+        }
+        Call::SubscribeToTask(call) => {
+            let id = call.id.clone();
+            Course::Steps(Box::pin(subscribe(request, id, peer)))
+        }
+        Call::CreateTaskPushNotificationConfig(config) => {
+            let id = config.id.clone();
+            Course::Steps(Box::pin(async move { Ok(under(peer.call(request).await?, id)) }))
+        }
+        Call::GetTaskPushNotificationConfig(call) => {
+            let (task, id) = (call.task_id.clone(), call.id.clone());
+            Course::Steps(Box::pin(async move { push_config(peer.call(request).await?, &task, id) }))
+        }
+        _ => Course::Direct(request),
+    }
+}
+
+/// Where a message goes.
+struct Sent {
+    task_id: TaskId,
+    /// The session, as far as the client knows it.
+    context_id: Option<ContextId>,
+    is_new: bool,
+}
+
+/// Makes an id for a message that begins a task, and a session where there is none.
+fn address(message: &mut Message) -> Sent {
+    let is_new = message.task_id.is_none();
+    let task_id = message.task_id.get_or_insert_with(|| Uuid::new_v4().to_string().into()).clone();
+    if is_new {
+        message.context_id.get_or_insert_with(|| Uuid::new_v4().to_string().into());
+    }
+    Sent { task_id, context_id: message.context_id.clone(), is_new }
+}
+
+async fn send(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    let Call::SendMessage(call) = &mut request.call else { return peer.call(request).await };
+    let sent = address(&mut call.message);
+    let limit = call.history_length();
+    match limited(peer.call(request).await?, limit) {
+        Reply::Task(task) => {
+            let mut task = Arc::unwrap_or_clone(task);
+            in_session(&mut task, sent.context_id);
+            Ok(Reply::Task(Arc::new(task)))
+        }
+        reply => Ok(reply),
+    }
+}
+
+async fn send_streaming(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    let scope = request.scope.clone();
+    let Call::SendStreamingMessage(SendStreamingMessageRequest(call)) = &mut request.call else {
+        return peer.call(request).await;
+    };
+    let sent = address(&mut call.message);
+    let base = if sent.is_new {
+        Task { id: sent.task_id, context_id: sent.context_id, ..Task::default() }
+    } else {
+        // What a stream begins with in 1.0; 0.1 tells only what happens next.
+        let look = get(call, sent.task_id);
+        let mut task = Task::try_from(peer.call(Request::new(scope, look)).await?)?;
+        in_session(&mut task, sent.context_id);
+        task
+    };
+    match peer.call(request).await? {
+        Reply::Events(events) => Ok(Reply::Events(stream::sent(events, base))),
+        reply => Ok(reply),
+    }
+}
+
+fn get(call: &SendMessageRequest, id: TaskId) -> GetTaskRequest {
+    GetTaskRequest { tenant: call.tenant.clone(), id, history_length: call.history_length() }
+}
+
+/// The task is read first: an event between that and the stream may be missed, where one that came twice would be
+/// appended twice.
+async fn subscribe(request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
+    let look = GetTaskRequest { tenant: request.call.tenant().cloned(), ..GetTaskRequest::new(id) };
+    let task = Task::try_from(peer.call(Request::new(request.scope.clone(), look)).await?)?;
+    if task.state().is_terminal() {
+        return Ok(Reply::Events(stream::ended(task)));
+    }
+    match peer.call(request).await? {
+        Reply::Events(events) => Ok(Reply::Events(stream::watched(events, task))),
+        reply => Ok(reply),
+    }
+}
+
+/// A task with no more history than was asked for: servers may give some unasked (K-8).
+fn limited(reply: Reply, limit: Option<i32>) -> Reply {
+    match (reply, limit.and_then(|limit| usize::try_from(limit).ok())) {
+        (Reply::Task(task), Some(limit)) if task.history.len() > limit => {
+            let mut task = Arc::unwrap_or_clone(task);
+            task.limit_history(Some(limit));
+            Reply::Task(Arc::new(task))
+        }
+        (reply, _) => reply,
+    }
+}
+
+/// Says which session a task is of, where the peer does not.
+fn in_session(task: &mut Task, sent: Option<ContextId>) {
+    if task.context_id.is_none() {
+        task.context_id = sent;
+        for message in task.status.message.iter_mut().chain(&mut task.history) {
+            message.context_id.clone_from(&task.context_id);
+        }
+    }
+}
+
+/// A configuration under the id that the caller gave it, which 0.1 does not keep.
+fn under(reply: Reply, id: Option<PushConfigId>) -> Reply {
+    match (reply, id) {
+        (Reply::PushConfig(mut config), Some(id)) => {
+            config.id = Some(id);
+            Reply::PushConfig(config)
+        }
+        (reply, _) => reply,
+    }
+}
+
+fn push_config(reply: Reply, task: &TaskId, id: PushConfigId) -> Result<Reply, Error> {
+    match reply {
+        Reply::PushConfig(config) if config.url.is_empty() => {
+            let message = format!("task {task} has no push configuration");
+            Err(Error::new(ErrorKind::TaskNotFound, message).with_metadata("taskId", task.as_str()))
+        }
+        reply => Ok(under(reply, Some(id).filter(|id| !id.is_empty()))),
+    }
+}

@@ -1,0 +1,107 @@
+//! Streams of a peer as 1.0 has them: a task first, and every event with its context.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use nuncio_model::{Error, EventStream, StreamEvent, StreamResponse, Task, TaskState, TaskStatus};
+
+use crate::v0_1::event::is_stop;
+
+/// What comes of a message. The task is told with the first event, which says what has become of it.
+pub(super) fn sent(events: EventStream, task: Task) -> EventStream {
+    Box::pin(Completed { events: Some(events), next: None, is_told: false, task })
+}
+
+/// What comes of a task that is watched, and what it is now.
+pub(super) fn watched(events: EventStream, task: Task) -> EventStream {
+    let first = snapshot(&task);
+    Box::pin(Completed { events: Some(events), next: Some(first), is_told: true, task })
+}
+
+/// What has become of a task that has ended.
+pub(super) fn ended(task: Task) -> EventStream {
+    let first = snapshot(&task);
+    Box::pin(Completed { events: None, next: Some(first), is_told: true, task })
+}
+
+fn snapshot(task: &Task) -> StreamResponse {
+    StreamResponse::Task(task.clone())
+}
+
+struct Completed {
+    /// `None` once the last event is there.
+    events: Option<EventStream>,
+    /// An event to pass on before the next is read.
+    next: Option<StreamResponse>,
+    /// Whether the task was passed on.
+    is_told: bool,
+    task: Task,
+}
+
+impl Completed {
+    /// The event as 1.0 has it, and the task before it if there was none.
+    fn complete(&mut self, response: StreamResponse) -> StreamResponse {
+        let (id, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
+        match response {
+            StreamResponse::StatusUpdate(mut update) => {
+                if is_stop(update.status.state) {
+                    // The peer may keep the connection; there is nothing more to come on it.
+                    self.events = None;
+                }
+                if let Some(message) = &mut update.status.message {
+                    message.task_id = Some(id.clone());
+                    message.context_id = Some(context.clone());
+                }
+                if self.is_told {
+                    update.task_id = id;
+                    update.context_id = context;
+                    return StreamResponse::StatusUpdate(update);
+                }
+                self.is_told = true;
+                self.task.status = update.status;
+                if self.task.metadata.is_none() {
+                    self.task.metadata = update.metadata;
+                }
+                snapshot(&self.task)
+            }
+            StreamResponse::ArtifactUpdate(mut update) => {
+                update.task_id = id;
+                update.context_id = context;
+                let response = StreamResponse::ArtifactUpdate(update);
+                if std::mem::replace(&mut self.is_told, true) {
+                    return response;
+                }
+                self.next = Some(response);
+                self.task.status = TaskStatus { state: TaskState::Working, ..TaskStatus::default() };
+                snapshot(&self.task)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Stream for Completed {
+    type Item = Result<Arc<StreamEvent>, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if let Some(response) = this.next.take() {
+            return Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(None, response)))));
+        }
+        let Some(events) = &mut this.events else { return Poll::Ready(None) };
+        match ready!(events.as_mut().poll_next(cx)) {
+            Some(Ok(event)) => {
+                let response = this.complete(event.response.clone());
+                Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(None, response)))))
+            }
+            other => {
+                this.events = None;
+                Poll::Ready(other)
+            }
+        }
+    }
+}

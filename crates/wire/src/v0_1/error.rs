@@ -1,0 +1,76 @@
+//! Errors: numbers that later versions use for others are never passed through.
+
+use nuncio_model::{Detail, Error, ErrorKind, Value};
+use serde::Serialize;
+
+use crate::{json, status};
+
+/// A fact of an error of a call that streams, where the agent does not.
+pub(super) const NO_STREAMING: (&str, &str) = ("capability", "streaming");
+
+const STREAMING_NOT_SUPPORTED: i32 = -32006;
+const AUTHENTICATION_REQUIRED: i32 = -32007;
+const AUTHORIZATION_FAILED: i32 = -32008;
+const INVALID_TASK_STATE: i32 = -32009;
+const RATE_LIMIT_EXCEEDED: i32 = -32010;
+const RESOURCE_UNAVAILABLE: i32 = -32011;
+
+/// The kind that a number of 0.1 means.
+pub(super) fn kind(code: i64) -> Option<ErrorKind> {
+    match i32::try_from(code).ok()? {
+        STREAMING_NOT_SUPPORTED | INVALID_TASK_STATE => Some(ErrorKind::UnsupportedOperation),
+        AUTHENTICATION_REQUIRED => Some(ErrorKind::Unauthenticated),
+        AUTHORIZATION_FAILED => Some(ErrorKind::PermissionDenied),
+        RATE_LIMIT_EXCEEDED => Some(ErrorKind::ResourceExhausted),
+        RESOURCE_UNAVAILABLE => Some(ErrorKind::Unavailable),
+        _ => status::kind_of_jsonrpc(code),
+    }
+}
+
+fn code(error: &Error) -> i32 {
+    match error.kind() {
+        ErrorKind::UnsupportedOperation if says(error, NO_STREAMING) => STREAMING_NOT_SUPPORTED,
+        ErrorKind::UnsupportedOperation if is_about_a_task(error) => INVALID_TASK_STATE,
+        ErrorKind::InvalidAgentResponse => row(ErrorKind::Internal),
+        ErrorKind::ExtendedAgentCardNotConfigured => row(ErrorKind::MethodNotFound),
+        ErrorKind::ExtensionSupportRequired | ErrorKind::VersionNotSupported => row(ErrorKind::InvalidRequest),
+        ErrorKind::Unauthenticated => AUTHENTICATION_REQUIRED,
+        ErrorKind::PermissionDenied => AUTHORIZATION_FAILED,
+        ErrorKind::ResourceExhausted => RATE_LIMIT_EXCEEDED,
+        ErrorKind::Unavailable => RESOURCE_UNAVAILABLE,
+        kind => row(kind),
+    }
+}
+
+fn row(kind: ErrorKind) -> i32 {
+    status::row(kind).jsonrpc
+}
+
+fn says(error: &Error, (name, value): (&str, &str)) -> bool {
+    error.metadata().get(name).is_some_and(|it| it == value)
+}
+
+/// Whether the error is about the state of a task, which it then names.
+pub(super) fn is_about_a_task(error: &Error) -> bool {
+    error.kind() == ErrorKind::UnsupportedOperation && error.metadata().contains_key("taskId")
+}
+
+/// Writes an error. Its data is an object of facts, or what a peer sent.
+pub(super) fn write(error: &Error, to: &mut Vec<u8>) {
+    #[derive(Serialize)]
+    struct ErrorObject<'a> {
+        code: i32,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
+    }
+    let from_peer = error.peer_details().unwrap_or_default().iter().find_map(|detail| match detail {
+        Detail::Other(other) if other.is_object() => Some(other.clone()),
+        _ => None,
+    });
+    let facts = || {
+        let facts = error.metadata().iter().map(|(name, value)| (name.clone(), Value::from(value.clone())));
+        Some(Value::from_iter(facts)).filter(|facts| facts.as_object().is_some_and(|it| !it.is_empty()))
+    };
+    json::write(&ErrorObject { code: code(error), message: error.message(), data: from_peer.or_else(facts) }, to);
+}

@@ -1,0 +1,121 @@
+//! JSON-RPC of 0.1, its only binding.
+
+use bytes::Bytes;
+use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamEvent, StreamResponse};
+use serde_json::value::RawValue;
+
+use super::{
+    V0_1, error,
+    event::{EventIn, EventOut},
+    params,
+    push::{PushIn, TaskPushIn, TaskPushOut},
+    task::{TaskIn, TaskOut},
+};
+use crate::{
+    dialect::{Dialect, Events, JsonRpcDialect, sealed::Sealed, wrong_reply},
+    json,
+};
+
+#[derive(Debug)]
+pub(super) struct JsonRpc;
+
+/// Where a [`StreamEvent`] keeps its JSON of this version.
+const SLOT: usize = 3;
+
+const METHODS: [(&str, Method); 7] = [
+    ("tasks/send", Method::SendMessage),
+    ("tasks/sendSubscribe", Method::SendStreamingMessage),
+    ("tasks/get", Method::GetTask),
+    ("tasks/cancel", Method::CancelTask),
+    ("tasks/resubscribe", Method::SubscribeToTask),
+    ("tasks/pushNotification/set", Method::CreateTaskPushNotificationConfig),
+    ("tasks/pushNotification/get", Method::GetTaskPushNotificationConfig),
+];
+
+impl Sealed for JsonRpc {}
+
+impl Events for JsonRpc {
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        json::write(&EventOut(event), to);
+    }
+
+    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
+        event.encoded(SLOT, |event| {
+            let mut to = Vec::with_capacity(512);
+            self.encode_event(event, &mut to);
+            to.into()
+        })
+    }
+
+    fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
+        json::answer::<EventIn>(json).map(|event| event.0)
+    }
+}
+
+impl JsonRpcDialect for JsonRpc {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &V0_1
+    }
+
+    fn envelope_is_optional(&self) -> bool {
+        true
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
+    }
+
+    fn method_name(&self, method: Method) -> Option<&'static str> {
+        METHODS.iter().find(|(_, known)| *known == method).map(|(name, _)| *name)
+    }
+
+    fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {
+        params::read(method, params.map_or("{}", RawValue::get))
+    }
+
+    fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error> {
+        params::write(call).ok_or_else(|| lacks(call.method()))
+    }
+
+    fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+        use Method as M;
+        match (method, reply) {
+            (M::SendMessage | M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&TaskOut(task), to),
+            (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
+                json::write(&TaskPushOut(config), to);
+            }
+            (method, _) => return Err(wrong_reply(method)),
+        }
+        Ok(())
+    }
+
+    fn decode_reply(&self, method: Method, result: &[u8]) -> Result<Reply, Error> {
+        match method {
+            Method::SendMessage | Method::GetTask | Method::CancelTask => {
+                Ok(Reply::Task(json::answer::<TaskIn>(result)?.into_task().into()))
+            }
+            Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
+                let result = json::answer::<Option<TaskPushIn>>(result)?;
+                let (id, config) = result.map_or((None, None), |it| (it.id, it.push_notification_config));
+                let mut config = config.map(PushIn::into_config).unwrap_or_default();
+                // A task has one configuration, so the task's id names it.
+                config.id = id.as_deref().map(PushConfigId::from);
+                config.task_id = id.map(|id| String::from(id).into());
+                Ok(Reply::PushConfig(Box::new(config)))
+            }
+            method => Err(lacks(method)),
+        }
+    }
+
+    fn encode_error(&self, error: &Error, to: &mut Vec<u8>) {
+        error::write(error, to);
+    }
+
+    fn kind_of_code(&self, code: i64) -> Option<ErrorKind> {
+        error::kind(code)
+    }
+}
+
+fn lacks(method: Method) -> Error {
+    Error::new(ErrorKind::UnsupportedOperation, format!("version 0.1 has no {}", method.name()))
+}

@@ -1,0 +1,107 @@
+//! What 0.1 has no place for, in metadata under one key: which task of a client's id a task is, and the states that 0.1
+//! does not know.
+
+use nuncio_model::{Struct, Task, TaskId, TaskState, Value};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// The key.
+pub(super) const KEY: &str = "https://nuncio.dev/a2a/v0.1";
+
+/// What says of a task that a client of 0.1 began it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The id that the client made.
+    pub(super) client_id: String,
+    /// Which task of that id it is: 1, 2, 3 …
+    pub(super) generation: u32,
+    /// The task that it continues.
+    pub(super) continues: Option<TaskId>,
+}
+
+impl Mark {
+    /// As a task's metadata.
+    pub(super) fn into_metadata(self) -> Struct {
+        let mut facts = Struct::new();
+        facts.insert("taskId".to_owned(), self.client_id.into());
+        facts.insert("generation".to_owned(), self.generation.into());
+        if let Some(continues) = self.continues {
+            facts.insert("continues".to_owned(), continues.as_str().into());
+        }
+        Struct::from_iter([(KEY.to_owned(), Value::Object(facts))])
+    }
+
+    /// The id that the client of 0.1 who began a task knows it by.
+    pub(super) fn client_id(task: &Task) -> Option<&str> {
+        fact(task.metadata.as_deref(), "taskId")?.as_str()
+    }
+}
+
+fn fact<'a>(metadata: Option<&'a Struct>, name: &str) -> Option<&'a Value> {
+    metadata?.get(KEY)?.get(name)
+}
+
+/// The state behind the one that 0.1 has for it, if the metadata says it, which then does so no more.
+pub(super) fn take_state(state: TaskState, metadata: &mut Option<Struct>) -> TaskState {
+    let Some(said) = fact(metadata.as_ref(), "state").and_then(Value::as_str).and_then(TaskState::from_name) else {
+        return state;
+    };
+    if state != known(said) || state == said {
+        return state;
+    }
+    if let Some(members) = metadata {
+        members.remove(KEY);
+        if members.is_empty() {
+            *metadata = None;
+        }
+    }
+    said
+}
+
+/// The nearest state that 0.1 knows.
+pub(super) fn known(state: TaskState) -> TaskState {
+    match state {
+        TaskState::Rejected => TaskState::Failed,
+        TaskState::AuthRequired => TaskState::InputRequired,
+        state => state,
+    }
+}
+
+/// Says of an event of a stream whether it is the last, where its status alone does not.
+pub(super) fn set_final(metadata: &mut Option<Box<Struct>>, is_final: bool) {
+    let facts = Value::Object(Struct::from_iter([("final".to_owned(), is_final.into())]));
+    metadata.get_or_insert_default().insert(KEY.to_owned(), facts);
+}
+
+/// What [`set_final`] said.
+pub(super) fn is_final(metadata: Option<&Struct>) -> Option<bool> {
+    fact(metadata, "final")?.as_bool()
+}
+
+/// Metadata as 0.1 shows it: without what the mark says for us, with the state that 0.1 does not know.
+pub(super) struct Shown<'a> {
+    members: Option<&'a Struct>,
+    state: Option<TaskState>,
+}
+
+impl<'a> Shown<'a> {
+    /// `None` where nothing is left to show.
+    pub(super) fn new(members: Option<&'a Struct>, state: Option<TaskState>) -> Option<Self> {
+        let state = state.filter(|state| known(*state) != *state);
+        let is_ours_alone = |members: &&Struct| members.len() == 1 && members.contains_key(KEY);
+        let members = members.filter(|members| !is_ours_alone(members));
+        (members.is_some() || state.is_some()).then_some(Self { members, state })
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        for (name, value) in self.members.into_iter().flatten().filter(|(name, _)| *name != KEY) {
+            map.serialize_entry(name, value)?;
+        }
+        if let Some(state) = self.state {
+            map.serialize_entry(KEY, &Struct::from_iter([("state".to_owned(), state.short().into())]))?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,82 @@
+//! The course of calls at a server: ids that clients made become ours, and what comes back is under theirs again.
+
+mod find;
+mod push;
+mod send;
+mod stream;
+
+use nuncio_model::{
+    Call, Caller, Error, Reply, Request, Scope,
+    op::{CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest},
+};
+
+use super::{error, show};
+use crate::dialect::{Course, Judging};
+
+use find::{Desk, Found};
+
+/// How a call of 0.1 is made of calls that an engine knows.
+pub(super) fn serve(request: Request, engine: &dyn Caller) -> Course<'_> {
+    let desk = Desk::new(engine, &request);
+    match request.call {
+        Call::SendMessage(_) | Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send::send(desk, request))),
+        Call::GetTask(call) => Course::Steps(Box::pin(get(desk, call))),
+        Call::CancelTask(call) => Course::Steps(Box::pin(cancel(desk, call))),
+        Call::SubscribeToTask(call) => Course::Steps(Box::pin(resubscribe(desk, call))),
+        Call::CreateTaskPushNotificationConfig(config) => Course::Steps(Box::pin(push::set(desk, config))),
+        Call::GetTaskPushNotificationConfig(call) => Course::Steps(Box::pin(push::get(desk, call))),
+        _ => Course::Direct(request),
+    }
+}
+
+/// Whether a call names a task that this caller began in 0.1. Configurations of webhooks have names of their own here,
+/// and what was read as one of 0.1 is one.
+pub(super) fn claims<'a>(call: &Call, scope: &Scope, engine: &'a dyn Caller) -> Judging<'a> {
+    let id = match call {
+        Call::GetTask(call) => call.id.clone(),
+        Call::CancelTask(call) => call.id.clone(),
+        Call::SubscribeToTask(call) => call.id.clone(),
+        _ => return Box::pin(std::future::ready(true)),
+    };
+    let desk = Desk::new(engine, &Request::new(scope.clone(), call.clone()));
+    Box::pin(async move { desk.has_begun(&id).await })
+}
+
+async fn get(desk: Desk<'_>, call: GetTaskRequest) -> Result<Reply, Error> {
+    let Found { task, .. } = desk.find(&call.id).await?;
+    Ok(Reply::Task(show::task(task, &call.id, call.history_length)))
+}
+
+async fn cancel(desk: Desk<'_>, call: CancelTaskRequest) -> Result<Reply, Error> {
+    let client_id = call.id.clone();
+    let id = desk.find(&client_id).await?.task.id.clone();
+    let reply = desk.call(CancelTaskRequest { id: id.clone(), ..call }).await;
+    match reply.map_err(|error| show::error(error, &id, &client_id))? {
+        Reply::Task(task) => Ok(Reply::Task(show::task(task, &client_id, Some(0)))),
+        reply => Ok(reply),
+    }
+}
+
+/// What the task is now comes first, for 0.1 has no other way to catch up (K-14); of one that has ended nothing more.
+async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest) -> Result<Reply, Error> {
+    let client_id = call.id.clone();
+    let id = desk.find(&client_id).await?.task.id.clone();
+    match desk.call(SubscribeToTaskRequest { id: id.clone(), ..call }).await {
+        Ok(Reply::Events(events)) => Ok(Reply::Events(stream::watched(events, id, client_id))),
+        Ok(reply) => Ok(reply),
+        Err(error) if error::is_about_a_task(&error) => match desk.look(&id).await? {
+            Some(task) => Ok(Reply::Events(stream::ended(task, client_id))),
+            None => Err(Error::task_not_found(client_id.as_str())),
+        },
+        Err(error) => Err(streaming(show::error(error, &id, &client_id))),
+    }
+}
+
+/// An operation that streams is refused for no other reason than that the agent does not stream.
+fn streaming(error: Error) -> Error {
+    if error.kind() == nuncio_model::ErrorKind::UnsupportedOperation && !error::is_about_a_task(&error) {
+        let (name, value) = error::NO_STREAMING;
+        return error.with_metadata(name, value);
+    }
+    error
+}

@@ -1,0 +1,90 @@
+//! Finding the task behind an id that a client made.
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Call, Caller, Error, ErrorKind, Operation, Reply, Request, Scope, Task, TaskId, Tenant, op::GetTaskRequest,
+};
+
+use crate::v0_1::id::{Search, server_id};
+
+/// Makes calls for one caller.
+pub(super) struct Desk<'a> {
+    engine: &'a dyn Caller,
+    scope: Scope,
+    tenant: Option<Tenant>,
+    extensions: Vec<Box<str>>,
+    push_format: Option<&'static str>,
+}
+
+/// The newest task behind a client's id.
+pub(super) struct Found {
+    /// Which it is; 0 for one that was not made in 0.1, and has its own id.
+    pub(super) generation: u32,
+    pub(super) task: Arc<Task>,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(engine: &'a dyn Caller, request: &Request) -> Self {
+        Self {
+            engine,
+            scope: request.scope.clone(),
+            tenant: request.call.tenant().cloned(),
+            extensions: request.extensions.clone(),
+            push_format: request.push_format,
+        }
+    }
+
+    /// Makes a call as the caller would.
+    pub(super) async fn call(&self, call: impl Operation) -> Result<Reply, Error> {
+        let mut call: Call = call.into();
+        call.set_tenant(self.tenant.clone());
+        self.request(Request { push_format: self.push_format, ..Request::new(self.scope.clone(), call) }).await
+    }
+
+    /// Makes a call that has more to it.
+    pub(super) async fn request(&self, request: Request) -> Result<Reply, Error> {
+        self.engine.call(Request { extensions: self.extensions.clone(), ..request }).await
+    }
+
+    /// The server's id of a task.
+    pub(super) fn id(&self, client_id: &TaskId, generation: u32) -> TaskId {
+        server_id(&self.scope, client_id.as_str(), generation)
+    }
+
+    /// The task of a server's id.
+    ///
+    /// With all of its history, for then an engine need not copy it.
+    pub(super) async fn look(&self, id: &TaskId) -> Result<Option<Arc<Task>>, Error> {
+        match self.call(GetTaskRequest::new(id.clone())).await {
+            Ok(Reply::Task(task)) => Ok(Some(task)),
+            Ok(_) => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer to GetTask is no task")),
+            Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether this client's id was used to begin a task.
+    pub(super) async fn has_begun(&self, client_id: &TaskId) -> bool {
+        matches!(self.look(&self.id(client_id, 1)).await, Ok(Some(_)))
+    }
+
+    /// The newest task that began with a client's id; else one of another version, whose id it is.
+    pub(super) async fn find_any(&self, client_id: &TaskId) -> Result<Option<Found>, Error> {
+        let (mut search, mut found) = (Search::default(), None);
+        while let Some(generation) = search.next() {
+            let task = self.look(&self.id(client_id, generation)).await?;
+            search.found(generation, task.is_some());
+            found = task.map(|task| Found { generation, task }).or(found);
+        }
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => Ok(self.look(client_id).await?.map(|task| Found { generation: 0, task })),
+        }
+    }
+
+    /// As [`find_any`](Self::find_any); that there is none is `TaskNotFound`.
+    pub(super) async fn find(&self, client_id: &TaskId) -> Result<Found, Error> {
+        self.find_any(client_id).await?.ok_or_else(|| Error::task_not_found(client_id.as_str()))
+    }
+}

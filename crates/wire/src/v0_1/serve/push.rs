@@ -1,0 +1,75 @@
+//! The one webhook of a task (P-1).
+
+use nuncio_model::{
+    Error, ErrorKind, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
+    op::{
+        DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+    },
+};
+
+use super::{Desk, show};
+
+/// Sets the webhook, or takes it away where there is none to set.
+pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) -> Result<Reply, Error> {
+    let client_id = config.task_id.take().unwrap_or_default();
+    let task = desk.find(&client_id).await?.task.id.clone();
+    let id = PushConfigId::from(task.as_str());
+    let outcome = if config.url.is_empty() {
+        let known = list(&desk, &task).await;
+        let known = known.map(|configs| of_task(configs, &task).and_then(|config| config.id));
+        match known {
+            Ok(None) => Ok(none()),
+            Ok(Some(id)) => remove(&desk, task.clone(), id).await,
+            Err(error) => Err(error),
+        }
+    } else {
+        config.id = Some(id);
+        config.task_id = Some(task.clone());
+        desk.call(config).await
+    };
+    Ok(shown(outcome.map_err(|error| show::error(error, &task, &client_id))?, client_id))
+}
+
+async fn remove(desk: &Desk<'_>, task_id: TaskId, id: PushConfigId) -> Result<Reply, Error> {
+    match desk.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await {
+        // Somebody else was faster.
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(none()),
+        outcome => outcome.map(|_| none()),
+    }
+}
+
+/// The webhook of the task, without its secrets.
+pub(super) async fn get(desk: Desk<'_>, call: GetTaskPushNotificationConfigRequest) -> Result<Reply, Error> {
+    let client_id = call.task_id;
+    let task = desk.find(&client_id).await?.task.id.clone();
+    let configs = list(&desk, &task).await.map_err(|error| show::error(error, &task, &client_id))?;
+    let config = of_task(configs, &task).map_or_else(none, |config| Reply::PushConfig(Box::new(config)));
+    Ok(shown(config, client_id))
+}
+
+async fn list(desk: &Desk<'_>, task_id: &TaskId) -> Result<Vec<TaskPushNotificationConfig>, Error> {
+    let call = ListTaskPushNotificationConfigsRequest { task_id: task_id.clone(), ..Default::default() };
+    Ok(ListTaskPushNotificationConfigsResponse::try_from(desk.call(call).await?)?.configs)
+}
+
+/// The one that is named by the task; else, as other versions may have set others, the first.
+fn of_task(mut configs: Vec<TaskPushNotificationConfig>, task: &TaskId) -> Option<TaskPushNotificationConfig> {
+    let is_of_task = |config: &TaskPushNotificationConfig| config.id.as_ref().is_some_and(|id| id.as_str() == task.as_str());
+    let place = configs.iter().position(is_of_task).unwrap_or(0);
+    (!configs.is_empty()).then(|| configs.swap_remove(place))
+}
+
+fn none() -> Reply {
+    Reply::PushConfig(Box::default())
+}
+
+fn shown(reply: Reply, client_id: TaskId) -> Reply {
+    match reply {
+        Reply::PushConfig(mut config) => {
+            config.task_id = Some(client_id);
+            Reply::PushConfig(config)
+        }
+        reply => reply,
+    }
+}

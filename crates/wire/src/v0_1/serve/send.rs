@@ -1,0 +1,96 @@
+//! Sending: a message goes to the task of the client's id, begins it, or reopens it (K-1, K-9).
+
+use std::sync::Arc;
+
+use nuncio_model::{
+    Begins, Call, Error, PushConfigId, Reply, Request, Task, TaskId,
+    op::{SendMessageRequest, SendStreamingMessageRequest},
+};
+
+use super::{Desk, Found, stream, streaming};
+use crate::v0_1::{error, event, mark::Mark, show, task::numbered};
+
+/// How often a task may end between being found and taking the message.
+const ATTEMPTS: u32 = 4;
+
+pub(super) async fn send(desk: Desk<'_>, request: Request) -> Result<Reply, Error> {
+    let client_id = message_of(&request.call).and_then(|it| it.message.task_id.clone()).unwrap_or_default();
+    let mut attempts = 1..ATTEMPTS;
+    loop {
+        let mut request = request.clone();
+        let history = message_of(&request.call).and_then(SendMessageRequest::history_length);
+        let id = aim(&desk, &client_id, &mut request).await?;
+        match desk.request(request).await {
+            Ok(reply) => return Ok(shown(reply, id, client_id, history)),
+            // It has ended in the meantime, so it is to be reopened.
+            Err(error) if error::is_about_a_task(&error) && attempts.next().is_some() => {}
+            Err(error) => return Err(streaming(show::error(error, &id, &client_id))),
+        }
+    }
+}
+
+fn message_of(call: &Call) -> Option<&SendMessageRequest> {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(SendStreamingMessageRequest(request)) => Some(request),
+        _ => None,
+    }
+}
+
+/// Addresses a request to the task that is meant, and gives the server's id of it.
+async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Result<TaskId, Error> {
+    let found = desk.find_any(client_id).await?;
+    let (Call::SendMessage(send) | Call::SendStreamingMessage(SendStreamingMessageRequest(send))) = &mut request.call
+    else {
+        return Ok(client_id.clone());
+    };
+    let message = &mut send.message;
+    message.task_id = None;
+    if let Some(Found { task, .. }) = &found {
+        // A task keeps its session, whichever the client names; the answer tells it which.
+        message.context_id.clone_from(&task.context_id);
+    }
+    let (generation, continues) = match found {
+        Some(Found { task, .. }) if !task.state().is_terminal() => {
+            message.task_id = Some(task.id.clone());
+            return Ok(hook(send, &task.id));
+        }
+        Some(Found { generation, task }) => {
+            message.reference_task_ids.push(task.id.clone());
+            (generation.saturating_add(1), Some(task.id.clone()))
+        }
+        None => (1, None),
+    };
+    let id = desk.id(client_id, generation);
+    let mark = Mark { client_id: client_id.as_str().into(), generation, continues };
+    let metadata = Some(Box::new(mark.into_metadata()));
+    request.begins = Some(Box::new(Begins { id: id.clone(), metadata }));
+    Ok(hook(send, &id))
+}
+
+/// Names the webhook that comes with a message by its task, so that it takes the place of the one before.
+fn hook(send: &mut SendMessageRequest, id: &TaskId) -> TaskId {
+    let hook = send.configuration.as_mut().and_then(|it| it.task_push_notification_config.as_mut());
+    if let Some(config) = hook {
+        config.id = Some(PushConfigId::from(id.as_str()));
+    }
+    id.clone()
+}
+
+fn shown(reply: Reply, id: TaskId, client_id: TaskId, history: Option<i32>) -> Reply {
+    match reply {
+        Reply::Task(task) => Reply::Task(show::task(task, &client_id, history)),
+        // There is no such answer in 0.1: it is a task that is done, and what came of it.
+        Reply::Message(message) => {
+            let artifact = nuncio_model::Artifact::new(numbered(0), message.parts.clone());
+            Reply::Task(Arc::new(Task {
+                id: client_id,
+                context_id: message.context_id.clone(),
+                status: event::answered(&message),
+                artifacts: vec![artifact],
+                ..Task::default()
+            }))
+        }
+        Reply::Events(events) => Reply::Events(stream::sent(events, id, client_id)),
+        reply => reply,
+    }
+}

@@ -1,0 +1,183 @@
+//! Streams as clients of 0.1 see them (K-6, K-7): events of a status or an artifact, artifacts numbered as they appear,
+//! and the end where an event says that it is the last; none ends without such a one.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+use nuncio_model::{
+    Artifact, ArtifactId, ContextId, Error, EventStream, StreamEvent, StreamResponse, Task, TaskArtifactUpdateEvent,
+    TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent,
+};
+
+use crate::v0_1::{
+    event::{answered, is_stop},
+    mark, show,
+    task::numbered,
+};
+
+/// What comes of a message.
+pub(super) fn sent(events: EventStream, server_id: TaskId, client_id: TaskId) -> EventStream {
+    Box::pin(Shown { is_sent: true, ..Shown::new(Some(events), server_id, client_id) })
+}
+
+/// What comes of a task that is watched.
+pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId) -> EventStream {
+    Box::pin(Shown::new(Some(events), server_id, client_id))
+}
+
+/// What has become of a task that has ended.
+pub(super) fn ended(task: Arc<Task>, client_id: TaskId) -> EventStream {
+    let mut shown = Shown::new(None, task.id.clone(), client_id);
+    shown.take_snapshot(None, &task);
+    Box::pin(shown)
+}
+
+struct Shown {
+    /// `None` once the last event is there.
+    events: Option<EventStream>,
+    server_id: TaskId,
+    client_id: TaskId,
+    /// Whether a message was sent, whose turn is what the stream is about.
+    is_sent: bool,
+    is_first: bool,
+    ready: VecDeque<Arc<StreamEvent>>,
+    /// A question that may be of the message's turn, or of one before.
+    question: Option<(Option<u64>, TaskStatusUpdateEvent)>,
+    numbers: HashMap<ArtifactId, usize>,
+    status: TaskStatus,
+}
+
+impl Shown {
+    fn new(events: Option<EventStream>, server_id: TaskId, client_id: TaskId) -> Self {
+        Self {
+            events,
+            server_id,
+            client_id,
+            is_sent: false,
+            is_first: true,
+            ready: VecDeque::new(),
+            question: None,
+            numbers: HashMap::new(),
+            status: TaskStatus::default(),
+        }
+    }
+
+    fn take(&mut self, event: &StreamEvent) {
+        let sequence = event.sequence;
+        match &event.response {
+            StreamResponse::Task(task) => self.take_snapshot(sequence, task),
+            StreamResponse::StatusUpdate(update) => self.take_status(sequence, update.clone()),
+            StreamResponse::ArtifactUpdate(update) => self.take_artifact(sequence, update.clone()),
+            StreamResponse::Message(message) => {
+                let artifact = Artifact::new(ArtifactId::default(), message.parts.clone());
+                self.take_artifact(sequence, whole(artifact, true));
+                self.take_status(sequence, of_status(answered(message)));
+            }
+        }
+        self.is_first = false;
+    }
+
+    /// A snapshot is its status and its artifacts, and what is last comes last.
+    fn take_snapshot(&mut self, sequence: Option<u64>, task: &Task) {
+        let (status, state) = (task.status.clone(), task.state());
+        // The task was at rest until the message came, and its turn is yet to begin.
+        let is_before_its_turn = self.is_sent && self.is_first && state.is_interrupted();
+        if is_before_its_turn {
+            self.status = status.clone();
+        } else if !is_stop(state) {
+            self.take_status(sequence, of_status(status.clone()));
+        }
+        for artifact in &task.artifacts {
+            self.take_artifact(sequence, whole(artifact.clone(), state.is_terminal()));
+        }
+        if is_stop(state) && !is_before_its_turn {
+            self.take_status(sequence, of_status(status));
+        }
+    }
+
+    fn take_status(&mut self, sequence: Option<u64>, update: TaskStatusUpdateEvent) {
+        self.status = update.status.clone();
+        match update.status.state {
+            TaskState::InputRequired if self.is_sent => self.question = Some((sequence, update)),
+            state => {
+                self.pass_on(sequence, StreamResponse::StatusUpdate(update));
+                if is_stop(state) {
+                    self.events = None;
+                }
+            }
+        }
+    }
+
+    fn take_artifact(&mut self, sequence: Option<u64>, mut update: TaskArtifactUpdateEvent) {
+        let next = self.numbers.len();
+        let number = *self.numbers.entry(update.artifact.artifact_id).or_insert(next);
+        update.artifact.artifact_id = numbered(number);
+        self.pass_on(sequence, StreamResponse::ArtifactUpdate(update));
+    }
+
+    /// The stream goes on after a question, so it was not the message's.
+    fn pass_question(&mut self) {
+        if let Some((sequence, mut update)) = self.question.take() {
+            mark::set_final(&mut update.metadata, false);
+            self.pass_on(sequence, StreamResponse::StatusUpdate(update));
+        }
+    }
+
+    /// The stream is over, so what was said last is the last.
+    fn finish(&mut self) {
+        self.events = None;
+        let (sequence, mut update) = self.question.take().unwrap_or_else(|| (None, of_status(self.status.clone())));
+        mark::set_final(&mut update.metadata, true);
+        self.pass_on(sequence, StreamResponse::StatusUpdate(update));
+    }
+
+    fn pass_on(&mut self, sequence: Option<u64>, mut response: StreamResponse) {
+        match &mut response {
+            StreamResponse::StatusUpdate(update) => update.task_id = self.client_id.clone(),
+            StreamResponse::ArtifactUpdate(update) => update.task_id = self.client_id.clone(),
+            StreamResponse::Task(_) | StreamResponse::Message(_) => {}
+        }
+        self.ready.push_back(Arc::new(StreamEvent::new(sequence, response)));
+    }
+}
+
+impl Stream for Shown {
+    type Item = Result<Arc<StreamEvent>, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            if let Some(event) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            let Some(events) = &mut this.events else { return Poll::Ready(None) };
+            match events.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(event))) => {
+                    this.pass_question();
+                    this.take(&event);
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    this.events = None;
+                    return Poll::Ready(Some(Err(show::error(error, &this.server_id, &this.client_id))));
+                }
+                Poll::Ready(None) => this.finish(),
+                Poll::Pending if this.question.is_some() => this.pass_question(),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+fn whole(artifact: Artifact, last_chunk: bool) -> TaskArtifactUpdateEvent {
+    let (task_id, context_id) = (TaskId::default(), ContextId::default());
+    TaskArtifactUpdateEvent { task_id, context_id, artifact, append: false, last_chunk, metadata: None }
+}
+
+fn of_status(status: TaskStatus) -> TaskStatusUpdateEvent {
+    TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }
+}
