@@ -11,6 +11,7 @@ mod envelope;
 mod health;
 mod http2;
 mod limits;
+mod older;
 mod rest;
 mod routes;
 mod streams;
