@@ -56,6 +56,15 @@ impl Envelope {
     }
 }
 
+fn stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
 fn write_response<D: Events + ?Sized>(dialect: &D, event: &StreamEvent, is_shared: bool, to: &mut Vec<u8>) {
     if is_shared {
         to.extend_from_slice(dialect.shared_event(event));
@@ -98,12 +107,14 @@ impl EventBody {
             draining: drain.streams_end(),
             permit,
         };
-        let mut response = Response::new(Body::Events(Box::pin(body)));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        stream(Body::Events(Box::pin(body)))
+    }
+
+    /// The response of a stream of nothing but this error.
+    pub(crate) fn refusal(envelope: &Envelope, error: &Error) -> Response<Body> {
+        let mut body = Vec::with_capacity(512);
+        envelope.write_error(error, &mut body);
+        stream(Body::full(body))
     }
 
     pub(crate) fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
