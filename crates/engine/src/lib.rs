@@ -14,6 +14,7 @@ mod channel;
 mod conversation;
 mod engine;
 mod feed;
+mod hashing;
 mod inbox;
 mod inline;
 mod limits;
