@@ -37,4 +37,4 @@ pub use limits::Limits;
 pub use push::PushGuard;
 pub use record::{Received, Record};
 pub use store::{MemoryStore, StoreError, TaskStore};
-pub use turn::{ArtifactWriter, Turn};
+pub use turn::{ArtifactWriter, Said, Turn};
