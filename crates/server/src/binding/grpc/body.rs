@@ -141,8 +141,7 @@ fn fill(
 }
 
 fn write_event(event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
-    // One is ours and one the log's; more, and other readers want the same bytes.
-    if Arc::strong_count(event) > 2 {
+    if event.keeps_encodings() {
         to.extend_from_slice(shared_event(event));
     } else {
         encode_event(&event.response, to);
