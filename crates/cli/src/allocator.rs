@@ -1,7 +1,7 @@
 //! Which allocator the binary uses: jemalloc, where it can be built, and else the system's.
 //!
-//! By measurement: an echo makes and drops seventy small things and leaves twenty behind. jemalloc is quicker at both
-//! than glibc's malloc, which asks the kernel for each few pages by which a thread's heap grows, and takes a quarter
+//! By measurement: an echo makes some sixty small things and leaves twenty behind. jemalloc is quicker at both
+//! than glibc's malloc, which asks the kernel for each few pages by which a thread's heap grows, and takes a fifth
 //! less for an idle stream.
 
 #[cfg(not(target_env = "msvc"))]
