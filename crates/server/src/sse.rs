@@ -32,8 +32,7 @@ pub(crate) enum Envelope {
 
 impl Envelope {
     fn write_event(&self, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
-        // One is ours and one the log's; more, and other readers want the same bytes.
-        let is_shared = Arc::strong_count(event) > 2;
+        let is_shared = event.keeps_encodings();
         sse::write_with(event.sequence, to, |to| match self {
             Self::Bare(dialect) => write_response(*dialect, event, is_shared, to),
             Self::JsonRpc(dialect, id) => {
