@@ -1,7 +1,7 @@
 //! Events of a stream: of a status or of an artifact, told apart by their members (K-4, K-7).
 
 use nuncio_model::{
-    ContextId, Message, Struct, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
+    ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
     TaskStatusUpdateEvent,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};

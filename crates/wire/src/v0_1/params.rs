@@ -163,10 +163,9 @@ pub(super) fn write(call: &Call) -> Option<Box<RawValue>> {
                 metadata: request.metadata.as_deref(),
             })
         }
-        Call::GetTask(request) => json::raw(&TaskOut {
-            history_length: history_length(request.history_length),
-            ..TaskOut::new(&request.id)
-        }),
+        Call::GetTask(request) => {
+            json::raw(&TaskOut { history_length: history_length(request.history_length), ..TaskOut::new(&request.id) })
+        }
         Call::CancelTask(request) => {
             json::raw(&TaskOut { metadata: request.metadata.as_deref(), ..TaskOut::new(&request.id) })
         }

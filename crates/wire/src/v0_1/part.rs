@@ -116,7 +116,8 @@ fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
 
 /// Takes data out of the object that it was wrapped into.
 fn data_part(mut data: Value, mut metadata: Option<Struct>) -> Part {
-    let wrapped = data.as_object_mut().filter(|members| members.len() == 1).and_then(|members| members.get_mut(WRAPPED));
+    let wrapped =
+        data.as_object_mut().filter(|members| members.len() == 1).and_then(|members| members.get_mut(WRAPPED));
     if let (Some(wrapped), Some(members)) = (wrapped, &mut metadata)
         && members.get(IS_WRAPPED) == Some(&Value::Bool(true))
     {

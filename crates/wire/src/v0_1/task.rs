@@ -139,10 +139,6 @@ impl ArtifactIn {
             metadata: self.metadata.map(Box::new),
             extensions: Vec::new(),
         };
-        Chunk {
-            artifact,
-            append: self.append.unwrap_or_default(),
-            last_chunk: self.last_chunk.unwrap_or_default(),
-        }
+        Chunk { artifact, append: self.append.unwrap_or_default(), last_chunk: self.last_chunk.unwrap_or_default() }
     }
 }
