@@ -1,5 +1,6 @@
 //! HTTP+JSON of 0.3, by clients that know of no other version and do not say theirs.
 
+use nuncio_auth::Tokens;
 use nuncio_wire::{Version, Versions};
 use serde_json::{Value, json};
 
@@ -107,8 +108,12 @@ async fn errors_have_the_statuses_and_bodies_of_0_3() {
 
 #[tokio::test]
 async fn the_extended_card_is_a_message_of_the_proto() {
-    let running = running().await;
-    let answer = send(&running, "GET", "/v1/card").fetch().await;
+    let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
+    let versions = Versions::only([Version::V0_3, Version::V1_0]);
+    let running = Running::with(|builder| builder.versions(versions).authenticator(tokens)).await;
+    assert_eq!(send(&running, "GET", "/v1/card").fetch().await.status, 401);
+    let call = send(&running, "GET", "/v1/card").header("authorization", "Bearer correct horse battery");
+    let answer = call.fetch().await;
     let card = answer.json();
     assert_eq!(card["description"], "Does more for those it knows.", "{answer:?}");
     assert_eq!(
@@ -117,5 +122,7 @@ async fn the_extended_card_is_a_message_of_the_proto() {
             "streaming": true, "pushNotifications": true, "extensions": card["capabilities"]["extensions"],
         })
     );
+    let bearer = json!({"httpAuthSecurityScheme": {"scheme": "Bearer"}});
+    assert_eq!(card["securitySchemes"]["bearer"], bearer);
     assert_eq!((&card["supportsAuthenticatedExtendedCard"], &card["protocolVersion"]), (&json!(true), &json!("0.3.0")));
 }
