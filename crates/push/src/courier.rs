@@ -1,9 +1,14 @@
 //! The courier: takes what the store owes to webhooks, and delivers it.
 
+mod notice;
 mod post;
 mod round;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Once},
+    time::Duration,
+};
 
 use nuncio_engine::{Engine, TaskStore, store::DuePush};
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
@@ -30,6 +35,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// refuses one event with a 4xx loses that event alone. 410 tells the courier to forget what it owes. The configuration
 /// itself stays in all cases.
 ///
+/// A receiver is told in the version under which its webhook was registered. Some versions tell of every event, others
+/// only of a change of status, with the whole task.
+///
 /// An event can be delivered twice: when the acknowledgement is lost, and after a crash.
 #[derive(Clone)]
 pub struct Courier(Arc<Inner>);
@@ -40,6 +48,8 @@ struct Inner {
     post: Post,
     retry: Retry,
     concurrency: usize,
+    /// Whether the log has it that a webhook wants a version that is not spoken here.
+    told_unknown: Once,
 }
 
 /// What a courier is made of.
@@ -91,6 +101,7 @@ impl CourierBuilder {
             post: Post::new(self.guard, self.timeout, self.stamp)?,
             retry: self.retry,
             concurrency: self.concurrency,
+            told_unknown: Once::new(),
         })))
     }
 }

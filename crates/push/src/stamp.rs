@@ -23,8 +23,10 @@ pub trait Stamp: Send + Sync + 'static {
 pub struct Delivery<'a> {
     /// To whom.
     pub config: &'a TaskPushNotificationConfig,
-    /// The body, a `StreamResponse` as JSON.
+    /// The body: the event, or the task, as the version under which the webhook was registered has it in JSON.
     pub body: &'a [u8],
+    /// What the body is sent as.
+    pub content_type: &'static str,
     /// The place of the event in the log of its task; the same at each attempt.
     pub sequence: u64,
     /// How many attempts failed before this one.

@@ -38,6 +38,18 @@ impl JsonRpc {
         self.link.send(Verb::POST, "", headers, body).await
     }
 
+    /// Reads what the version has beside JSON-RPC.
+    async fn fetch(&self, path: &str, request: Request) -> Result<Reply, Error> {
+        let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let answer = self.link.send(Verb::GET, path, headers, Vec::new()).await?;
+        let whole = Whole::of(answer, self.link.max_message()).await?;
+        if !whole.is_success() {
+            return Err(whole.refusal());
+        }
+        self.dialect.decode_reply(request.call.method(), &whole.body)
+    }
+
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
         match jsonrpc::parse_response(self.dialect, &whole.body) {
@@ -52,6 +64,9 @@ impl JsonRpc {
 impl Transport for JsonRpc {
     async fn call(&self, request: Request) -> Result<Reply, Error> {
         let method = request.call.method();
+        if let Some(path) = self.dialect.beside(method) {
+            return self.link.within(method, self.fetch(path, request)).await;
+        }
         if !method.is_streaming() {
             let work = async { self.read(method, self.send(method, request).await?).await };
             return self.link.within(method, work).await;

@@ -6,6 +6,9 @@ mod calls;
 mod credentials;
 mod fake;
 mod interfaces;
+mod matrix;
+#[cfg(all(feature = "v0-2", feature = "v0-3"))]
+mod older;
 mod resolve;
 mod server;
 mod tls;

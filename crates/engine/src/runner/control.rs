@@ -64,7 +64,7 @@ impl Runner {
             }
             Some(_) => self.end(TaskState::Failed, Some(Message::agent(reason))),
             None => {
-                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")))
+                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")));
             }
         }
     }

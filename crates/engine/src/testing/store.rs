@@ -93,6 +93,7 @@ macro_rules! store_suite {
             a_push_config_of_the_same_id_is_replaced
             deleting_a_push_config_twice_is_no_error
             push_configs_of_no_task_are_none
+            a_push_config_keeps_its_format
 
             configs_of_a_new_task_are_owed_every_record
             a_later_config_is_owed_later_records

@@ -7,7 +7,6 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
-use nuncio_wire::rest;
 use reqwest::{Client, redirect};
 
 use crate::{
@@ -91,7 +90,7 @@ impl Post {
 
     fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::with_capacity(8);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(rest::CONTENT_TYPE));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(delivery.content_type));
         let mut add_secret = |name: HeaderName, value: String| {
             let mut value = HeaderValue::try_from(value).map_err(|_| format!("{name} cannot carry its value"))?;
             value.set_sensitive(true);

@@ -1,15 +1,21 @@
 //! One round for one configuration: event after event, until all are delivered, one fails, or others wait.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use nuncio_engine::{
     Record, StoreError,
-    store::{DuePush, PushSettlement},
+    store::{DuePush, PushConfig, PushSettlement},
 };
-use nuncio_model::{PushConfigId, StreamResponse, TaskId, TaskPushNotificationConfig, Timestamp};
-use nuncio_wire::{Version, dialect};
+use nuncio_model::{PushConfigId, StreamResponse, TaskId, Timestamp};
+use nuncio_wire::{Dialect, dialect::Notice};
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, post::Attempt};
+use super::{
+    Inner,
+    notice::{as_of, dialect_of},
+    post::Attempt,
+};
 use crate::stamp::Delivery;
 
 /// How many records a round takes at most, before others have their turn.
@@ -55,20 +61,14 @@ impl<'a> Round<'a> {
             // Nothing is there that could be delivered.
             return self.settle(self.push.owed, 0, Timestamp::now(), None).await;
         };
-        let mut settled = self.push.delivered;
         for record in records {
-            if let Some(event) = record.as_update() {
-                if self.post(record.sequence(), &event.response).await? == Next::Stop {
-                    return Ok(());
-                }
-                settled = record.sequence();
+            if let Some(event) = record.as_update()
+                && self.post(record.sequence(), &event.response).await? == Next::Stop
+            {
+                return Ok(());
             }
         }
-        if settled < last {
-            // A client's message, which is nobody's event.
-            self.settle(last, 0, Timestamp::now(), None).await?;
-        }
-        Ok(())
+        self.pass(last).await
     }
 
     /// The events are gone, so the task itself goes out, once.
@@ -76,31 +76,58 @@ impl<'a> Round<'a> {
         match self.inner.store.load(&self.push.scope, &self.task).await? {
             Some(stored) => {
                 let task = StreamResponse::Task((*stored.task).clone());
-                self.post(stored.sequence, &task).await.map(|_| ())
+                match self.post(stored.sequence, &task).await? {
+                    Next::GoOn => self.pass(stored.sequence).await,
+                    Next::Stop => Ok(()),
+                }
             }
             None => self.settle(self.push.owed, 0, Timestamp::now(), None).await,
         }
     }
 
-    /// Posts one event and notes how that went.
+    /// Settles what is owed up to here and was not told: a client's message, which is nobody's event, and events of which
+    /// the webhook's version has nothing to say.
+    async fn pass(&mut self, sequence: u64) -> Result<(), StoreError> {
+        if self.push.delivered < sequence {
+            self.settle(sequence, 0, Timestamp::now(), None).await?;
+        }
+        Ok(())
+    }
+
+    /// Posts one event and notes how that went; does nothing where there is nothing to tell of it.
     async fn post(&mut self, sequence: u64, event: &StreamResponse) -> Result<Next, StoreError> {
         if self.stop.is_cancelled() {
             return Ok(Next::Stop);
         }
         // It may have been changed or removed since the last event; nothing goes out after that (PUSH-8).
-        let Some(config) = self.config().await? else { return Ok(Next::Stop) };
-        let mut body = Vec::with_capacity(512);
-        dialect(Version::LATEST).encode_notice(event, &mut body);
-        let body = Bytes::from(body);
-        let delivery = Delivery { config: &config, body: &body, sequence, failures: self.push.attempts };
+        let Some(PushConfig { config, format, .. }) = self.config().await? else { return Ok(Next::Stop) };
+        let dialect = dialect_of(format.as_deref(), &self.inner.told_unknown);
+        let Some(body) = self.body(dialect, event).await? else { return Ok(Next::GoOn) };
+        let content_type = dialect.notice_type();
+        let delivery = Delivery { config: &config, body: &body, content_type, sequence, failures: self.push.attempts };
         let attempt = self.inner.post.attempt(delivery, body.clone()).await;
         self.note(sequence, attempt).await
     }
 
-    async fn config(&self) -> Result<Option<TaskPushNotificationConfig>, StoreError> {
+    async fn config(&self) -> Result<Option<PushConfig>, StoreError> {
         let configs = self.inner.store.push_configs(&self.push.scope, &self.task).await?;
-        let mut configs = configs.into_iter().flatten().map(|config| config.config);
-        Ok(configs.find(|config| config.id.as_ref() == Some(&self.id)))
+        Ok(configs.into_iter().flatten().find(|it| it.config.id.as_ref() == Some(&self.id)))
+    }
+
+    /// What a version tells of an event, if anything.
+    async fn body(&self, dialect: &dyn Dialect, event: &StreamResponse) -> Result<Option<Bytes>, StoreError> {
+        let mut body = Vec::with_capacity(512);
+        match (dialect.notice(event), event) {
+            (Notice::Nothing, _) => return Ok(None),
+            (Notice::Event, _) | (Notice::Task, StreamResponse::Task(_)) => dialect.encode_notice(event, &mut body),
+            (Notice::Task, _) => {
+                let stored = self.inner.store.load(&self.push.scope, &self.task).await?;
+                let Some(stored) = stored else { return Ok(None) };
+                let task = as_of(Arc::unwrap_or_clone(stored.task), event);
+                dialect.encode_notice(&StreamResponse::Task(task), &mut body);
+            }
+        }
+        Ok(Some(body.into()))
     }
 
     async fn note(&mut self, sequence: u64, attempt: Attempt) -> Result<Next, StoreError> {

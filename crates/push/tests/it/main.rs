@@ -6,3 +6,4 @@ mod failures;
 mod guarding;
 mod order;
 mod support;
+mod versions;

@@ -15,7 +15,8 @@ use nuncio_push::{Courier, CourierBuilder, Guard, Retry};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// Says as many chunks as the message counts, and completes; or asks for more, for the message `ask`.
+/// Says as many chunks as the message counts, and completes; or asks for more, for the message `ask`; or says one chunk
+/// and no more, for the message `hang`.
 pub(crate) struct Counter;
 
 impl Agent for Counter {
@@ -25,6 +26,10 @@ impl Agent for Counter {
             return turn.ask("more").await;
         }
         let mut artifact = turn.artifact("count");
+        if text == "hang" {
+            artifact.chunk("hanging").await?;
+            std::future::pending::<()>().await;
+        }
         for number in 1..=text.parse::<u32>().unwrap_or(1) {
             artifact.chunk(format!("{number}")).await?;
         }
@@ -87,17 +92,41 @@ pub(crate) fn config(url: impl Into<String>) -> TaskPushNotificationConfig {
 
 /// Sends a message with a webhook; gives the task.
 pub(crate) async fn send(engine: &Engine, text: &str, config: TaskPushNotificationConfig) -> TaskId {
-    let configuration = SendMessageConfiguration { task_push_notification_config: Some(config), ..Default::default() };
+    send_in(None, engine, text, config).await
+}
+
+/// The same in a version: whose webhook is told in it.
+pub(crate) async fn send_in(
+    push_format: Option<&'static str>,
+    engine: &Engine,
+    text: &str,
+    config: TaskPushNotificationConfig,
+) -> TaskId {
+    let configuration = SendMessageConfiguration {
+        task_push_notification_config: Some(config),
+        return_immediately: text == "hang",
+        ..Default::default()
+    };
     let request = SendMessageRequest::new(Message::user(text)).with_configuration(configuration);
-    match engine.call(Call::new(Scope::open(), request)).await.unwrap() {
+    match engine.call(Call { push_format, ..Call::new(Scope::open(), request) }).await.unwrap() {
         Reply::Task(task) => task.id.clone(),
         reply => panic!("{reply:?}"),
     }
 }
 
-pub(crate) async fn create(engine: &Engine, task: &TaskId, mut config: TaskPushNotificationConfig) {
+pub(crate) async fn create(engine: &Engine, task: &TaskId, config: TaskPushNotificationConfig) {
+    create_in(None, engine, task, config).await;
+}
+
+/// The same in a version.
+pub(crate) async fn create_in(
+    push_format: Option<&'static str>,
+    engine: &Engine,
+    task: &TaskId,
+    mut config: TaskPushNotificationConfig,
+) {
     config.task_id = Some(task.clone());
-    engine.call(Call::new(Scope::open(), config)).await.unwrap();
+    engine.call(Call { push_format, ..Call::new(Scope::open(), config) }).await.unwrap();
 }
 
 pub(crate) async fn follow_up(engine: &Engine, task: &TaskId, text: &str) {

@@ -6,11 +6,14 @@ mod card;
 mod cards;
 mod client;
 mod cors;
+mod dotted;
 mod drain;
 mod envelope;
 mod health;
 mod http2;
 mod limits;
+#[cfg(feature = "v0-3")]
+mod older;
 mod rest;
 mod routes;
 mod streams;

@@ -14,6 +14,9 @@ use crate::support::{Place, begin, chunk, create, end, task};
 /// A database of the first schema, as a dump: `sample` wrote it. It is not to be written again.
 const FIRST: &str = include_str!("first_schema.sql");
 
+/// One of the second schema, in which webhooks have a format: `sample` and `sample_of_formats` wrote it.
+const SECOND: &str = include_str!("second_schema.sql");
+
 fn tenant() -> Scope {
     Scope::new("tenant".into(), Principal::named("somebody"))
 }
@@ -42,6 +45,13 @@ async fn sample(store: &SqliteStore) {
         store.commit(chunk(id, 2, epoch, "two")).await.unwrap();
     }
     end(store, "owed").await.unwrap();
+}
+
+/// What the second schema can hold beyond that.
+async fn sample_of_formats(store: &SqliteStore) {
+    let config = TaskPushNotificationConfig { task_id: Some("running".into()), ..config() };
+    let config = PushConfig { config, format: Some("a format".into()), delivered: 1 };
+    assert!(store.put_push_config(&Scope::open(), config).await.unwrap());
 }
 
 fn config() -> TaskPushNotificationConfig {
@@ -83,9 +93,26 @@ async fn all(store: &SqliteStore) -> String {
 
 #[tokio::test]
 async fn a_database_of_the_first_schema_is_read_and_gone_on_with() {
-    let (old, new) = (Place::new(), Place::new());
-    old.connection().execute_batch(FIRST).unwrap();
+    let new = Place::new();
     sample(&new.open().await).await;
+    is_read_and_gone_on_with(FIRST, new).await;
+}
+
+#[tokio::test]
+async fn a_database_of_the_second_schema_is_read_and_gone_on_with() {
+    let new = Place::new();
+    {
+        let store = new.open().await;
+        sample(&store).await;
+        sample_of_formats(&store).await;
+    }
+    is_read_and_gone_on_with(SECOND, new).await;
+}
+
+/// A database that was dumped, and one that holds the same and was written just now.
+async fn is_read_and_gone_on_with(dump: &str, new: Place) {
+    let old = Place::new();
+    old.connection().execute_batch(dump).unwrap();
     let (old, new) = (old.open().await, new.open().await);
     assert_eq!(all(&old).await, all(&new).await);
     let claimed = old.claim(&Scope::open(), &"running".into()).await.unwrap().unwrap();

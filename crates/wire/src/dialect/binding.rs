@@ -36,11 +36,23 @@ pub trait JsonRpcDialect: Events {
         false
     }
 
+    /// Server: whether a call for a stream is refused inside a stream, as its only event.
+    fn refuses_in_stream(&self) -> bool {
+        false
+    }
+
     /// The operation of a method. One operation may have several names.
     fn method(&self, name: &str) -> Option<Method>;
 
     /// The name of an operation's method, where the version has the operation.
     fn method_name(&self, method: Method) -> Option<&'static str>;
+
+    /// Client: where an operation is that the version has beside JSON-RPC: what follows the address, to be read with
+    /// `GET`, and whose body is the result.
+    fn beside(&self, method: Method) -> Option<&'static str> {
+        let _ = method;
+        None
+    }
 
     /// Server: reads the params of a call and checks them.
     ///

@@ -7,18 +7,18 @@ pub(super) struct Habits {
     /// Whether a task that is read has its history only where the caller says how much of it (O-6, D-9). Where not, no
     /// length, or one of zero, is all of it.
     history_when_asked: bool,
-    /// The JSON-RPC method of the extended card, by which a client calls it.
-    pub(super) extended_card: &'static str,
+    /// Where the extended card is to be read, behind the address of the endpoint, if not by a method.
+    pub(super) extended_card: Option<&'static str>,
 }
 
-/// Version 0.2. Only its last text has a method for the extended card.
+/// Version 0.2. Only its last text names a method for the extended card, and that one beside the path of all.
 #[cfg(feature = "v0-2")]
-pub(super) const OF_0_2: Habits = Habits { history_when_asked: true, extended_card: "agent/authenticatedExtendedCard" };
+pub(super) const OF_0_2: Habits =
+    Habits { history_when_asked: true, extended_card: Some("/../agent/authenticatedExtendedCard") };
 
 /// Version 0.3.
 #[cfg(feature = "v0-3")]
-pub(super) const OF_0_3: Habits =
-    Habits { history_when_asked: false, extended_card: "agent/getAuthenticatedExtendedCard" };
+pub(super) const OF_0_3: Habits = Habits { history_when_asked: false, extended_card: None };
 
 impl Habits {
     /// Server: gives the lengths of history in a call the meaning that they have in the model.

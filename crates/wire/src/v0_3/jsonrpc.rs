@@ -60,15 +60,24 @@ impl JsonRpcDialect for JsonRpc {
         self.0
     }
 
+    /// Clients of these versions take nothing but a stream for an answer to a call for one.
+    fn refuses_in_stream(&self) -> bool {
+        true
+    }
+
     fn method(&self, name: &str) -> Option<Method> {
         METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
     }
 
     fn method_name(&self, method: Method) -> Option<&'static str> {
-        if method == Method::GetExtendedAgentCard {
-            return Some(self.0.habits.extended_card);
+        if self.beside(method).is_some() {
+            return None;
         }
         METHODS.iter().find(|(_, known)| *known == method).map(|(name, _)| *name)
+    }
+
+    fn beside(&self, method: Method) -> Option<&'static str> {
+        self.0.habits.extended_card.filter(|_| method == Method::GetExtendedAgentCard)
     }
 
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {

@@ -15,6 +15,8 @@ mod proto;
 mod proto_v0_3;
 mod requests;
 mod spec;
+#[cfg(feature = "v0-1")]
+mod v0_1;
 #[cfg(all(feature = "v0-2", feature = "v0-3"))]
 mod v0_3;
 mod versions;

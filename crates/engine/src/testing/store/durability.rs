@@ -156,7 +156,7 @@ pub async fn debts_survive<F: StoreFixture>(fixture: F) {
     let mut task = Writer::new("t");
     let next = {
         let store = fixture.open().await;
-        task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
+        task.push_configs.push(PushConfig { config: config("t", "p"), format: Some("old".into()), delivered: 0 });
         task.run(&store).await;
         task.set(&store, TaskState::Completed, at(1)).await;
         store.next_push().await.unwrap()
@@ -165,8 +165,8 @@ pub async fn debts_survive<F: StoreFixture>(fixture: F) {
     assert_eq!(store.next_push().await.unwrap(), next);
     let due = store.due_pushes(next.unwrap(), 10).await.unwrap();
     assert_eq!(
-        due.iter().map(|it| (&it.config, it.delivered, it.owed)).collect::<Vec<_>>(),
-        [(&config("t", "p"), 0, 2)]
+        due.iter().map(|it| (&it.config, it.format.as_deref(), it.delivered, it.owed)).collect::<Vec<_>>(),
+        [(&config("t", "p"), Some("old"), 0, 2)]
     );
     assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
 }

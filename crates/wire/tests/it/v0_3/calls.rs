@@ -30,7 +30,11 @@ fn names_that_peers_had_for_a_while_are_understood() {
         assert_eq!((v03().method(alias), v02().method(alias)), (Some(method), Some(method)));
         assert_ne!(v03().method_name(method), Some(alias));
     }
-    assert_eq!(v02().method_name(Method::GetExtendedAgentCard), Some("agent/authenticatedExtendedCard"));
+    // A client of 0.2 reads the extended card beside JSON-RPC, as all texts of 0.2 have it.
+    let card = Method::GetExtendedAgentCard;
+    assert_eq!((v02().method_name(card), v03().beside(card)), (None, None));
+    assert_eq!(v02().beside(card), Some("/../agent/authenticatedExtendedCard"));
+    assert_eq!(v02().beside(Method::GetTask), None);
     assert_eq!(v03().method("tasks/list"), None);
 }
 

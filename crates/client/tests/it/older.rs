@@ -1,0 +1,56 @@
+//! Agents of 0.2 and 0.3.
+
+use nuncio_client::{Binding, Client};
+use nuncio_model::{
+    ErrorKind,
+    op::{ListTasksRequest, SendMessageResponse},
+};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, ok, status};
+
+fn client(fake: &Fake, version: &str, path: &str) -> Client {
+    let url = format!("{}{path}", fake.url);
+    Client::builder().version(version).endpoint(&url, Binding::JsonRpc).unwrap()
+}
+
+fn task() -> Value {
+    json!({
+        "id": "t1", "contextId": "c1", "status": {"state": "completed"}, "kind": "task",
+        "history": [{"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}],
+    })
+}
+
+#[tokio::test]
+async fn what_is_sent_and_read_is_of_0_3() {
+    let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1, "result": task()}))).await;
+    let client = client(&fake, "0.3", "/");
+    let SendMessageResponse::Task(sent) = client.send("hello").await.unwrap() else { panic!("not a task") };
+    assert_eq!((sent.id.as_str(), sent.history.len()), ("t1", 1));
+    let seen = fake.seen()[0].json();
+    assert_eq!(seen["method"], "message/send");
+    assert_eq!(seen["params"]["message"]["kind"], "message");
+    assert_eq!(seen["params"]["configuration"]["blocking"], true);
+
+    let error = client.tasks(ListTasksRequest::default()).await.unwrap_err();
+    assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::UnsupportedOperation);
+    assert_eq!(fake.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn the_extended_card_of_0_2_is_beside_the_address() {
+    for (path, seen) in
+        [("/", "/agent/authenticatedExtendedCard"), ("/a2a/rpc", "/a2a/agent/authenticatedExtendedCard")]
+    {
+        let fake = Fake::start(|_, fake| {
+            ok(&json!({"name": "Old", "description": "of 0.2", "version": "1", "url": fake.url, "skills": [],
+                "capabilities": {}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"]}))
+        })
+        .await;
+        let card = client(&fake, "0.2", path).extended_card().await.unwrap();
+        assert_eq!((card.name.as_str(), fake.lines()), ("Old", vec![format!("GET {seen}")]));
+    }
+    let fake = Fake::start(|_, _| status(401, "who?")).await;
+    let error = client(&fake, "0.2", "/").extended_card().await.unwrap_err();
+    assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::Unauthenticated);
+}
