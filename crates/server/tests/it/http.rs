@@ -19,6 +19,8 @@ mod rest;
 mod routes;
 mod streams;
 mod tenants;
+#[cfg(feature = "v0-3")]
+mod v0_3;
 mod versions;
 mod webhooks;
 
