@@ -11,13 +11,12 @@ import pytest
 
 from support.caller import Caller
 from support.grpc_wire import Grpc
-from support.js_sdk import JsSdk
+from support.peers import AGENTS, OLDER, WIRES, connect
 from support.process import HERE, NUNCIO, Agent, Run, Served, run, serve
-from support.python_sdk import BINDINGS, Loop, PythonSdk
+from support.python_sdk import BINDINGS, Loop
 from support.webhook import Webhook
 from support.wires import JsonRpc, Rest
 
-WIRES = ("jsonrpc", "rest", "grpc")
 SDKS = tuple(f"{sdk}-{binding}" for sdk in ("python", "js") for binding in WIRES)
 ALICE, BOB = "made-up-secret-of-alice", "made-up-secret-of-bob"
 
@@ -140,18 +139,13 @@ def http_wire(request, _wires) -> Caller:
 def sdk_to(tmp_path_factory) -> Iterator[Callable[..., Caller]]:
     """Makes official clients to any agent, one per name, agent and token."""
     loop = Loop()
-    log = tmp_path_factory.mktemp("sdk") / "node.log"
+    log = tmp_path_factory.mktemp("sdk") / "clients.log"
     made: dict[tuple, Caller] = {}
 
     def make(agent: Served, name: str, token: str | None = None) -> Caller:
         key = (agent.url, name, token)
         if key not in made:
-            sdk, binding = name.split("-")
-            made[key] = (
-                PythonSdk(loop, agent.url, binding, bearer(token))
-                if sdk == "python"
-                else JsSdk(agent.url, binding, log, bearer(token))
-            )
+            made[key] = connect(name, agent.url, bearer(token), loop, log)
         return made[key]
 
     yield make
@@ -169,6 +163,18 @@ def sdk_name(request) -> str:
 def sdk(nuncio, sdk_to, sdk_name) -> Caller:
     """The demo agent through each official client."""
     return sdk_to(nuncio, sdk_name)
+
+
+@pytest.fixture(params=OLDER)
+def older_name(request) -> str:
+    """Each client of a version before 1.0."""
+    return request.param
+
+
+@pytest.fixture
+def older(nuncio, sdk_to, older_name) -> Caller:
+    """The demo agent through each client of a version before 1.0."""
+    return sdk_to(nuncio, older_name)
 
 
 @pytest.fixture(scope="session")
@@ -201,6 +207,21 @@ def js_agent(tmp_path_factory) -> Iterator[Agent]:
 def foreign(request) -> Agent:
     """Each agent that is built on an official SDK."""
     return request.getfixturevalue(f"{request.param}_agent")
+
+
+@pytest.fixture(scope="session")
+def older_agent(tmp_path_factory) -> Iterator[Callable[[str], Agent]]:
+    """Agents of versions before 1.0, by the name of their SDK; each started once."""
+    agents: dict[str, Agent] = {}
+
+    def start(name: str) -> Agent:
+        if name not in agents:
+            agents[name] = Agent(AGENTS[name], tmp_path_factory.mktemp(name))
+        return agents[name]
+
+    yield start
+    for agent in agents.values():
+        agent.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,9 @@
-//! Which allocator the binary uses: the system's.
+//! Which allocator the binary uses: jemalloc, where it can be built, and else the system's.
 //!
-//! By measurement glibc's malloc keeps the tail short on a growing heap. mimalloc is as quick only with transparent huge
-//! pages off, which must be set before it starts and so cannot be done from here.
+//! By measurement: an echo makes some sixty small things and leaves twenty behind. jemalloc is quicker at both
+//! than glibc's malloc, which asks the kernel for each few pages by which a thread's heap grows, and takes a fifth
+//! less for an idle stream.
+
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

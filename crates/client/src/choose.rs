@@ -189,19 +189,26 @@ mod tests {
 
     #[test]
     fn each_binding_has_its_newest_version_first() {
-        let card = card(&[
-            ("http://a/old-rpc", "JSONRPC", "0.3.0"),
-            ("http://a/rpc", "JSONRPC", "1.0"),
-            ("http://a/oldest", "JSONRPC", "0.1"),
-            ("http://a/old-grpc", "GRPC", "0.3"),
-        ]);
+        let named: Vec<_> = Version::ALL.iter().map(|it| (format!("http://a/{it}"), "JSONRPC", it.as_str())).collect();
+        let mut named: Vec<_> =
+            named.iter().map(|(url, binding, version)| (url.as_str(), *binding, *version)).collect();
+        named.insert(0, ("http://a/unversioned", "JSONRPC", ""));
+        named.insert(1, ("http://a/rest", "HTTP+JSON", "1.0"));
+        let card = card(&named);
         let order = |bindings: &[Binding]| {
             let wanted = Wanted { bindings, version: None };
             let choices = choose(&card, &[], &wanted, None).unwrap();
-            choices.iter().map(|it| it.url.path().to_owned()).collect::<Vec<_>>()
+            choices.iter().map(|it| it.url.path()[1..].to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(order(&[]), ["/rpc", "/old-rpc", "/old-grpc", "/oldest"]);
-        assert_eq!(order(&[Binding::Grpc]), ["/old-grpc", "/rpc", "/old-rpc", "/oldest"]);
+        assert_eq!(order(&[])[..2], ["rest", "1.0"], "of the same version in the card's order");
+        let rpc_first = order(&[Binding::JsonRpc]);
+        let newest_first = Version::ALL.iter().rev().map(|it| it.as_str());
+        assert_eq!(rpc_first, newest_first.chain(["unversioned", "rest"]).collect::<Vec<_>>());
+        for version in Version::ALL {
+            let pinned = choose(&card, &[], &pinned(*version), None).unwrap();
+            assert!(pinned.iter().all(|choice| choice.version == *version), "{version}");
+            assert_eq!(paths(&pinned).last(), Some(&"/unversioned"));
+        }
     }
 
     #[test]

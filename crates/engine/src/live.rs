@@ -217,9 +217,17 @@ impl Inner {
         if self.readers.is_empty() {
             self.log.clear();
         } else {
+            if self.is_read_by_many() {
+                records.iter().filter_map(Record::as_update).for_each(|event| event.keep_encodings());
+            }
             self.log.extend(records.iter().cloned());
             self.trim();
         }
+    }
+
+    /// Whether more than one reader wants the records; those that wait for an outcome do not.
+    fn is_read_by_many(&self) -> bool {
+        self.readers.iter().filter(|(_, reader)| reader.cursor < u64::MAX).nth(1).is_some()
     }
 
     /// Drops records that every reader has seen.

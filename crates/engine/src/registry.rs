@@ -1,17 +1,16 @@
 //! The tasks that are live on this node. A task is here while it runs, while somebody reads it, and while an operation
 //! works on it; so two writers of one task cannot exist on a node.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    ops::Deref,
-    sync::Arc,
-};
+use std::{hash::BuildHasher, ops::Deref, sync::Arc};
 
 use hashbrown::HashTable;
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
 
-use crate::live::Live;
+use crate::{
+    hashing::{Hashing, hashing},
+    live::Live,
+};
 
 const SHARDS: usize = 64;
 
@@ -23,12 +22,12 @@ type Shard = Mutex<HashTable<(u64, Arc<Live>)>>;
 /// Locks nest in one order: a shard, then a task in it.
 pub(crate) struct Registry {
     shards: Box<[Shard]>,
-    hasher: RandomState,
+    hasher: Hashing,
 }
 
 impl Registry {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() })
+        Arc::new(Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: hashing() })
     }
 
     fn shard(&self, id: &TaskId) -> (&Shard, u64) {

@@ -15,7 +15,7 @@ use std::{
 };
 
 pub(crate) use ending::ended;
-use nuncio_model::{Error, Task, TaskState, op::SendMessageRequest};
+use nuncio_model::{Error, TaskState, op::SendMessageRequest};
 use tokio::{
     task::yield_now,
     time::{Sleep, sleep},
@@ -55,7 +55,8 @@ pub(crate) struct Runner {
 
 /// A task that does not exist yet, and may never: the agent may answer with a bare message.
 struct Birth {
-    task: Task,
+    /// Has the message that begins it.
+    request: Arc<SendMessageRequest>,
     patience: Duration,
 }
 
@@ -94,12 +95,11 @@ impl Runner {
     ) -> Self {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
-        let mut task = Task::new(hold.id.clone(), context.clone());
-        task.history = vec![message.clone()];
+        let request = Arc::clone(&first.request);
         hold.lock().running = true;
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
-        runner.birth = Some(Birth { task, patience });
+        runner.birth = Some(Birth { request, patience });
         runner.first = Some(Incoming { is_first: true, ..first });
         runner
     }
@@ -125,12 +125,17 @@ impl Runner {
     }
 
     /// Runs until the task rests. Where the future is dropped before, the task is given up: spawn it instead.
-    pub(crate) async fn run(mut self) {
-        if let Err(error) = self.writer.claim().await {
-            // Nothing was begun, so it concerns those alone who wanted something.
-            self.let_go(&error);
-        } else if let Err(error) = self.work().await {
-            self.give_up(&error);
+    ///
+    /// Not an `async fn`, which would have room for the runner twice: a future for each task that runs should be small.
+    #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
+    pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
+        async move {
+            if let Err(error) = self.writer.claim().await {
+                // Nothing was begun, so it concerns those alone who wanted something.
+                self.let_go(&error);
+            } else if let Err(error) = self.work().await {
+                self.give_up(&error);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 mod artifact;
 mod schema;
 
-use std::{fmt::Display, sync::Arc};
+use std::{fmt::Display, future::Future, sync::Arc};
 
 pub use artifact::ArtifactWriter;
 use nuncio_model::{
@@ -18,11 +18,14 @@ use crate::{
     store::{ListQuery, TaskStore},
 };
 
+/// What comes of saying something: an error once nobody hears it any more.
+pub type Said = Result<(), AgentError>;
+
 /// One message, and the means to answer it.
 ///
 /// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
 /// events are under way) and fail once the turn is over: after a cancel's grace period, or when the agent broke the
-/// protocol. Pass such an error on with `?`.
+/// protocol. Pass such an error on with `?`. A word is made when the method is called and said once the future is awaited.
 ///
 /// Dropping a turn says nothing; what the agent's `run` returns does.
 #[derive(Debug)]
@@ -147,56 +150,56 @@ impl Turn {
     }
 
     /// Says that the agent is at work.
-    pub async fn begin(&self) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::Working, None)).await
+    pub fn begin(&self) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::Working, None))
     }
 
     /// Says that the agent is at work, with a word on its progress.
-    pub async fn working(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::Working, Some(message.into()))).await
+    pub fn working(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::Working, Some(message.into())))
     }
 
     /// Asks the client for another message, and parks the task until it comes. Return after it.
-    pub async fn ask(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::InputRequired, Some(message.into()))).await
+    pub fn ask(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::InputRequired, Some(message.into())))
     }
 
     /// Says that credentials are needed. The agent may go on when they have come by another way, or return.
-    pub async fn require_auth(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::AuthRequired, Some(message.into()))).await
+    pub fn require_auth(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::AuthRequired, Some(message.into())))
     }
 
     /// Completes the task with a word about it. Results belong in artifacts.
-    pub async fn complete(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::Completed, Some(message.into()))).await
+    pub fn complete(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::Completed, Some(message.into())))
     }
 
     /// Fails the task with a reason for the peer.
-    pub async fn fail(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::Failed, Some(message.into()))).await
+    pub fn fail(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::Failed, Some(message.into())))
     }
 
     /// Declines the task with a reason for the peer.
-    pub async fn reject(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::status(TaskState::Rejected, Some(message.into()))).await
+    pub fn reject(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(TaskState::Rejected, Some(message.into())))
     }
 
     /// Answers with a bare message; no task comes of it. It must be the only word of a first turn.
     ///
     /// Where the client was given a task meanwhile (it did not want to wait), the task completes with the message.
-    pub async fn reply(&self, message: impl Into<Message>) -> Result<(), AgentError> {
-        self.say(Word::new(StreamResponse::Message(message.into()))).await
+    pub fn reply(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
+        self.say(Word::new(StreamResponse::Message(message.into())))
     }
 
     /// Sets the status.
-    pub async fn status(&self, state: TaskState, message: impl Into<Option<Message>>) -> Result<(), AgentError> {
-        self.say(Word::status(state, message.into())).await
+    pub fn status(&self, state: TaskState, message: impl Into<Option<Message>>) -> impl Future<Output = Said> + Send {
+        self.say(Word::status(state, message.into()))
     }
 
     /// Adds a whole artifact, or replaces the one of the same id.
-    pub async fn add_artifact(&self, artifact: Artifact) -> Result<(), AgentError> {
+    pub fn add_artifact(&self, artifact: Artifact) -> impl Future<Output = Said> + Send {
         let update = TaskArtifactUpdateEvent { artifact, last_chunk: true, ..Default::default() };
-        self.say(Word::new(StreamResponse::ArtifactUpdate(update))).await
+        self.say(Word::new(StreamResponse::ArtifactUpdate(update)))
     }
 
     /// Writes an artifact piece by piece. The name is its id too.
@@ -205,17 +208,17 @@ impl Turn {
     }
 
     /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
-    pub async fn emit(&self, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(Word::new(response)).await
+    pub fn emit(&self, response: StreamResponse) -> impl Future<Output = Said> + Send {
+        self.say(Word::new(response))
     }
 
     /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
     /// the protocol, the task's failure names it.
-    pub async fn emit_from(&self, origin: impl Display, response: StreamResponse) -> Result<(), AgentError> {
-        self.say(Word { origin: Some(origin.to_string().into()), ..Word::new(response) }).await
+    pub fn emit_from(&self, origin: impl Display, response: StreamResponse) -> impl Future<Output = Said> + Send {
+        self.say(Word { origin: Some(origin.to_string().into()), ..Word::new(response) })
     }
 
-    async fn say(&self, word: Word) -> Result<(), AgentError> {
+    async fn say(&self, word: Word) -> Said {
         if self.words.send(word).await { Ok(()) } else { Err(AgentError::turn_is_over()) }
     }
 }

@@ -13,8 +13,9 @@ use crate::{
     store::{Commit, Committed, PushConfig, StoreError},
 };
 
-/// A snapshot is worth its cost once the log after the last one is as long as this, and as the log before it: so that
-/// all snapshots together cost no more than a constant times the events.
+/// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
+/// before it: so that all those of a task while it runs cost a seventh of the one at its end, and to load it costs no
+/// more than its records.
 const SNAPSHOT_EVERY: u64 = 256;
 
 pub(crate) struct LogWriter {
@@ -173,12 +174,13 @@ impl LogWriter {
         let records = std::mem::take(&mut self.batch);
         let creates = self.sequence == 0;
         let sequence = self.sequence + records.len() as u64;
-        let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(self.snapshot_at);
+        let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(7 * self.snapshot_at);
         let snapshot = (creates || release || is_long).then(|| self.fold(&records));
         if creates && !self.state.is_terminal() {
             self.shared.register(&self.live);
         }
-        let commit = Commit {
+        // In a box, so that whoever waits for it has little to carry.
+        let commit = Box::new(Commit {
             scope: self.live.scope.clone(),
             id: self.live.id.clone(),
             context: self.context.clone(),
@@ -190,7 +192,7 @@ impl LogWriter {
             released: release,
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
-        };
+        });
         let committed = if creates { self.write_once(commit).await? } else { self.write(commit).await? };
         self.epoch = Some(committed.epoch);
         self.sequence = sequence;
@@ -222,47 +224,50 @@ impl LogWriter {
     }
 
     /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
-    async fn write_once(&mut self, commit: Commit) -> Result<Committed, Error> {
+    async fn write_once(&mut self, commit: Box<Commit>) -> Result<Committed, Error> {
         self.in_doubt = true;
-        let outcome = self.shared.store.commit(commit).await;
+        let outcome = self.shared.store.commit(*commit).await;
         self.in_doubt = matches!(outcome, Err(StoreError::Unavailable(_)));
         outcome.map_err(|error| self.report(error, "the first commit"))
     }
 
     /// Commits, trying again for a while when the store cannot write.
-    async fn write(&mut self, commit: Commit) -> Result<Committed, Error> {
+    async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, Error> {
         self.in_doubt = true;
         let begun = Instant::now();
+        let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
+            // In a box, because it is rare and larger than all else that a runner waits for.
+            Err(error) if error.is_transient() => Box::pin(self.write_again(&commit, error, begun)).await,
+            outcome => outcome,
+        };
+        // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be
+        // read.
+        self.in_doubt = outcome.as_ref().is_err_and(StoreError::is_transient);
+        outcome.map_err(|error| self.report(error, "a commit"))
+    }
+
+    /// Tries a commit that failed again and again, until its time is over or it is clear what came of it.
+    async fn write_again(
+        &self,
+        commit: &Commit,
+        mut error: StoreError,
+        begun: Instant,
+    ) -> Result<Committed, StoreError> {
         let mut pause = Duration::from_millis(10);
-        let mut has_failed = false;
-        loop {
-            let error = match self.shared.store.commit(commit.clone()).await {
-                Ok(committed) => {
-                    self.in_doubt = false;
-                    return Ok(committed);
-                }
-                Err(StoreError::Conflict) if has_failed => match self.find_written(&commit).await {
-                    Ok(committed) => {
-                        self.in_doubt = false;
-                        return Ok(committed);
-                    }
+        while error.is_transient() && begun.elapsed() < self.shared.limits.commit_retry {
+            tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
+            sleep(pause).await;
+            pause *= 2;
+            error = match self.shared.store.commit(commit.clone()).await {
+                Err(StoreError::Conflict) => match self.find_written(commit).await {
+                    Ok(committed) => return Ok(committed),
                     Err(error) => error,
                 },
                 Err(error) => error,
+                committed => return committed,
             };
-            if !error.is_transient() {
-                // Nothing of it was written, and what was before is somebody else's, or cannot be read.
-                self.in_doubt = false;
-                return Err(self.report(error, "a commit"));
-            }
-            if begun.elapsed() >= self.shared.limits.commit_retry {
-                return Err(self.report(error, "a commit"));
-            }
-            tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
-            has_failed = true;
-            sleep(pause).await;
-            pause *= 2;
         }
+        Err(error)
     }
 
     /// Finds a commit that was written although it failed. Nobody else writes under its epoch, so a log that ends where

@@ -141,6 +141,16 @@ impl StreamEvent {
         Self { sequence, response, encodings: OnceLock::new() }
     }
 
+    /// Says that the event has many readers, so that its encodings are worth keeping.
+    pub fn keep_encodings(&self) {
+        self.encodings.get_or_init(Box::default);
+    }
+
+    /// Whether somebody said that its encodings are worth keeping.
+    pub fn keeps_encodings(&self) -> bool {
+        self.encodings.get().is_some()
+    }
+
     /// The encoding in this slot, made by `encode` if nobody has asked for it yet.
     ///
     /// # Panics

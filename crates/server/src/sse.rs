@@ -32,8 +32,7 @@ pub(crate) enum Envelope {
 
 impl Envelope {
     fn write_event(&self, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
-        // One is ours and one the log's; more, and other readers want the same bytes.
-        let is_shared = Arc::strong_count(event) > 2;
+        let is_shared = event.keeps_encodings();
         sse::write_with(event.sequence, to, |to| match self {
             Self::Bare(dialect) => write_response(*dialect, event, is_shared, to),
             Self::JsonRpc(dialect, id) => {
@@ -54,6 +53,15 @@ impl Envelope {
             }
         }
     }
+}
+
+fn stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
 }
 
 fn write_response<D: Events + ?Sized>(dialect: &D, event: &StreamEvent, is_shared: bool, to: &mut Vec<u8>) {
@@ -98,12 +106,14 @@ impl EventBody {
             draining: drain.streams_end(),
             permit,
         };
-        let mut response = Response::new(Body::Events(Box::pin(body)));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        stream(Body::Events(Box::pin(body)))
+    }
+
+    /// The response of a stream of nothing but this error.
+    pub(crate) fn refusal(envelope: &Envelope, error: &Error) -> Response<Body> {
+        let mut body = Vec::with_capacity(512);
+        envelope.write_error(error, &mut body);
+        stream(Body::full(body))
     }
 
     pub(crate) fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

@@ -73,6 +73,12 @@ fn reason(error: &serde_json::Error) -> String {
     reason
 }
 
+/// Reads a time of an older version: one without an offset is in UTC.
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn time(text: &str) -> Result<nuncio_model::Timestamp, String> {
+    text.parse().or_else(|reason| format!("{text}Z").parse().map_err(|_: String| reason))
+}
+
 /// Writes a value behind what is there.
 ///
 /// # Panics

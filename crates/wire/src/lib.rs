@@ -23,6 +23,8 @@ pub mod v0_3;
 pub mod v1_0;
 
 mod json;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod part;
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 mod shape;
 

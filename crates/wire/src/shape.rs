@@ -196,7 +196,6 @@ macro_rules! same {
 same!(String, Box<str>, bool, i32, Struct, TaskId, ContextId, MessageId, ArtifactId, PushConfigId);
 
 impl<V> Shape<V> for Timestamp {
-    /// A time without an offset is one of UTC.
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct TimeVisitor;
         impl Visitor<'_> for TimeVisitor {
@@ -205,7 +204,7 @@ impl<V> Shape<V> for Timestamp {
                 f.write_str("a time")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
-                text.parse().or_else(|reason| format!("{text}Z").parse().map_err(|_: String| E::custom(reason)))
+                crate::json::time(text).map_err(E::custom)
             }
         }
         from.deserialize_str(TimeVisitor)

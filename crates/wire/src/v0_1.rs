@@ -3,7 +3,6 @@
 //! What 1.0 has and 0.1 lacks is kept under [`METADATA_KEY`] where there is metadata to keep it in.
 
 mod ask;
-mod card;
 mod error;
 mod event;
 mod id;
@@ -11,7 +10,6 @@ mod jsonrpc;
 mod mark;
 mod message;
 mod params;
-mod part;
 mod push;
 mod serve;
 mod show;
@@ -19,7 +17,10 @@ mod task;
 
 use nuncio_model::{AgentCard, Call, Caller, Request, Scope, StreamResponse};
 
-use crate::dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, sealed::Sealed};
+use crate::{
+    card,
+    dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, sealed::Sealed},
+};
 
 /// The dialect of version 0.1.
 pub static V0_1: Dialect0 = Dialect0;
@@ -50,7 +51,7 @@ impl Dialect for Dialect0 {
     }
 
     fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        card::encode(card)
+        card::encode_for(card, self.version())
     }
 
     fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {

@@ -9,7 +9,6 @@ mod jsonrpc;
 mod kind;
 mod message;
 mod params;
-mod part;
 mod proto;
 mod reply;
 mod rest;

@@ -1,4 +1,5 @@
 // An agent on the official JavaScript SDK: JSON-RPC, HTTP+JSON and gRPC.
+// `agent.mjs 0.3` speaks 0.3 instead of 1.0, through the SDK's own compatibility mode.
 // Its behaviour is chosen by the first word of the message, as in the demo agent.
 // It prints the URL of its card and serves until it is killed.
 import { randomUUID } from 'node:crypto';
@@ -14,6 +15,11 @@ import {
 } from '@a2a-js/sdk/server';
 import { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/server/express';
 import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc';
+import { createLegacyAwarePushNotificationSender } from '@a2a-js/sdk/compat/v0_3/server';
+import { LegacyA2AService, legacyGrpcService } from '@a2a-js/sdk/compat/v0_3/server/grpc';
+
+const version = process.argv[2] ?? '1.0';
+const legacyCompat = { enabled: version !== '1.0' };
 
 class Scripted {
   canceled = new Map();
@@ -130,9 +136,9 @@ function card(origin, grpcAddress) {
     description: 'Scripted agent on the official JavaScript SDK',
     version: '1.0.0',
     supportedInterfaces: [
-      { url: `${origin}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
-      { url: `${origin}/a2a/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
-      { url: grpcAddress, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      { url: `${origin}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: version },
+      { url: `${origin}/a2a/rpc`, protocolBinding: 'JSONRPC', protocolVersion: version },
+      { url: grpcAddress, protocolBinding: 'GRPC', protocolVersion: version },
     ],
     capabilities: { streaming: true, pushNotifications: true },
     defaultInputModes: modes,
@@ -159,11 +165,20 @@ const requestHandler = new DefaultRequestHandler(
   new Scripted(),
   undefined,
   configs,
-  new DefaultPushNotificationSender(configs),
+  legacyCompat.enabled
+    ? createLegacyAwarePushNotificationSender(configs)
+    : new DefaultPushNotificationSender(configs),
 );
 const userBuilder = UserBuilder.noAuthentication;
-grpcServer.addService(A2AService, grpcService({ requestHandler, userBuilder }));
-app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-app.use('/a2a/rpc', jsonRpcHandler({ requestHandler, userBuilder }));
-app.use('/a2a/rest', restHandler({ requestHandler, userBuilder }));
+if (legacyCompat.enabled) {
+  grpcServer.addService(LegacyA2AService, legacyGrpcService({ requestHandler, userBuilder }));
+} else {
+  grpcServer.addService(A2AService, grpcService({ requestHandler, userBuilder }));
+}
+app.use(
+  '/.well-known/agent-card.json',
+  agentCardHandler({ agentCardProvider: requestHandler, legacyCompat }),
+);
+app.use('/a2a/rpc', jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
+app.use('/a2a/rest', restHandler({ requestHandler, userBuilder, legacyCompat }));
 console.log(`${origin}/.well-known/agent-card.json`);

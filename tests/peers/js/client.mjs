@@ -1,24 +1,33 @@
-// The official client as a filter: `node client.mjs CARD_ORIGIN BINDING`.
+// The official client as a filter: `node client.mjs CARD_ORIGIN BINDING VERSION`.
+// Of the interfaces in the card it sees those of VERSION (1.0, or 0.3 through the SDK's compat mode).
 // One call per line of stdin, its result, events, error or end on stdout.
 import { createInterface } from 'node:readline';
 import * as a2a from '@a2a-js/sdk';
 import {
   ClientFactory,
-  ClientFactoryOptions,
+  DefaultAgentCardResolver,
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 
-const [origin, binding] = process.argv.slice(2);
+const [origin, binding, version] = process.argv.slice(2);
+const legacyCompat = { enabled: version !== '1.0' };
 const transport = {
-  jsonrpc: () => new JsonRpcTransportFactory(),
-  rest: () => new RestTransportFactory(),
-  grpc: () => new GrpcTransportFactory(),
+  jsonrpc: () => new JsonRpcTransportFactory({ legacyCompat }),
+  rest: () => new RestTransportFactory({ legacyCompat }),
+  grpc: () => new GrpcTransportFactory({ legacyCompat }),
 }[binding]();
-const factory = new ClientFactory(
-  ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports: [transport] }),
-);
+// Only this transport: with the default ones beside it, the order in the card would choose.
+const factory = new ClientFactory({ transports: [transport] });
+
+async function connect() {
+  const card = await new DefaultAgentCardResolver({ legacyCompat }).resolve(origin);
+  card.supportedInterfaces = card.supportedInterfaces.filter(({ protocolVersion }) =>
+    protocolVersion.startsWith(version),
+  );
+  return factory.createFromAgentCard(card);
+}
 
 const unary = {
   SendMessage: ['sendMessage', 'SendMessageRequest', sendResult],
@@ -100,7 +109,7 @@ function specName(error) {
   return name.replace(/^(JsonRpc|Rest|Grpc)/, '').replace(/Error$/, '') || name;
 }
 
-const agent = factory.createFromUrl(origin);
+const agent = connect();
 agent.catch(() => {});
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line);

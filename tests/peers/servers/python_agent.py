@@ -1,5 +1,6 @@
 """An agent on the official Python SDK: JSON-RPC, HTTP+JSON and gRPC.
 
+`python_agent.py 0.3` speaks 0.3 instead of 1.0, through the SDK's own compatibility mode.
 Its behaviour is chosen by the first word of the message, as in the demo agent.
 It prints the URL of its card and serves until it is killed.
 """
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 
 import grpc.aio
 import httpx
 import uvicorn
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.helpers.proto_helpers import (
     get_message_text,
     new_data_part,
@@ -116,9 +120,9 @@ def parts() -> dict[str, pb.Part]:
     }
 
 
-def card(http: str, grpc_address: str) -> pb.AgentCard:
+def card(http: str, grpc_address: str, version: str) -> pb.AgentCard:
     def interface(url: str, binding: str) -> pb.AgentInterface:
-        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
 
     modes = ["text/plain", "application/json", "application/octet-stream"]
     return pb.AgentCard(
@@ -137,12 +141,13 @@ def card(http: str, grpc_address: str) -> pb.AgentCard:
     )
 
 
-async def main() -> None:
+async def main(version: str) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     http = f"http://127.0.0.1:{listener.getsockname()[1]}"
     grpc_server = grpc.aio.server()
     grpc_address = f"127.0.0.1:{grpc_server.add_insecure_port('127.0.0.1:0')}"
-    agent_card = card(http, grpc_address)
+    agent_card = card(http, grpc_address, version)
+    compat = version != "1.0"
     configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
         Scripted(),
@@ -151,13 +156,17 @@ async def main() -> None:
         push_config_store=configs,
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs),
     )
-    a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), grpc_server)
+    if compat:
+        service = CompatGrpcHandler(handler)
+        a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(service, grpc_server)
+    else:
+        a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), grpc_server)
     await grpc_server.start()
     app = Starlette(
         routes=[
             *create_agent_card_routes(agent_card),
-            *create_jsonrpc_routes(handler, "/rpc"),
-            *create_rest_routes(handler, path_prefix="/rest"),
+            *create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=compat),
+            *create_rest_routes(handler, path_prefix="/rest", enable_v0_3_compat=compat),
         ]
     )
     print(f"{http}/.well-known/agent-card.json", flush=True)
@@ -166,4 +175,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*sys.argv[1:] or ["1.0"]))

@@ -18,7 +18,7 @@ import httpx
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 NUNCIO = Path(os.environ.get("NUNCIO_BIN", ROOT / "target" / "debug" / "nuncio"))
-CARD_URL = re.compile(r"(http://127\.0\.0\.1:\d+)\S*/\.well-known/agent-card\.json")
+CARD_URL = re.compile(r"(http://127\.0\.0\.1:\d+)\S*/\.well-known/agent(-card)?\.json")
 
 
 def clean_environment(home: Path) -> dict[str, str]:

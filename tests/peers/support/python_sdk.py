@@ -49,10 +49,21 @@ class Loop:
 
 
 class PythonSdk(Caller):
-    """A client made by the SDK's factory from the served card."""
+    """A client made by the SDK's factory from the served card.
 
-    def __init__(self, loop: Loop, url: str, binding: str, headers: dict | None = None):
+    With `version` it has only the interfaces of that version to choose from.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        url: str,
+        binding: str,
+        headers: dict | None = None,
+        version: str = "1.0",
+    ):
         self.name = f"python-{binding}"
+        self.version = version
         self.binding = binding
         self._loop = loop
         self._headers = headers or {}
@@ -61,6 +72,9 @@ class PythonSdk(Caller):
     async def _connect(self, url: str):
         http = httpx.AsyncClient(timeout=30)
         self.card = await A2ACardResolver(http, url).get_agent_card()
+        for interface in list(self.card.supported_interfaces):
+            if not interface.protocol_version.startswith(self.version):
+                self.card.supported_interfaces.remove(interface)
         clients = [
             ClientFactory(
                 ClientConfig(

@@ -1,6 +1,6 @@
 //! Which interface is used, and how each is spoken to.
 
-use nuncio_client::{Binding, Client, ClientError};
+use nuncio_client::{Binding, Client, ClientError, Version};
 use nuncio_model::ErrorKind;
 use serde_json::json;
 
@@ -96,4 +96,76 @@ async fn a_path_and_a_query_of_the_interface_survive() {
 async fn an_address_that_a_binding_cannot_have_is_refused() {
     let error = Client::builder().endpoint("example.com/rpc", Binding::JsonRpc).unwrap_err();
     assert!(matches!(error, ClientError::Address { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn any_card_is_read_and_the_newest_version_that_is_spoken_is_used() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/.well-known/agent.json" => {
+            let mut card = fake.card("HTTP+JSON");
+            card["url"] = json!("http://127.0.0.1:1");
+            card["protocolVersion"] = json!("0.3.0");
+            ok(&card)
+        }
+        path if path.contains(".well-known") => status(404, ""),
+        _ => ok(&task("TASK_STATE_WORKING")),
+    })
+    .await;
+    let client = Client::connect(&fake.url).await.unwrap();
+    assert_eq!(client.version(), Some(Version::V1_0));
+    assert_eq!(client.interface().unwrap().url, fake.url);
+    client.task("t1").await.unwrap();
+    assert_eq!(fake.calls()[0].header("a2a-version"), "1.0");
+}
+
+#[tokio::test]
+async fn a_pinned_version_never_falls_back() {
+    let fake = Fake::start(|_, fake| {
+        let mut card = fake.card("JSONRPC");
+        card["supportedInterfaces"][0]["protocolVersion"] = json!("9.9");
+        ok(&card)
+    })
+    .await;
+    let error = Client::builder().version("1.0.0").connect(&fake.url).await.unwrap_err();
+    let ClientError::NoInterface { pinned, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(pinned.as_deref(), Some("1.0"));
+    let offered = format!("`Fake` offers no interface of version 1.0, only JSONRPC 9.9 at {}", fake.url);
+    assert!(error.to_string().starts_with(&offered), "{error}");
+    assert!(error.to_string().ends_with("; ask for one of these, or for none"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pin_says_what_a_card_means_that_does_not_say_it() {
+    let fake = Fake::start(|seen, fake| {
+        if seen.path.contains(".well-known") {
+            return ok(&json!({"name": "Old", "url": fake.url, "version": "1", "capabilities": {}, "skills": []}));
+        }
+        ok(&json!({"jsonrpc": "2.0", "id": 1, "result": task("TASK_STATE_WORKING")}))
+    })
+    .await;
+    let client = Client::builder().version("1.0").connect(&fake.url).await.unwrap();
+    assert_eq!(client.version(), Some(Version::V1_0));
+    client.task("t1").await.unwrap();
+    assert_eq!(fake.calls()[0].json()["method"], "GetTask");
+}
+
+#[test]
+fn an_endpoint_has_the_version_that_was_asked_for() {
+    for version in Version::ALL {
+        let endpoint = |binding| Client::builder().version(version.as_str()).endpoint("http://a.example", binding);
+        let client = endpoint(Binding::JsonRpc).unwrap();
+        assert_eq!(
+            (client.version(), client.interface().unwrap().protocol_version.as_str()),
+            (Some(*version), version.as_str())
+        );
+        for binding in Binding::ALL {
+            match endpoint(binding) {
+                Ok(client) => assert_eq!(client.version(), Some(*version)),
+                Err(error) => assert!(
+                    error.to_string().starts_with(&format!("version {version} has no {binding}; it has ")),
+                    "{error}"
+                ),
+            }
+        }
+    }
 }

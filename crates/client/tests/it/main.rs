@@ -6,6 +6,7 @@ mod calls;
 mod credentials;
 mod fake;
 mod interfaces;
+mod matrix;
 #[cfg(all(feature = "v0-2", feature = "v0-3"))]
 mod older;
 mod resolve;

@@ -55,8 +55,8 @@ async fn a_document_is_not_looked_for_elsewhere() {
 async fn a_card_that_cannot_be_used_is_told_from_none() {
     for (card, reason) in [
         (json!({"name": 7}), "name"),
-        (json!({"name": "x"}), "names no supportedInterfaces"),
-        (json!({"name": "x", "url": "http://a", "protocolVersion": "0.3.0"}), "version 0.3.0"),
+        (json!({"name": "x"}), "neither supportedInterfaces nor url"),
+        (json!({"name": "x", "supportedInterfaces": []}), "neither supportedInterfaces nor url"),
     ] {
         let fake = Fake::start(move |_, _| ok(&card)).await;
         let error = resolve(&fake.url).await.unwrap_err();

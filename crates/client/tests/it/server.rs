@@ -17,7 +17,7 @@ use tokio::{
 };
 
 /// Serves the demo agent until the test ends; gives its address.
-async fn serve() -> String {
+pub(crate) async fn serve() -> String {
     let options = DemoOptions::default();
     let guard = nuncio_push::Guard::new().allow_private(true);
     let engine = Engine::builder(Demo::new())
@@ -231,6 +231,6 @@ async fn a_grpc_stream_that_the_network_cuts_ends_with_the_task() {
 }
 
 /// What `stream N` writes.
-fn chunks(count: u32) -> String {
+pub(crate) fn chunks(count: u32) -> String {
     (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
 }

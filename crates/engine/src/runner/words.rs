@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nuncio_model::{
-    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, TaskId, TaskState, Timestamp,
+    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
 };
 
 use super::{Runner, Running};
@@ -67,7 +67,9 @@ impl Runner {
     /// Makes the task exist.
     pub(super) fn bring_to_life(&mut self) {
         if let Some(birth) = self.birth.take() {
-            self.writer.stage_task(birth.task);
+            let mut task = Task::new(self.hold.id.clone(), self.writer.context().clone());
+            task.history = vec![birth.request.message.clone()];
+            self.writer.stage_task(task);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Writing an artifact in pieces.
 
+use std::future::Future;
+
 use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
 
-use super::Turn;
-use crate::agent::AgentError;
+use super::{Said, Turn};
 
 /// Writes one artifact of a turn, piece by piece; made by [`Turn::artifact`].
 ///
@@ -34,21 +35,21 @@ impl<'a> ArtifactWriter<'a> {
     }
 
     /// Writes the next piece: a text, a file, data.
-    pub async fn chunk(&mut self, part: impl Into<Part>) -> Result<(), AgentError> {
-        self.write(part.into(), false).await
+    pub fn chunk(&mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
+        self.write(part.into(), false)
     }
 
     /// Writes the last piece.
-    pub async fn finish(mut self, part: impl Into<Part>) -> Result<(), AgentError> {
-        self.write(part.into(), true).await
+    pub fn finish(mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
+        self.write(part.into(), true)
     }
 
-    async fn write(&mut self, part: Part, last_chunk: bool) -> Result<(), AgentError> {
+    fn write(&mut self, part: Part, last_chunk: bool) -> impl Future<Output = Said> + Send + use<'a> {
         let rest = Artifact::new(self.artifact.artifact_id.clone(), Vec::new());
         let mut artifact = std::mem::replace(&mut self.artifact, rest);
         artifact.parts = vec![part];
         let append = std::mem::replace(&mut self.appends, true);
         let update = TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() };
-        self.turn.emit(StreamResponse::ArtifactUpdate(update)).await
+        self.turn.emit(StreamResponse::ArtifactUpdate(update))
     }
 }

@@ -233,6 +233,27 @@ async fn what_an_agent_leaves_behind_cannot_speak_for_it() {
 }
 
 #[tokio::test]
+async fn a_turn_may_tidy_up_after_its_last_word() {
+    let tidied = Arc::new(tokio::sync::Semaphore::new(0));
+    let done = Arc::clone(&tidied);
+    let engine = builder(move |turn| {
+        let tidied = Arc::clone(&tidied);
+        async move {
+            turn.complete("done").await?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            tidied.add_permits(1);
+            Ok(())
+        }
+    })
+    .build();
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
+    within(done.acquire()).await.unwrap().forget();
+    quiet(&engine).await;
+    assert_eq!(get(&engine, &task).await, task);
+}
+
+#[tokio::test]
 async fn a_turn_that_does_not_end_after_its_last_word_is_cut_off() {
     for shuts_down in [false, true] {
         let limits = {

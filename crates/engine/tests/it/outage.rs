@@ -146,21 +146,23 @@ async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
 
 #[tokio::test]
 async fn a_task_that_somebody_else_has_taken_over_is_left_to_them() {
-    let store = Rigged::new();
-    let engine = engine_over(&store, patient());
-    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
-    let mut events = subscribe(&engine, &task).await.unwrap();
-    next(&mut events).await;
-    store.commits([Fate::Goes, Fate::Conflicts]);
-    send(&engine, follow(&task, "x")).await.unwrap_err();
-    while let Some(Ok(_)) = within(events.next()).await {}
-    drop(events);
-    quiet(&engine).await;
-    let claimed = store.claimed.load(Ordering::Acquire);
-    // Longer than it takes until a task that was given up is settled.
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    assert_eq!(store.claimed.load(Ordering::Acquire), claimed);
-    assert_state(&get(&engine, &task).await, TaskState::Working);
+    for fates in [vec![Fate::Goes, Fate::Conflicts], vec![Fate::Goes, Fate::Fails, Fate::Conflicts]] {
+        let store = Rigged::new();
+        let engine = engine_over(&store, patient());
+        let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+        let mut events = subscribe(&engine, &task).await.unwrap();
+        next(&mut events).await;
+        store.commits(fates.iter().copied());
+        send(&engine, follow(&task, "x")).await.unwrap_err();
+        while let Some(Ok(_)) = within(events.next()).await {}
+        drop(events);
+        quiet(&engine).await;
+        let claimed = store.claimed.load(Ordering::Acquire);
+        // Longer than it takes until a task that was given up is settled.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(store.claimed.load(Ordering::Acquire), claimed, "{fates:?}");
+        assert_state(&get(&engine, &task).await, TaskState::Working);
+    }
 }
 
 #[tokio::test]

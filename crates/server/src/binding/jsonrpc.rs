@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0 over HTTP POST (section 9).
 //!
-//! What a call gives is status 200, errors too; other statuses are for what stops a request before it is read as a
-//! call, and for 401 and 403, so that a client without credentials is told so by HTTP itself.
+//! What a call gives is status 200, errors too, which come as an event where the version wants a stream for every answer
+//! to a call for one. Other statuses are for what stops a request before it is read as a call, and for 401 and 403, so
+//! that a client without credentials is told so by HTTP itself.
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, ErrorKind, Principal};
@@ -12,7 +13,7 @@ use crate::{
     head,
     read::read_body,
     service::{Answer, Incoming, Outcome, Service, scope},
-    sse::Envelope,
+    sse::{Envelope, EventBody},
 };
 
 /// Answers a request to the root.
@@ -36,8 +37,20 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         // A notification is carried out and not answered. What comes of it is in the log.
         (None, _) => empty(StatusCode::NO_CONTENT),
         (Some(id), Ok((method, answer))) => respond(service, dialect, id, method, answer),
+        (Some(id), Err(error)) if is_refused_in_stream(dialect, &incoming.method, &error) => {
+            let mut response = EventBody::refusal(&Envelope::JsonRpc(dialect, id), &error);
+            service.complete_refusal(&error, response.headers_mut());
+            response
+        }
         (Some(id), Err(error)) => respond_error(service, dialect, &id, &error),
     }
+}
+
+/// Missing rights are a matter of HTTP in every version.
+fn is_refused_in_stream(dialect: &dyn JsonRpcDialect, method: &str, error: &Error) -> bool {
+    dialect.refuses_in_stream()
+        && dialect.method(method).is_some_and(nuncio_model::Method::is_streaming)
+        && status_of(error) == StatusCode::OK
 }
 
 /// What comes of a call, and the dialect to answer in, if it came so far.
@@ -105,16 +118,19 @@ fn respond(
 
 /// What is wrong with a request is an answer like any other, but for missing rights.
 fn respond_error(service: &Service, dialect: &dyn JsonRpcDialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
-    let status = match error.kind() {
+    let mut body = Vec::with_capacity(512);
+    jsonrpc::write_error(dialect, id, error, &mut body);
+    let mut response = json(status_of(error), body);
+    service.complete_refusal(error, response.headers_mut());
+    response
+}
+
+fn status_of(error: &Error) -> StatusCode {
+    match error.kind() {
         ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
         _ => StatusCode::OK,
-    };
-    let mut body = Vec::with_capacity(512);
-    jsonrpc::write_error(dialect, id, error, &mut body);
-    let mut response = json(status, body);
-    service.complete_refusal(error, response.headers_mut());
-    response
+    }
 }
 
 /// A request that cannot be a call, by its head.

@@ -6,6 +6,7 @@ mod card;
 mod cards;
 mod client;
 mod cors;
+mod dotted;
 mod drain;
 mod envelope;
 mod health;

@@ -2,8 +2,8 @@
 
 use nuncio_engine::{Record, StoreError};
 use nuncio_model::{
-    Artifact, ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskStatus,
-    TaskStatusUpdateEvent,
+    Artifact, ArtifactId, ContextId, Message, Part, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId,
+    TaskStatus, TaskStatusUpdateEvent,
 };
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
@@ -71,6 +71,8 @@ enum RecordBody<'a> {
     Received(&'a Message),
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
+    /// A piece of text behind those that an artifact has: what long logs are made of.
+    Text(&'a ArtifactId, &'a str),
     #[serde(untagged)]
     Other(&'a StreamResponse),
 }
@@ -133,16 +135,39 @@ fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> Reco
             status: &update.status,
             metadata: update.metadata.as_deref(),
         }),
-        StreamResponse::ArtifactUpdate(update) => RecordBody::ArtifactUpdate(ArtifactBody {
-            task_id: Some(&update.task_id).filter(|task_id| *task_id != id),
-            context_id: Some(&update.context_id).filter(|context_id| *context_id != context),
-            artifact: &update.artifact,
-            append: update.append,
-            last_chunk: update.last_chunk,
-            metadata: update.metadata.as_deref(),
-        }),
+        StreamResponse::ArtifactUpdate(update) => {
+            let task_id = Some(&update.task_id).filter(|task_id| *task_id != id);
+            let context_id = Some(&update.context_id).filter(|context_id| *context_id != context);
+            if task_id.is_none()
+                && context_id.is_none()
+                && let Some(text) = text_alone(update)
+            {
+                return RecordBody::Text(&update.artifact.artifact_id, text);
+            }
+            RecordBody::ArtifactUpdate(ArtifactBody {
+                task_id,
+                context_id,
+                artifact: &update.artifact,
+                append: update.append,
+                last_chunk: update.last_chunk,
+                metadata: update.metadata.as_deref(),
+            })
+        }
         other => RecordBody::Other(other),
     }
+}
+
+/// The text of an update that appends one text and says nothing else.
+fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
+    let TaskArtifactUpdateEvent { artifact, append: true, last_chunk: false, metadata: None, .. } = update else {
+        return None;
+    };
+    let Artifact { name: None, description: None, metadata: None, parts, extensions, .. } = artifact else {
+        return None;
+    };
+    let [part] = &**parts else { return None };
+    let is_plain = part.metadata().is_none() && part.filename().is_none() && part.media_type().is_none();
+    part.as_text().filter(|_| is_plain && extensions.is_empty())
 }
 
 #[derive(Deserialize)]
@@ -151,6 +176,7 @@ enum ReadRecord {
     Received(Message),
     StatusUpdate(TaskStatusUpdateEvent),
     ArtifactUpdate(TaskArtifactUpdateEvent),
+    Text(ArtifactId, Box<str>),
     Task(Task),
     Message(Message),
 }
@@ -179,6 +205,13 @@ impl ReadRecord {
                 fill(&mut update.task_id, &mut update.context_id);
                 StreamResponse::StatusUpdate(update)
             }
+            Self::Text(artifact, text) => StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                task_id: id.clone(),
+                context_id: context.clone(),
+                artifact: Artifact::new(artifact, vec![Part::text(text)]),
+                append: true,
+                ..TaskArtifactUpdateEvent::default()
+            }),
             Self::ArtifactUpdate(mut update) => {
                 fill(&mut update.task_id, &mut update.context_id);
                 StreamResponse::ArtifactUpdate(update)
@@ -202,4 +235,38 @@ pub(super) fn read<T: DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     let value = T::deserialize(&mut json).map_err(corrupt)?;
     json.end().map_err(corrupt)?;
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_of_text_is_written_in_few_bytes_and_read_as_it_was() {
+        let (id, context) = (TaskId::from("t"), ContextId::from("c"));
+        let piece = |artifact: Artifact, append, last_chunk| {
+            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                task_id: id.clone(),
+                context_id: context.clone(),
+                artifact,
+                append,
+                last_chunk,
+                metadata: None,
+            })
+        };
+        let plain = || Artifact::new("a", vec![Part::text("\"x\"")]);
+        let typed = Artifact::new("a", vec![Part::text("x").with_media_type("text/csv")]);
+        let responses = [
+            piece(plain(), false, false),
+            piece(plain(), true, false),
+            piece(plain().with_name("n"), true, false),
+            piece(typed, true, false),
+            piece(Artifact::new("a", vec![Part::text(""), Part::text("y")]), true, false),
+            piece(plain(), true, true),
+        ];
+        let records: Vec<_> = (1..).zip(responses).map(|(number, response)| Record::update(number, response)).collect();
+        let written = write_records(&records, &id, &context).unwrap();
+        assert_eq!(written.matches(r#"{"text":["a","\"x\""]}"#).count(), 1);
+        assert_eq!(read_records(&written, 6, &id, &context).unwrap(), records);
+    }
 }

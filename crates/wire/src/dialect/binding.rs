@@ -36,6 +36,11 @@ pub trait JsonRpcDialect: Events {
         false
     }
 
+    /// Server: whether a call for a stream is refused inside a stream, as its only event.
+    fn refuses_in_stream(&self) -> bool {
+        false
+    }
+
     /// The operation of a method. One operation may have several names.
     fn method(&self, name: &str) -> Option<Method>;
 

@@ -93,7 +93,7 @@ impl Serialize for DetailJson<'_> {
 }
 
 /// Writes which fields are wrong, and why.
-pub(crate) struct Violations<'a>(pub(crate) &'a [FieldViolation]);
+pub(super) struct Violations<'a>(pub(super) &'a [FieldViolation]);
 
 impl Serialize for Violations<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -1,9 +1,12 @@
 //! Errors: numbers that later versions use for others are never passed through.
 
-use nuncio_model::{Detail, Error, ErrorKind, Value};
+use nuncio_model::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::{json, status};
+use crate::{
+    json,
+    status::{self, Facts},
+};
 
 /// A fact of an error of a call that streams, where the agent does not.
 pub(super) const NO_STREAMING: (&str, &str) = ("capability", "streaming");
@@ -55,22 +58,14 @@ pub(super) fn is_about_a_task(error: &Error) -> bool {
     error.kind() == ErrorKind::UnsupportedOperation && error.metadata().contains_key("taskId")
 }
 
-/// Writes an error. Its data is an object of facts, or what a peer sent.
+/// Writes an error.
 pub(super) fn write(error: &Error, to: &mut Vec<u8>) {
     #[derive(Serialize)]
     struct ErrorObject<'a> {
         code: i32,
         message: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        data: Option<Value>,
+        data: Option<Facts<'a>>,
     }
-    let from_peer = error.peer_details().unwrap_or_default().iter().find_map(|detail| match detail {
-        Detail::Other(other) if other.is_object() => Some(other.clone()),
-        _ => None,
-    });
-    let facts = || {
-        let facts = error.metadata().iter().map(|(name, value)| (name.clone(), Value::from(value.clone())));
-        Some(Value::from_iter(facts)).filter(|facts| facts.as_object().is_some_and(|it| !it.is_empty()))
-    };
-    json::write(&ErrorObject { code: code(error), message: error.message(), data: from_peer.or_else(facts) }, to);
+    json::write(&ErrorObject { code: code(error), message: error.message(), data: Facts::of(error) }, to);
 }

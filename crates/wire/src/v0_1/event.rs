@@ -1,7 +1,7 @@
 //! Events of a stream: of a status or of an artifact, told apart by their members (K-4, K-7).
 
 use nuncio_model::{
-    ContextId, Message, Struct, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
+    ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
     TaskStatusUpdateEvent,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, se
 use super::{
     mark,
     message::{StatusIn, StatusOut, state_around},
-    task::{ArtifactIn, ArtifactOut, Chunk},
+    task::{ArtifactIn, ArtifactOut, Piece},
 };
 
 /// Writes an event. The server's course leaves only those of a status or an artifact; of others this tells the status.
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for EventIn {
         let (task_id, context_id) = (TaskId::from(id.unwrap_or_default()), ContextId::default());
         Ok(Self(match (status, artifact) {
             (_, Some(artifact)) => {
-                let Chunk { artifact, append, last_chunk } = artifact.into_artifact();
+                let Piece { artifact, append, last_chunk } = artifact.into_artifact();
                 let metadata = metadata.map(Box::new);
                 let update = TaskArtifactUpdateEvent { task_id, context_id, artifact, append, last_chunk, metadata };
                 StreamResponse::ArtifactUpdate(update)

@@ -19,6 +19,7 @@ pub(super) fn server_id(scope: &Scope, client_id: &str, generation: u32) -> Task
 /// A search for the newest generation: in leaps that double until one is not there, then by halves.
 #[derive(Debug, Default)]
 pub(super) struct Search {
+    /// 0 for none.
     newest_there: u32,
     oldest_missing: Option<u32>,
 }
@@ -42,11 +43,6 @@ impl Search {
             self.oldest_missing = Some(generation);
         }
     }
-
-    /// The newest that is there; 0 for none.
-    pub(super) fn newest(&self) -> u32 {
-        self.newest_there
-    }
 }
 
 #[cfg(test)]
@@ -64,7 +60,7 @@ mod tests {
             search.found(generation, generation <= there);
             looks += 1;
         }
-        (search.newest(), looks)
+        (search.newest_there, looks)
     }
 
     proptest! {
@@ -102,7 +98,7 @@ mod tests {
     #[test]
     fn ids_are_the_same_for_ever() {
         let id = server_id(&Scope::open(), "client-task-0007", 1);
-        assert_eq!(id, "00000000-0000-0000-0000-000000000000");
+        assert_eq!(id, "d165f47c-356f-5451-a187-b2089911f4ea");
         assert_eq!(id, server_id(&Scope::open(), "client-task-0007", 1));
     }
 }

@@ -3,10 +3,8 @@
 use nuncio_model::{Message, MessageId, Part, Role, Struct, TaskState, TaskStatus, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
 
-use super::{
-    mark,
-    part::{PartIn, PartOut},
-};
+use super::mark;
+use crate::{json, part};
 
 /// Writes a message. The state is told where it is a status's, and one that 0.1 does not know.
 pub(super) struct MessageOut<'a>(pub(super) &'a Message, pub(super) Option<TaskState>);
@@ -24,12 +22,27 @@ impl Serialize for MessageOut<'_> {
     }
 }
 
-/// Writes parts.
+/// Writes parts (K-4).
 pub(super) struct PartsOut<'a>(pub(super) &'a [Part]);
 
 impl Serialize for PartsOut<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        struct PartOut<'a>(&'a Part);
+        impl Serialize for PartOut<'_> {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                part::write(self.0, "type", to)
+            }
+        }
         to.collect_seq(self.0.iter().map(PartOut))
+    }
+}
+
+/// Reads a part.
+pub(super) struct PartIn(Part);
+
+impl<'de> Deserialize<'de> for PartIn {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        part::read(from).map(Self)
     }
 }
 
@@ -114,8 +127,6 @@ struct Time(Timestamp);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        let time = text.parse().or_else(|error| format!("{text}Z").parse().map_err(|_: String| error));
-        time.map(Time).map_err(D::Error::custom)
+        json::time(&String::deserialize(from)?).map(Self).map_err(D::Error::custom)
     }
 }

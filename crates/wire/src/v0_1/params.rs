@@ -3,7 +3,7 @@
 //! History is none unless it is asked for (K-8), where 1.0 gives all.
 
 use nuncio_model::{
-    Call, Error, FieldViolation, Message, Method, Role, Struct, TaskId, TaskPushNotificationConfig,
+    Call, ContextId, Error, FieldViolation, Message, Method, Role, Struct, TaskId, TaskPushNotificationConfig,
     op::{
         CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageConfiguration,
         SendMessageRequest, SendStreamingMessageRequest, SubscribeToTaskRequest,
@@ -156,17 +156,16 @@ pub(super) fn write(call: &Call) -> Option<Box<RawValue>> {
             let hook = configured_hook(configuration);
             json::raw(&SendOut {
                 id: message.task_id.as_ref().map_or("", |id| id.as_str()),
-                session_id: message.context_id.as_ref().map(|id| id.as_str()),
+                session_id: message.context_id.as_ref().map(ContextId::as_str),
                 message: MessageOut(message, None),
                 push_notification: hook.map(PushOut),
                 history_length: history_length(request.history_length()),
                 metadata: request.metadata.as_deref(),
             })
         }
-        Call::GetTask(request) => json::raw(&TaskOut {
-            history_length: history_length(request.history_length),
-            ..TaskOut::new(&request.id)
-        }),
+        Call::GetTask(request) => {
+            json::raw(&TaskOut { history_length: history_length(request.history_length), ..TaskOut::new(&request.id) })
+        }
         Call::CancelTask(request) => {
             json::raw(&TaskOut { metadata: request.metadata.as_deref(), ..TaskOut::new(&request.id) })
         }

@@ -65,7 +65,7 @@ async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest) -> Result<Rep
         Ok(Reply::Events(events)) => Ok(Reply::Events(stream::watched(events, id, client_id))),
         Ok(reply) => Ok(reply),
         Err(error) if error::is_about_a_task(&error) => match desk.look(&id).await? {
-            Some(task) => Ok(Reply::Events(stream::ended(task, client_id))),
+            Some(task) => Ok(Reply::Events(stream::ended(&task, client_id))),
             None => Err(Error::task_not_found(client_id.as_str())),
         },
         Err(error) => Err(streaming(show::error(error, &id, &client_id))),

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use super::{
     mark,
-    message::{MessageIn, MessageOut, PartsOut, StatusIn, StatusOut, into_parts, state_around},
-    part::PartIn,
+    message::{MessageIn, MessageOut, PartIn, PartsOut, StatusIn, StatusOut, into_parts, state_around},
 };
 
 /// Writes a task.
@@ -123,14 +122,14 @@ pub(super) struct ArtifactIn {
 }
 
 /// An artifact, or a piece of one.
-pub(super) struct Chunk {
+pub(super) struct Piece {
     pub(super) artifact: Artifact,
     pub(super) append: bool,
     pub(super) last_chunk: bool,
 }
 
 impl ArtifactIn {
-    pub(super) fn into_artifact(self) -> Chunk {
+    pub(super) fn into_artifact(self) -> Piece {
         let artifact = Artifact {
             artifact_id: numbered(self.index.unwrap_or_default() as usize),
             name: self.name,
@@ -139,10 +138,6 @@ impl ArtifactIn {
             metadata: self.metadata.map(Box::new),
             extensions: Vec::new(),
         };
-        Chunk {
-            artifact,
-            append: self.append.unwrap_or_default(),
-            last_chunk: self.last_chunk.unwrap_or_default(),
-        }
+        Piece { artifact, append: self.append.unwrap_or_default(), last_chunk: self.last_chunk.unwrap_or_default() }
     }
 }

@@ -60,6 +60,11 @@ impl JsonRpcDialect for JsonRpc {
         self.0
     }
 
+    /// Clients of these versions take nothing but a stream for an answer to a call for one.
+    fn refuses_in_stream(&self) -> bool {
+        true
+    }
+
     fn method(&self, name: &str) -> Option<Method> {
         METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
     }

@@ -1,12 +1,25 @@
 //! Messages, tasks, artifacts and events in JSON with `kind` (sections 6.1 to 6.4 and 7.2).
 
 use nuncio_model::{
-    Artifact, Message, Role, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+    Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 use serde::{Deserializer, Serializer, de};
 
 use super::Kinded;
-use crate::shape::{Shape, shape};
+use crate::{
+    part,
+    shape::{Shape, shape},
+};
+
+impl Shape<Kinded> for Part {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        part::write(self, "kind", to)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        part::read(from)
+    }
+}
 
 shape! {
     Message as Kinded, kind "message" {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method as Verb;
-use nuncio_model::{Call, Error, ErrorKind, Method, Role, StreamResponse, TaskState};
+use nuncio_model::{Call, Error, ErrorKind, Method, Role, StreamResponse, TaskState, card::SecurityScheme};
 use nuncio_wire::{
     Version, Versions, dialect,
     negotiate::{self, MAX_EXTENSIONS, declared},
@@ -390,4 +390,20 @@ fn an_artifact_may_name_whole_extensions() {
         "artifact": {"artifactId": "a", "parts": [], "extensions": [{"uri": "urn:a", "required": true}, "urn:b"]}}}));
     let StreamResponse::ArtifactUpdate(event) = event else { panic!("{event:?}") };
     assert_eq!(event.artifact.extensions.join(" "), "urn:a urn:b");
+}
+
+#[test]
+fn a_card_of_the_dialect_is_read() {
+    let card = json!({
+        "name": "a", "provider": {"name": "p"}, "supportsExtendedAgentCard": true, "protocolVersions": ["1.0"],
+        "supported_interfaces": [{"url": "https://a.example", "protocol_binding": "http+json"}],
+        "security_schemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        "security_requirements": [{"bearer": []}],
+    });
+    let card = nuncio_wire::card::decode(card.to_string().as_bytes()).unwrap();
+    let [interface] = &card.supported_interfaces[..] else { panic!("{card:?}") };
+    assert_eq!((&*interface.protocol_version, &*interface.protocol_binding), ("1.0", "http+json"));
+    assert!(matches!(&card.security_schemes["bearer"], SecurityScheme::HttpAuth(http) if http.scheme == "bearer"));
+    assert!(card.security_requirements[0].schemes.contains_key("bearer") && card.capabilities.extends_card());
+    assert_eq!(card.provider.unwrap().organization, "p");
 }

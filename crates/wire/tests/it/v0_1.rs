@@ -4,6 +4,7 @@ mod ask;
 mod envelope;
 mod examples;
 mod harness;
+mod losses;
 mod reopen;
 mod schema;
 mod serve;

@@ -11,7 +11,7 @@ use super::{
     tables::ScopeLists,
 };
 use crate::{
-    lifecycle,
+    lifecycle::Fold,
     record::Record,
     store::{Commit, StoreError},
 };
@@ -133,8 +133,9 @@ impl Head {
     fn fold(&mut self) -> Result<(), StoreError> {
         let Some(rest) = &self.rest else { return Ok(()) };
         let task = Arc::make_mut(&mut self.task);
+        let mut fold = Fold::default();
         for record in rest.log.iter().filter(|record| record.sequence() > self.folded) {
-            lifecycle::apply(task, record).map_err(|error| StoreError::Corrupt(error.into()))?;
+            fold.apply(task, record).map_err(|error| StoreError::Corrupt(error.into()))?;
         }
         self.folded = self.sequence;
         Ok(())

@@ -2,7 +2,7 @@
 //! for well under a millisecond.
 
 use std::{
-    hash::{BuildHasher, Hash, RandomState},
+    hash::{BuildHasher, Hash},
     sync::Arc,
 };
 
@@ -15,6 +15,7 @@ use super::{
     node::Node,
     order::{Entry, Place},
 };
+use crate::hashing::{Hashing, hashing};
 
 const SHARDS: usize = 64;
 
@@ -44,7 +45,7 @@ impl<T> Shards<T> {
 
 /// All tasks, and the contexts and scopes that they belong to.
 pub(super) struct Tables {
-    hasher: RandomState,
+    hasher: Hashing,
     tasks: Shards<Arc<Node>>,
     contexts: Shards<InContext>,
     scopes: Shards<Arc<ScopeLists>>,
@@ -52,7 +53,7 @@ pub(super) struct Tables {
 
 impl Tables {
     pub(super) fn new() -> Self {
-        Self { hasher: RandomState::new(), tasks: Shards::new(), contexts: Shards::new(), scopes: Shards::new() }
+        Self { hasher: hashing(), tasks: Shards::new(), contexts: Shards::new(), scopes: Shards::new() }
     }
 
     /// The task, when it is of this scope.

@@ -152,8 +152,7 @@ fn fill(
 }
 
 fn write_event(dialect: &dyn GrpcDialect, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
-    // One is ours and one the log's; more, and other readers want the same bytes.
-    if Arc::strong_count(event) > 2 {
+    if event.keeps_encodings() {
         to.extend_from_slice(dialect.shared_event(event));
     } else {
         dialect.encode_event(&event.response, to);

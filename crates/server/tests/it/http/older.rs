@@ -83,8 +83,6 @@ async fn a_task_that_has_ended_is_shown_once_more() {
     let again = ask(&running, "tasks/resubscribe", &json!({"id": task["id"]})).open().await;
     let expected = [("task".to_owned(), None, None), ("status-update".to_owned(), Some(true), None)];
     assert_eq!(seen(again).await, expected);
-    let error = ask(&running, "tasks/resubscribe", &json!({"id": "nope"})).fetch().await.json()["error"].clone();
-    assert_eq!(error["code"], -32001);
 }
 
 #[tokio::test]
@@ -111,4 +109,20 @@ async fn extensions_are_in_the_header_of_the_version() {
     let running = Running::start().await;
     let answer = ask(&running, "message/send", &message("hello")).header("x-a2a-extensions", EXTENSION).fetch().await;
     assert_eq!(answer.header("x-a2a-extensions"), EXTENSION);
+}
+
+#[tokio::test]
+async fn who_asks_for_a_stream_of_0_3_is_refused_inside_one() {
+    let running = Running::start().await;
+    let call = |method| running.rpc(method, &json!({"id": "no-such-task"})).without("a2a-version");
+    let answer = call("tasks/resubscribe").fetch().await;
+    assert_eq!((answer.status, answer.media_type()), (200, "text/event-stream"));
+    let mut feed = call("tasks/resubscribe").open().await;
+    let events = feed.rest().await;
+    assert_eq!(events.len(), 1);
+    let document: serde_json::Value = serde_json::from_str(&events[0].data).unwrap();
+    assert_eq!((&document["id"], &document["error"]["code"]), (&json!(1), &json!(-32001)));
+    assert_eq!(call("tasks/get").fetch().await.media_type(), "application/json");
+    let newest = running.rpc("SubscribeToTask", &json!({"id": "no-such-task"})).fetch().await;
+    assert_eq!(newest.media_type(), "application/json");
 }

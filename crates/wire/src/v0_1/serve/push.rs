@@ -55,7 +55,8 @@ async fn list(desk: &Desk<'_>, task_id: &TaskId) -> Result<Vec<TaskPushNotificat
 
 /// The one that is named by the task; else, as other versions may have set others, the first.
 fn of_task(mut configs: Vec<TaskPushNotificationConfig>, task: &TaskId) -> Option<TaskPushNotificationConfig> {
-    let is_of_task = |config: &TaskPushNotificationConfig| config.id.as_ref().is_some_and(|id| id.as_str() == task.as_str());
+    let is_of_task =
+        |config: &TaskPushNotificationConfig| config.id.as_ref().is_some_and(|id| id.as_str() == task.as_str());
     let place = configs.iter().position(is_of_task).unwrap_or(0);
     (!configs.is_empty()).then(|| configs.swap_remove(place))
 }

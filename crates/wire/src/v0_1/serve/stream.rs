@@ -31,9 +31,9 @@ pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId)
 }
 
 /// What has become of a task that has ended.
-pub(super) fn ended(task: Arc<Task>, client_id: TaskId) -> EventStream {
+pub(super) fn ended(task: &Task, client_id: TaskId) -> EventStream {
     let mut shown = Shown::new(None, task.id.clone(), client_id);
-    shown.take_snapshot(None, &task);
+    shown.take_snapshot(None, task);
     Box::pin(shown)
 }
 

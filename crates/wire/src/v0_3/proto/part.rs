@@ -9,12 +9,12 @@ use super::{
     message,
 };
 use crate::{
+    part::{WRAPPED, data_part, with_metadata},
     proto::{
         fault::Fault,
         field::Item,
         reader::{Reader, Wire},
     },
-    v0_3::part::{WRAPPED, data_part, with_metadata},
 };
 
 /// A part of the model as 0.3 has it.

@@ -9,7 +9,7 @@ use nuncio_model::{
     AgentCard, Call, Caller, Calling, Error, EventStream, Message, Method, Principal, Reply, Request, Scope, Task,
     TaskPushNotificationConfig, Tenant,
 };
-use nuncio_wire::{Events as _, JsonRpcDialect, Version, dialect, dialect::Course};
+use nuncio_wire::{JsonRpcDialect, Version, dialect, dialect::Course};
 use serde_json::{Value, json};
 
 use super::schema::assert_is;
@@ -171,7 +171,8 @@ pub(crate) fn words(events: &[Value]) -> Vec<String> {
         }
         Some(artifact) => {
             let sign = if artifact["append"] == true { "+" } else { ":" };
-            let text: String = artifact["parts"].as_array().unwrap().iter().filter_map(|it| it["text"].as_str()).collect();
+            let text: String =
+                artifact["parts"].as_array().unwrap().iter().filter_map(|it| it["text"].as_str()).collect();
             format!("{}{sign}{text}", artifact["index"])
         }
     };

@@ -24,7 +24,8 @@ static TYPES: LazyLock<BTreeMap<String, Type>> = LazyLock::new(|| {
     for section in text.split("\n#### ").skip(1) {
         let (name, body) = section.split_once('\n').unwrap();
         let body = body.split("\n## ").next().unwrap().replace("\\|", "∣");
-        let is = body.lines().find_map(|line| line.strip_prefix("= `")).map(|line| line.trim_end_matches('`').to_owned());
+        let is =
+            body.lines().find_map(|line| line.strip_prefix("= `")).map(|line| line.trim_end_matches('`').to_owned());
         let members = body.lines().filter(|line| line.starts_with("| `")).map(|line| {
             let cells: Vec<_> = line.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
             Member { name: cells[1].clone(), kind: cells[2].clone(), required: cells[3] == "yes" }
@@ -50,10 +51,8 @@ pub(crate) fn check(document: &Value, kind: &str, at: &str) -> Result<(), String
         return items.iter().enumerate().try_for_each(|(place, it)| check(it, item, &format!("{at}[{place}]")));
     }
     if kind.contains('∣') && !kind.starts_with("enum") {
-        let reasons: Result<Vec<_>, ()> = kind
-            .split('∣')
-            .map(|kind| check(document, kind.trim(), at).err().ok_or(()))
-            .collect();
+        let reasons: Result<Vec<_>, ()> =
+            kind.split('∣').map(|kind| check(document, kind.trim(), at).err().ok_or(())).collect();
         return reasons.map_or(Ok(()), |reasons| Err(reasons.join("; or ")));
     }
     let fits = match kind {

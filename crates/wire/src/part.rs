@@ -1,54 +1,52 @@
-//! Parts in JSON with `kind`: text, files, data (section 6.5).
+//! Parts in JSON before 1.0, which say what they are: text, files, data. The member that says it is `type` in 0.1 and
+//! `kind` later.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use nuncio_model::{Part, PartContent, Struct, Value, decode_base64, json::Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
 
-use super::Kinded;
-use crate::shape::Shape;
-
 /// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
-pub(super) const WRAPPED: &str = "data_part_compat";
+pub(crate) const WRAPPED: &str = "data_part_compat";
 
-impl Shape<Kinded> for Part {
-    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        let mut wrapped = false;
-        match &self.content {
-            PartContent::Text(text) => {
-                map.serialize_entry("kind", "text")?;
-                map.serialize_entry("text", text)?;
-            }
-            PartContent::Raw(bytes) => {
-                let bytes = STANDARD.encode(bytes);
-                map.serialize_entry("kind", "file")?;
-                map.serialize_entry("file", &FileOut { bytes: Some(&bytes), ..FileOut::of(self) })?;
-            }
-            PartContent::Url(url) => {
-                map.serialize_entry("kind", "file")?;
-                map.serialize_entry("file", &FileOut { uri: Some(url), ..FileOut::of(self) })?;
-            }
-            PartContent::Data(data) => {
-                wrapped = !data.is_object();
-                map.serialize_entry("kind", "data")?;
-                if wrapped {
-                    map.serialize_entry("data", &Wrap { value: data })?;
-                } else {
-                    map.serialize_entry("data", data)?;
-                }
+/// Writes a part whose kind stands in the member `tag`.
+pub(crate) fn write<S: Serializer>(part: &Part, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    let mut wrapped = false;
+    match &part.content {
+        PartContent::Text(text) => {
+            map.serialize_entry(tag, "text")?;
+            map.serialize_entry("text", text)?;
+        }
+        PartContent::Raw(bytes) => {
+            let bytes = STANDARD.encode(bytes);
+            map.serialize_entry(tag, "file")?;
+            map.serialize_entry("file", &FileOut { bytes: Some(&bytes), ..FileOut::of(part) })?;
+        }
+        PartContent::Url(url) => {
+            map.serialize_entry(tag, "file")?;
+            map.serialize_entry("file", &FileOut { uri: Some(url), ..FileOut::of(part) })?;
+        }
+        PartContent::Data(data) => {
+            wrapped = !data.is_object();
+            map.serialize_entry(tag, "data")?;
+            if wrapped {
+                map.serialize_entry("data", &Wrap { value: data })?;
+            } else {
+                map.serialize_entry("data", data)?;
             }
         }
-        match self.metadata() {
-            metadata if wrapped => map.serialize_entry("metadata", &Flagged(metadata))?,
-            Some(metadata) => map.serialize_entry("metadata", metadata)?,
-            None => {}
-        }
-        map.end()
     }
+    match part.metadata() {
+        metadata if wrapped => map.serialize_entry("metadata", &Flagged(metadata))?,
+        Some(metadata) => map.serialize_entry("metadata", metadata)?,
+        None => {}
+    }
+    map.end()
+}
 
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Members::deserialize(from)?.part().map_err(D::Error::custom)
-    }
+/// Reads a part: by either tag, and without one where its members tell what it is.
+pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Part, D::Error> {
+    Members::deserialize(from)?.part().map_err(D::Error::custom)
 }
 
 #[derive(Serialize)]
@@ -89,7 +87,7 @@ impl Serialize for Flagged<'_> {
     }
 }
 
-/// A part as it came. `kind` is `type` in the oldest texts, and may be missing.
+/// A part as it came.
 #[derive(Deserialize)]
 struct Members<'a> {
     #[serde(borrow, default)]
@@ -108,7 +106,8 @@ struct Members<'a> {
 
 #[derive(Deserialize)]
 struct File {
-    #[serde(default)]
+    /// Examples of 0.1 call it `data`, too.
+    #[serde(default, alias = "data")]
     bytes: Option<Box<str>>,
     #[serde(default)]
     uri: Option<Box<str>>,
@@ -154,7 +153,7 @@ impl File {
 }
 
 /// Takes data that is no object out of the one that it is wrapped in.
-pub(super) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
+pub(crate) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     let Some(mut metadata) = metadata else { return Part::data(data) };
     if metadata.get(WRAPPED) == Some(&Value::Bool(true))
         && let Some(value) = data.as_object_mut().and_then(|object| object.remove("value"))
@@ -165,6 +164,6 @@ pub(super) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
     Part::data(data).with_metadata(metadata)
 }
 
-pub(super) fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
+pub(crate) fn with_metadata(part: Part, metadata: Option<Struct>) -> Part {
     metadata.into_iter().fold(part, Part::with_metadata)
 }

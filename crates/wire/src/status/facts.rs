@@ -1,0 +1,44 @@
+//! The details of an error in JSON-RPC before 1.0: an object of facts, and not a list of typed details.
+
+use nuncio_model::{Detail, Error, Value};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::detail::Violations;
+
+/// What goes with an error.
+pub(crate) enum Facts<'a> {
+    /// What a peer of an older version sent: as it came.
+    Peer(&'a Value),
+    /// The facts, and `fieldViolations` where params are wrong.
+    Own(&'a Error),
+}
+
+impl<'a> Facts<'a> {
+    /// `None` where there is nothing to say.
+    pub(crate) fn of(error: &'a Error) -> Option<Self> {
+        if let Some([Detail::Other(data)]) = error.peer_details()
+            && data.get("@type").is_none()
+        {
+            return Some(Self::Peer(data));
+        }
+        let has_facts = !error.metadata().is_empty() || !error.field_violations().is_empty();
+        has_facts.then_some(Self::Own(error))
+    }
+}
+
+impl Serialize for Facts<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let error = match self {
+            Self::Peer(data) => return data.serialize(to),
+            Self::Own(error) => error,
+        };
+        let mut map = to.serialize_map(None)?;
+        for (key, value) in error.metadata() {
+            map.serialize_entry(key, value)?;
+        }
+        if !error.field_violations().is_empty() {
+            map.serialize_entry("fieldViolations", &Violations(error.field_violations()))?;
+        }
+        map.end()
+    }
+}

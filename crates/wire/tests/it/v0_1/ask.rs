@@ -1,0 +1,217 @@
+//! A client of 0.1: against an engine behind its own dialect, and against peers that say as little as they may.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{StreamExt as _, stream};
+use nuncio_model::{
+    Call, Caller, Calling, Error, ErrorKind, EventStream, Message, Reply, Request, StreamEvent, StreamResponse, Task,
+    TaskPushNotificationConfig, TaskState,
+    op::{
+        CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTasksRequest,
+        SendMessageConfiguration, SendMessageRequest, SendStreamingMessageRequest, SubscribeToTaskRequest,
+    },
+};
+use serde_json::{Value, json};
+
+use super::harness::{Remote, ask, engine, said, task, v01, within};
+
+fn send(text: &str) -> SendMessageRequest {
+    SendMessageRequest::new(Message::user(text))
+}
+
+fn follow(of: &Task, text: &str) -> SendMessageRequest {
+    SendMessageRequest::new(Message::user(text).with_task_id(of.id.clone()))
+}
+
+fn events(reply: Reply) -> EventStream {
+    EventStream::try_from(reply).unwrap()
+}
+
+async fn words(events: EventStream) -> Vec<String> {
+    within(events.map(|it| word(&it.unwrap().response)).collect()).await
+}
+
+fn word(event: &StreamResponse) -> String {
+    match event {
+        StreamResponse::Task(task) => {
+            let texts: Vec<_> = task.artifacts.iter().map(nuncio_model::Artifact::text).collect();
+            format!("task:{}{texts:?}", task.state().short())
+        }
+        StreamResponse::StatusUpdate(update) => update.status.state.short().to_owned(),
+        StreamResponse::ArtifactUpdate(update) => {
+            let sign = if update.append { "+" } else { ":" };
+            format!("{}{sign}{}", update.artifact.artifact_id, update.artifact.text())
+        }
+        StreamResponse::Message(_) => "message".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_begun_continued_read_and_canceled() {
+    let peer = Remote(engine());
+    let asked = task(ask(&peer, send("ask")).await.unwrap());
+    assert_eq!((asked.state(), &*said(&asked)), (TaskState::InputRequired, "which bed?"));
+    assert!(asked.context_id.is_some());
+    let read = task(ask(&peer, GetTaskRequest::new(asked.id.clone())).await.unwrap());
+    assert_eq!((&read.id, &read.context_id, read.history.len()), (&asked.id, &asked.context_id, 1));
+    assert_eq!(read.history[0].context_id, asked.context_id);
+    let done = task(ask(&peer, follow(&asked, "water")).await.unwrap());
+    assert_eq!((&done.id, done.state(), &*said(&done)), (&asked.id, TaskState::Completed, "did water"));
+    let refused = ask(&peer, CancelTaskRequest { id: done.id.clone(), ..Default::default() }).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::TaskNotCancelable);
+    let rejected = task(ask(&peer, send("reject")).await.unwrap());
+    assert_eq!(rejected.state(), TaskState::Rejected);
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_its_task() {
+    let peer = Remote(engine());
+    let stream = |request| SendStreamingMessageRequest(request);
+    let all: Vec<_> = within(events(ask(&peer, stream(send("chunks"))).await.unwrap()).collect()).await;
+    let all: Vec<_> = all.into_iter().map(|it| it.unwrap().response.clone()).collect();
+    let told: Vec<_> = all.iter().map(word).collect();
+    assert_eq!(told[0], "task:submitted[]");
+    assert_eq!(told.last().unwrap(), "completed");
+    assert!(told.ends_with(&["0:one ".into(), "0+two".into(), "1:three".into(), "completed".into()]), "{told:?}");
+    let StreamResponse::Task(first) = &all[0] else { panic!("{all:?}") };
+    for event in &all[1..] {
+        let (task, context) = match event {
+            StreamResponse::StatusUpdate(it) => (&it.task_id, &it.context_id),
+            StreamResponse::ArtifactUpdate(it) => (&it.task_id, &it.context_id),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((task, Some(context)), (&first.id, first.context_id.as_ref()));
+    }
+    let asked = task(ask(&peer, send("ask")).await.unwrap());
+    let told = words(events(ask(&peer, stream(follow(&asked, "chunks"))).await.unwrap())).await;
+    assert!(told[0].starts_with("task:working"), "{told:?}");
+    assert_eq!(told.last().unwrap(), "completed");
+}
+
+#[tokio::test]
+async fn a_task_is_watched_from_what_it_is() {
+    let peer = Remote(engine());
+    let mut sent = events(ask(&peer, SendStreamingMessageRequest(send("wait"))).await.unwrap());
+    let first = within(sent.next()).await.unwrap().unwrap();
+    let StreamResponse::Task(first) = &first.response else { panic!("{first:?}") };
+    let watched = events(ask(&peer, SubscribeToTaskRequest::new(first.id.clone())).await.unwrap());
+    ask(&peer, CancelTaskRequest { id: first.id.clone(), ..Default::default() }).await.unwrap();
+    let told = words(watched).await;
+    assert!(told[0].starts_with("task:"), "{told:?}");
+    assert_eq!(told.last().unwrap(), "canceled");
+    let ended = words(events(ask(&peer, SubscribeToTaskRequest::new(first.id.clone())).await.unwrap())).await;
+    assert_eq!(ended, ["task:canceled[]"]);
+}
+
+#[tokio::test]
+async fn a_webhook_keeps_the_id_that_its_caller_gave_it() {
+    let peer = Remote(engine());
+    let asked = task(ask(&peer, send("ask")).await.unwrap());
+    let get =
+        GetTaskPushNotificationConfigRequest { task_id: asked.id.clone(), id: "mine".into(), ..Default::default() };
+    assert_eq!(ask(&peer, get.clone()).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
+    let mut config = TaskPushNotificationConfig {
+        id: Some("mine".into()),
+        task_id: Some(asked.id.clone()),
+        url: "https://hooks.example/".to_owned(),
+        ..Default::default()
+    };
+    let created = TaskPushNotificationConfig::try_from(ask(&peer, config.clone()).await.unwrap()).unwrap();
+    assert_eq!(created, config);
+    assert_eq!(TaskPushNotificationConfig::try_from(ask(&peer, get).await.unwrap()).unwrap(), config);
+    config.id = None;
+    let created = TaskPushNotificationConfig::try_from(ask(&peer, config).await.unwrap()).unwrap();
+    assert_eq!(created.id.unwrap().as_str(), asked.id.as_str());
+}
+
+#[test]
+fn what_0_1_lacks_is_refused_by_name() {
+    let error = v01().encode_call(&ListTasksRequest::default().into()).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, "version 0.1 has no ListTasks"));
+}
+
+/// Answers in bytes that somebody wrote down.
+struct Scripted {
+    replies: Mutex<Vec<Value>>,
+    events: Vec<Value>,
+    /// Does not close the stream after the last event.
+    stays: bool,
+    asked: Mutex<Vec<Call>>,
+}
+
+impl Scripted {
+    fn new(replies: Vec<Value>, events: Vec<Value>) -> Self {
+        Self { replies: Mutex::new(replies), events, stays: false, asked: Mutex::default() }
+    }
+}
+
+impl Caller for Scripted {
+    fn call(&self, request: Request) -> Calling<'_> {
+        let method = request.call.method();
+        self.asked.lock().unwrap().push(request.call);
+        Box::pin(async move {
+            if !method.is_streaming() {
+                let reply = self.replies.lock().unwrap().remove(0);
+                return v01().decode_reply(method, reply.to_string().as_bytes());
+            }
+            let decode = |it: &Value| v01().decode_event(it.to_string().as_bytes());
+            let told: Vec<_> = self.events.iter().map(|it| Ok(Arc::new(StreamEvent::new(None, decode(it)?)))).collect();
+            let told = stream::iter(told);
+            Ok(Reply::Events(if self.stays { Box::pin(told.chain(stream::pending())) } else { Box::pin(told) }))
+        })
+    }
+}
+
+#[tokio::test]
+async fn ids_are_made_for_what_has_none() {
+    let working = json!({"id": "x", "status": {"state": "working"}});
+    let peer = Scripted::new(vec![working.clone(), working], vec![]);
+    let one = task(ask(&peer, send("a")).await.unwrap());
+    let asked = peer.asked.lock().unwrap().clone();
+    let Call::SendMessage(sent) = &asked[0] else { panic!("{asked:?}") };
+    assert_eq!(uuid_version(sent.message.task_id.as_ref().unwrap().as_str()), b'4');
+    assert_eq!(one.context_id, sent.message.context_id);
+    assert!(one.context_id.is_some());
+    // A message to a task makes neither.
+    let two = task(ask(&peer, follow(&one, "b")).await.unwrap());
+    assert_eq!(two.context_id, None);
+}
+
+fn uuid_version(id: &str) -> u8 {
+    id.as_bytes()[14]
+}
+
+#[tokio::test]
+async fn no_more_history_is_kept_than_was_asked_for() {
+    let said = |text: &str| json!({"role": "user", "parts": [{"type": "text", "text": text}]});
+    let full = json!({"id": "x", "status": {"state": "working"}, "history": [said("a"), said("b"), said("c")]});
+    let peer = Scripted::new(vec![full.clone(), full.clone(), full], vec![]);
+    let texts = |task: Task| task.history.iter().map(Message::text).collect::<Vec<_>>();
+    let get = |history_length| GetTaskRequest { history_length, ..GetTaskRequest::new("x") };
+    assert_eq!(texts(task(ask(&peer, get(Some(2))).await.unwrap())), ["b", "c"]);
+    assert_eq!(texts(task(ask(&peer, get(None)).await.unwrap())), ["a", "b", "c"]);
+    let none = SendMessageConfiguration { history_length: Some(0), ..Default::default() };
+    assert!(texts(task(ask(&peer, send("d").with_configuration(none)).await.unwrap())).is_empty());
+}
+
+#[tokio::test]
+async fn a_stream_that_begins_with_an_artifact_gets_a_task_and_one_that_stays_open_ends() {
+    let artifact = |text: &str, append: bool| json!({"id": "x", "artifact": {"index": 2, "append": append, "parts": [{"type": "text", "text": text}]}});
+    let end = json!({"id": "x", "status": {"state": "completed"}, "final": true});
+    let mut peer = Scripted::new(vec![], vec![artifact("a", false), artifact("b", true), end]);
+    peer.stays = true;
+    let told = words(events(ask(&peer, SendStreamingMessageRequest(send("x"))).await.unwrap())).await;
+    assert_eq!(told, ["task:working[]", "2:a", "2+b", "completed"]);
+}
+
+#[tokio::test]
+async fn errors_of_a_peer_are_passed_on() {
+    struct Down;
+    impl Caller for Down {
+        fn call(&self, _request: Request) -> Calling<'_> {
+            Box::pin(async { Err(Error::new(ErrorKind::Unavailable, "down")) })
+        }
+    }
+    let error = ask(&Down, SubscribeToTaskRequest::new("x")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+}

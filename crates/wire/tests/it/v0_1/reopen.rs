@@ -1,0 +1,120 @@
+//! Reopening a task that has ended (K-9): a new task behind the same id, in the same session, that knows the one before.
+
+use nuncio_model::{
+    Caller, Calling, Request, Task,
+    op::{ListTasksRequest, ListTasksResponse},
+};
+use nuncio_wire::v0_1::METADATA_KEY;
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::harness::{Garden, builder, engine, message, scope, words};
+
+#[tokio::test]
+async fn a_task_is_reopened_again_and_again() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let first = garden.send("t", "chunks").await.unwrap();
+    assert_eq!(first["artifacts"].as_array().unwrap().len(), 2);
+    for text in ["dig", "sow", "ask"] {
+        let next = garden.send("t", text).await.unwrap();
+        assert_eq!((&next["id"], &next["sessionId"]), (&json!("t"), &first["sessionId"]));
+        assert!(next.get("artifacts").is_none(), "the output of before is hidden");
+        assert_eq!(garden.get("t").await.unwrap()["status"], next["status"]);
+    }
+    // The last one asked, so it goes on.
+    assert_eq!(garden.send("t", "rake").await.unwrap()["status"]["state"], "completed");
+    let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
+    let mut tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
+    assert_eq!(tasks.len(), 4);
+    tasks.sort_by_key(|task| generation(task));
+    for (before, task) in tasks.iter().zip(tasks.iter().skip(1)) {
+        let mark = &task.metadata.as_ref().unwrap()[METADATA_KEY];
+        assert_eq!(*mark, json!({"taskId": "t", "generation": generation(before) + 1, "continues": before.id}));
+        assert_eq!(task.context_id, before.context_id);
+        assert_eq!(task.history[0].reference_task_ids, [before.id.clone()]);
+    }
+}
+
+fn generation(task: &Task) -> u64 {
+    task.metadata.as_ref().unwrap()[METADATA_KEY]["generation"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn two_messages_reopen_a_task_once() {
+    let engine = builder(|turn| async move {
+        if turn.message().text() == "end" { turn.complete("done").await } else { turn.ask("and?").await }
+    })
+    .build();
+    let garden = Garden(&engine, "ann");
+    garden.send("t", "end").await.unwrap();
+    let (one, two) = tokio::join!(garden.send("t", "one"), garden.send("t", "two"));
+    (one.unwrap(), two.unwrap());
+    let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
+    assert_eq!(ListTasksResponse::try_from(reply).unwrap().tasks.len(), 2);
+}
+
+/// Counts calls.
+struct Counted<'a>(&'a dyn Caller, AtomicUsize);
+
+impl Caller for Counted<'_> {
+    fn call(&self, request: Request) -> Calling<'_> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.call(request)
+    }
+}
+
+#[tokio::test]
+async fn many_reopenings_stay_cheap() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    for _ in 0..100 {
+        garden.send("t", "dig").await.unwrap();
+    }
+    let counted = Counted(&engine, AtomicUsize::new(0));
+    Garden(&counted, "ann").get("t").await.unwrap();
+    assert!(counted.1.load(Ordering::Relaxed) <= 14, "{:?}", counted.1);
+    let fresh = Counted(&engine, AtomicUsize::new(0));
+    Garden(&fresh, "ann").send("new", "ask").await.unwrap();
+    assert_eq!(fresh.1.load(Ordering::Relaxed), 3, "two looks and the message");
+}
+
+#[tokio::test]
+async fn a_stream_reopens_too() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    garden.send("t", "dig").await.unwrap();
+    let events = garden.stream("tasks/sendSubscribe", message("t", "chunks")).await;
+    let words = words(&events);
+    assert_eq!(words[0], "submitted");
+    assert_eq!(words.last().unwrap(), "completed.");
+    assert!(events.iter().all(|event| event["id"] == "t"));
+}
+
+/// An engine whose task ends between being looked for and being sent to, once.
+struct Hasty<'a>(&'a nuncio_engine::Engine, AtomicUsize);
+
+impl Caller for Hasty<'_> {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            if let nuncio_model::Call::SendMessage(call) = &request.call
+                && self.1.fetch_add(1, Ordering::Relaxed) == 0
+            {
+                let mut other = call.clone();
+                other.message = nuncio_model::Message::user("rake").with_task_id(call.message.task_id.clone().unwrap());
+                self.0.call(Request::new(request.scope.clone(), other)).await?;
+            }
+            self.0.call(request).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_ends_under_a_message_is_reopened() {
+    let engine = engine();
+    Garden(&engine, "ann").send("t", "ask").await.unwrap();
+    let done = Garden(&Hasty(&engine, AtomicUsize::new(0)), "ann").send("t", "dig").await.unwrap();
+    assert_eq!(done["status"]["message"]["parts"][0]["text"], "did dig");
+    let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
+    assert_eq!(ListTasksResponse::try_from(reply).unwrap().tasks.len(), 2);
+}

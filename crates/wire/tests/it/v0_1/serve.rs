@@ -1,0 +1,281 @@
+//! Calls of 0.1 on an engine: ids of clients, sessions, history, webhooks, and tasks seen from other versions.
+
+use std::sync::Arc;
+
+use nuncio_engine::MemoryStore;
+use nuncio_model::{
+    AgentCard, Message, Principal, Reply, Request, Scope, Tenant,
+    op::{
+        CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageRequest,
+        SubscribeToTaskRequest,
+    },
+};
+use nuncio_wire::{
+    Dialect as _,
+    v0_1::{METADATA_KEY, V0_1},
+};
+use serde_json::{Value, json};
+
+use super::harness::{Garden, builder, engine, engine_with, message, obey, scope, task, within};
+
+#[tokio::test]
+async fn a_task_has_the_id_that_its_client_made() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let asked = garden.send("t", "ask").await.unwrap();
+    assert_eq!((&asked["id"], &asked["status"]["state"]), (&json!("t"), &json!("input-required")));
+    assert_eq!(asked["history"], Value::Null);
+    assert_eq!(asked["metadata"], Value::Null);
+    let session = &asked["sessionId"];
+    assert!(session.is_string());
+    let done = garden.send("t", "water").await.unwrap();
+    assert_eq!(
+        (&done["id"], &done["sessionId"], &done["status"]["state"]),
+        (&json!("t"), session, &json!("completed"))
+    );
+    let read = garden.get("t").await.unwrap();
+    assert_eq!(read["history"].as_array().unwrap().len(), 3);
+    assert_eq!(read["sessionId"], *session);
+    assert_eq!(garden.call("tasks/get", json!({"id": "t"})).await.unwrap()["history"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_session_that_the_client_made_is_kept() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let mut params = message("t", "ask");
+    params["sessionId"] = "mine".into();
+    assert_eq!(garden.call("tasks/send", params.clone()).await.unwrap()["sessionId"], "mine");
+    params["sessionId"] = "another".into();
+    assert_eq!(garden.call("tasks/send", params).await.unwrap()["sessionId"], "mine");
+}
+
+#[tokio::test]
+async fn callers_do_not_meet_under_one_id() {
+    let engine = engine();
+    let (ann, bob) = (Garden(&engine, "ann"), Garden(&engine, "bob"));
+    ann.send("t", "ask").await.unwrap();
+    let not_found = json!({"code": -32001, "message": "task t was not found", "data": {"taskId": "t"}});
+    assert_eq!(bob.get("t").await.unwrap_err(), not_found);
+    for method in ["tasks/cancel", "tasks/resubscribe", "tasks/pushNotification/get"] {
+        let error = bob.reply(method, &json!({"id": "t"})).await.unwrap_err();
+        assert_eq!(super::harness::shown(&error), not_found, "{method}");
+    }
+    assert_eq!(bob.send("t", "dig").await.unwrap()["status"]["message"]["parts"][0]["text"], "did dig");
+    assert_eq!(ann.get("t").await.unwrap()["status"]["state"], "input-required");
+}
+
+#[tokio::test]
+async fn a_restart_forgets_no_id() {
+    let store = Arc::new(MemoryStore::default());
+    let first = engine_with(store.clone());
+    Garden(&first, "ann").send("t", "ask").await.unwrap();
+    drop(first);
+    let second = engine_with(store);
+    let done = Garden(&second, "ann").send("t", "water").await.unwrap();
+    assert_eq!((&done["id"], &done["status"]["state"]), (&json!("t"), &json!("completed")));
+}
+
+#[tokio::test]
+async fn two_messages_with_one_new_id_are_for_one_task() {
+    for _ in 0..20 {
+        let engine = builder(|turn| async move { turn.ask("and?").await }).build();
+        let garden = Garden(&engine, "ann");
+        let (one, two) = tokio::join!(garden.send("t", "one"), garden.send("t", "two"));
+        assert_eq!(one.unwrap()["sessionId"], two.unwrap()["sessionId"]);
+        let tasks = list(&engine, "ann").await;
+        assert_eq!(tasks.tasks.len(), 1);
+        let texts: Vec<_> = garden.get("t").await.unwrap()["history"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|it| it["role"] == "user")
+            .map(|it| it["parts"][0]["text"].clone())
+            .collect();
+        assert_eq!(texts.len(), 2);
+    }
+}
+
+async fn list(engine: &nuncio_engine::Engine, who: &str) -> ListTasksResponse {
+    let reply = engine.call(Request::new(scope(who), ListTasksRequest::default())).await.unwrap();
+    ListTasksResponse::try_from(reply).unwrap()
+}
+
+#[tokio::test]
+async fn other_versions_see_the_task_and_cancel_it() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let events = garden.events("tasks/sendSubscribe", message("t", "wait")).await.unwrap();
+    let seen = list(&engine, "ann").await.tasks.remove(0);
+    assert_ne!(seen.id, "t");
+    let mark = &seen.metadata.as_ref().unwrap()[METADATA_KEY];
+    assert_eq!(*mark, json!({"taskId": "t", "generation": 1}));
+    let cancel = CancelTaskRequest { id: seen.id.clone(), ..Default::default() };
+    within(engine.call(Request::new(scope("ann"), cancel))).await.unwrap();
+    let events = super::harness::all(events).await;
+    assert_eq!(super::harness::words(&events).last().unwrap(), "canceled.");
+    assert_eq!(events.last().unwrap()["id"], "t");
+    // Canceled again, by its client.
+    let error = garden.call("tasks/cancel", json!({"id": "t"})).await.unwrap_err();
+    assert_eq!(error, json!({"code": -32002, "message": "task t is already canceled", "data": {"taskId": "t"}}));
+}
+
+#[tokio::test]
+async fn tasks_of_other_versions_are_read_continued_and_canceled() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let begin = || async {
+        let send = SendMessageRequest::new(Message::user("ask"));
+        task(within(engine.call(Request::new(scope("ann"), send))).await.unwrap()).id.to_string()
+    };
+    let id = begin().await;
+    assert_eq!(garden.get(&id).await.unwrap()["id"], *id);
+    let done = garden.send(&id, "water").await.unwrap();
+    assert_eq!((&done["id"], &done["status"]["state"]), (&json!(id), &json!("completed")));
+    // Ended, and sent to again: a new task that continues it.
+    let again = garden.send(&id, "dig").await.unwrap();
+    assert_eq!((&again["id"], &again["sessionId"]), (&json!(id), &done["sessionId"]));
+    let tasks = list(&engine, "ann").await.tasks;
+    assert_eq!(tasks.len(), 2);
+    let mark = &tasks.iter().find_map(|task| task.metadata.as_ref()).unwrap()[METADATA_KEY];
+    assert_eq!(*mark, json!({"taskId": id, "generation": 1, "continues": id}));
+
+    let other = begin().await;
+    assert_eq!(garden.call("tasks/cancel", json!({"id": other})).await.unwrap()["status"]["state"], "canceled");
+}
+
+#[tokio::test]
+async fn the_states_that_0_1_lacks_are_the_nearest() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let no = garden.send("a", "reject").await.unwrap();
+    assert_eq!(no["status"]["state"], "failed");
+    assert_eq!(no["status"]["message"]["metadata"][METADATA_KEY]["state"], "rejected");
+    assert_eq!(garden.send("b", "log in").await.unwrap()["status"]["state"], "input-required");
+    assert_eq!(garden.send("b", "water").await.unwrap()["status"]["state"], "completed");
+}
+
+#[tokio::test]
+async fn a_direct_answer_is_a_task_that_is_done() {
+    let engine = engine();
+    let done = Garden(&engine, "ann").send("t", "reply").await.unwrap();
+    assert_eq!(done["status"]["state"], "completed");
+    assert_eq!(done["status"]["message"]["parts"][0]["text"], "only this");
+}
+
+#[tokio::test]
+async fn a_task_has_one_webhook() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let mut params = message("t", "ask");
+    params["pushNotification"] = json!({"url": "https://hooks.example/1", "token": "secret"});
+    garden.call("tasks/send", params).await.unwrap();
+    let get = || garden.call("tasks/pushNotification/get", json!({"id": "t"}));
+    let set =
+        |config: Value| garden.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
+    assert_eq!(get().await.unwrap(), json!({"id": "t", "pushNotificationConfig": {"url": "https://hooks.example/1"}}));
+
+    let config = json!({"url": "https://hooks.example/2", "token": "b",
+        "authentication": {"schemes": ["Bearer"], "credentials": "c"}});
+    assert_eq!(set(config.clone()).await.unwrap(), json!({"id": "t", "pushNotificationConfig": config}));
+    assert_eq!(get().await.unwrap()["pushNotificationConfig"]["url"], "https://hooks.example/2");
+    let id = list(&engine, "ann").await.tasks[0].id.clone();
+    let known = engine.store().push_configs(&scope("ann"), &id).await.unwrap().unwrap();
+    assert_eq!(known.len(), 1);
+    assert_eq!(known[0].format.as_deref(), Some("0.1"));
+
+    let none = json!({"id": "t", "pushNotificationConfig": null});
+    assert_eq!(set(Value::Null).await.unwrap(), none);
+    assert_eq!(get().await.unwrap(), none);
+    assert_eq!(set(Value::Null).await.unwrap(), none);
+}
+
+#[tokio::test]
+async fn a_message_that_is_refused_leaves_no_task() {
+    let mut card = AgentCard::new("garden", "Takes texts.");
+    card.default_input_modes = vec!["text/plain".to_owned()];
+    let engine = builder(obey).card(card).build();
+    let garden = Garden(&engine, "ann");
+    let mut params = message("t", "ask");
+    params["message"]["parts"] = json!([{"type": "file", "file": {"bytes": "", "mimeType": "image/png"}}]);
+    assert_eq!(garden.call("tasks/send", params).await.unwrap_err()["code"], -32005);
+    let mut params = message("t", "ask");
+    params["pushNotification"] = json!({"url": "https://hooks.example/1"});
+    assert_eq!(garden.call("tasks/send", params).await.unwrap_err()["code"], -32003);
+    assert_eq!(garden.get("t").await.unwrap_err()["code"], -32001);
+}
+
+#[tokio::test]
+async fn a_call_that_names_a_task_of_0_1_is_of_0_1() {
+    let engine = engine();
+    Garden(&engine, "ann").send("t", "ask").await.unwrap();
+    let claims = async |who: Scope, id: &str| {
+        let mut found = Vec::new();
+        for call in [
+            GetTaskRequest::new(id).into(),
+            CancelTaskRequest { id: id.into(), ..Default::default() }.into(),
+            SubscribeToTaskRequest::new(id).into(),
+        ] {
+            found.push(V0_1.claims(&call, &who, &engine).await);
+        }
+        found
+    };
+    assert_eq!(claims(scope("ann"), "t").await, [true; 3]);
+    assert_eq!(claims(scope("bob"), "t").await, [false; 3]);
+    assert_eq!(claims(Scope::new(Tenant::from("x"), Principal::named("ann")), "t").await, [false; 3]);
+    let server_id = list(&engine, "ann").await.tasks[0].id.to_string();
+    assert_eq!(claims(scope("ann"), &server_id).await, [false; 3]);
+    let push = nuncio_model::TaskPushNotificationConfig { task_id: Some("x".into()), ..Default::default() };
+    assert!(V0_1.claims(&push.into(), &scope("bob"), &engine).await);
+}
+
+#[tokio::test]
+async fn what_an_agent_cannot_do_has_its_number() {
+    let engine = builder(obey).card(AgentCard::new("garden", "Does little.")).build();
+    let garden = Garden(&engine, "ann");
+    garden.send("t", "ask").await.unwrap();
+    let refused = |method| garden.events(method, message("t", "ask"));
+    assert_eq!(refused("tasks/sendSubscribe").await.err().unwrap()["code"], -32006);
+    assert_eq!(refused("tasks/resubscribe").await.err().unwrap()["code"], -32006);
+    assert_eq!(garden.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap_err()["code"], -32003);
+}
+
+#[tokio::test]
+async fn a_bare_message_of_another_kind_of_engine_becomes_a_task() {
+    struct Bare;
+    impl nuncio_model::Caller for Bare {
+        fn call(&self, request: Request) -> nuncio_model::Calling<'_> {
+            Box::pin(async move {
+                match request.call {
+                    nuncio_model::Call::SendMessage(_) => {
+                        Ok(Reply::Message(Box::new(Message::agent("hi").with_context_id("c"))))
+                    }
+                    nuncio_model::Call::GetTask(call) => Err(nuncio_model::Error::task_not_found(call.id.as_str())),
+                    other => panic!("{other:?}"),
+                }
+            })
+        }
+    }
+    let done = Garden(&Bare, "ann").send("t", "x").await.unwrap();
+    assert_eq!(
+        (&done["id"], &done["sessionId"], &done["status"]["state"]),
+        (&json!("t"), &json!("c"), &json!("completed"))
+    );
+    assert_eq!(done["artifacts"], json!([{"index": 0, "parts": [{"type": "text", "text": "hi"}]}]));
+}
+
+#[cfg(feature = "v0-3")]
+#[test]
+fn names_that_later_versions_share_are_theirs_unless_claimed() {
+    use nuncio_wire::{Version, Versions};
+    let versions = Versions::default();
+    for method in ["tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/pushNotification/set"] {
+        let meant = versions.for_method(None, method).unwrap();
+        assert_eq!(meant.dialect.dialect().version(), Version::V0_3, "{method}");
+        assert_eq!(meant.older.unwrap().dialect().version(), Version::V0_1, "{method}");
+        let declared = versions.for_method(Some("0.1"), method).unwrap();
+        assert_eq!(declared.dialect.dialect().version(), Version::V0_1, "{method}");
+    }
+    let meant = versions.for_method(None, "tasks/send").unwrap();
+    assert_eq!(meant.dialect.dialect().version(), Version::V0_1);
+}

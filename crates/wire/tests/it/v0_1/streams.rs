@@ -1,0 +1,159 @@
+//! Streams of 0.1 (K-6, K-7, K-14): numbered artifacts, and an end that says that it is one.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{StreamExt as _, stream};
+use nuncio_model::{
+    Artifact, Call, Caller, Calling, Error, ErrorKind, Message, Reply, Request, StreamEvent, StreamResponse, Task,
+    TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+};
+use serde_json::json;
+
+use super::harness::{Garden, all, builder, engine, event, message, within, words};
+
+#[tokio::test]
+async fn a_task_is_streamed_to_its_last_event() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let events = garden.stream("tasks/sendSubscribe", message("t", "chunks")).await;
+    let words = words(&events);
+    let artifacts: Vec<_> = words.iter().filter(|word| word.contains([':', '+'])).collect();
+    assert_eq!(artifacts, ["0:one ", "0+two", "1:three"], "{words:?}");
+    assert_eq!((&*words[0], &**words.last().unwrap()), ("submitted", "completed."));
+    assert_eq!(words.iter().filter(|word| word.ends_with('.')).count(), 1);
+    let last_chunks: Vec<_> = events.iter().filter(|it| it["artifact"]["lastChunk"] == true).collect();
+    assert_eq!(last_chunks.len(), 2);
+    // Numbers in the task are those of the stream.
+    let task = garden.get("t").await.unwrap();
+    let indices: Vec<_> = task["artifacts"].as_array().unwrap().iter().map(|it| (&it["name"], &it["index"])).collect();
+    assert_eq!(indices, [(&json!("report"), &json!(0)), (&json!("appendix"), &json!(1))]);
+}
+
+#[tokio::test]
+async fn a_question_ends_the_stream_and_the_answer_begins_another() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let asked = garden.stream("tasks/sendSubscribe", message("t", "ask")).await;
+    assert_eq!(words(&asked).last().unwrap(), "input-required.");
+    let done = words(&garden.stream("tasks/sendSubscribe", message("t", "chunks")).await);
+    assert!(!done.contains(&"input-required.".to_owned()), "{done:?}");
+    assert_eq!(done.last().unwrap(), "completed.");
+    let login = words(&garden.stream("tasks/sendSubscribe", message("u", "log in")).await);
+    assert_eq!(login.last().unwrap(), "input-required.");
+}
+
+#[tokio::test]
+async fn whoever_comes_back_is_told_what_there_is_and_then_the_end() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    garden.send("t", "chunks").await.unwrap();
+    let events = garden.stream("tasks/resubscribe", json!({"id": "t"})).await;
+    assert_eq!(words(&events), ["0:one two", "1:three", "completed."]);
+    garden.send("u", "ask").await.unwrap();
+    assert_eq!(words(&garden.stream("tasks/resubscribe", json!({"id": "u"})).await), ["input-required."]);
+
+    let mut sent = garden.events("tasks/sendSubscribe", message("v", "wait")).await.unwrap();
+    within(sent.next()).await.unwrap().unwrap();
+    drop(sent);
+    let watched = garden.events("tasks/resubscribe", json!({"id": "v"})).await.unwrap();
+    garden.call("tasks/cancel", json!({"id": "v"})).await.unwrap();
+    let watched = words(&all(watched).await);
+    assert_eq!(watched.last().unwrap(), "canceled.");
+    assert_eq!(watched.iter().filter(|word| word.ends_with('.')).count(), 1);
+}
+
+#[tokio::test]
+async fn a_question_of_an_earlier_turn_is_not_the_end() {
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let agent = gate.clone();
+    let engine = builder(move |turn| {
+        let gate = agent.clone();
+        async move {
+            if turn.message().text() == "first" {
+                gate.acquire().await.unwrap().forget();
+                turn.ask("which?").await
+            } else {
+                turn.complete("done").await
+            }
+        }
+    })
+    .build();
+    let garden = Garden(&engine, "ann");
+    let first = garden.events("tasks/sendSubscribe", message("t", "first")).await.unwrap();
+    let second = garden.events("tasks/sendSubscribe", message("t", "second")).await.unwrap();
+    gate.add_permits(1);
+    let second = words(&all(second).await);
+    assert_eq!(second.last().unwrap(), "completed.", "{second:?}");
+    drop(first);
+}
+
+/// Answers a look with nothing, and a message with these events.
+struct Scripted(Mutex<Vec<Result<StreamResponse, Error>>>);
+
+impl Caller for Scripted {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            match request.call {
+                Call::GetTask(call) => Err(Error::task_not_found(call.id.as_str())),
+                _ => {
+                    let script = std::mem::take(&mut *self.0.lock().unwrap());
+                    let events = script.into_iter().map(|it| it.map(|it| Arc::new(StreamEvent::new(None, it))));
+                    Ok(Reply::Events(Box::pin(stream::iter(events.collect::<Vec<_>>()))))
+                }
+            }
+        })
+    }
+}
+
+fn status(state: TaskState) -> StreamResponse {
+    StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status: TaskStatus::new(state), ..Default::default() })
+}
+
+fn artifact(id: &str, text: &str, append: bool) -> StreamResponse {
+    let artifact = Artifact::new(id, vec![text.into()]);
+    StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append, ..Default::default() })
+}
+
+async fn told(script: Vec<StreamResponse>) -> Vec<String> {
+    let peer = Scripted(Mutex::new(script.into_iter().map(Ok).collect()));
+    words(&Garden(&peer, "ann").stream("tasks/sendSubscribe", message("t", "x")).await)
+}
+
+#[tokio::test]
+async fn no_stream_ends_without_an_end() {
+    use TaskState as S;
+    let snapshot =
+        |state, artifacts| StreamResponse::Task(Task { status: TaskStatus::new(state), artifacts, ..Task::default() });
+    let seven = || vec![Artifact::new("7", vec!["a".into()])];
+    for (script, expected) in [
+        (vec![], vec!["unknown."]),
+        (vec![snapshot(S::Working, vec![])], vec!["working", "working."]),
+        (vec![status(S::Working), artifact("x", "a", false)], vec!["working", "0:a", "working."]),
+        (vec![status(S::InputRequired)], vec!["input-required."]),
+        (vec![status(S::InputRequired), status(S::Working)], vec!["input-required", "working", "working."]),
+        (vec![status(S::Completed), status(S::Working)], vec!["completed."]),
+        (vec![snapshot(S::Failed, seven()), status(S::Working)], vec!["0:a", "failed."]),
+        (
+            vec![
+                snapshot(S::Working, seven()),
+                artifact("3", "b", false),
+                artifact("7", "c", true),
+                status(S::Completed),
+            ],
+            vec!["working", "0:a", "1:b", "0+c", "completed."],
+        ),
+        (vec![StreamResponse::Message(Message::agent("hi"))], vec!["0:hi", "completed."]),
+    ] {
+        assert_eq!(told(script.clone()).await, expected, "{script:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_is_the_last_thing_told() {
+    let peer =
+        Scripted(Mutex::new(vec![Ok(status(TaskState::Working)), Err(Error::new(ErrorKind::Unavailable, "gone"))]));
+    let mut events = Garden(&peer, "ann").events("tasks/sendSubscribe", message("t", "x")).await.unwrap();
+    assert_eq!(event(&events.next().await.unwrap().unwrap().response)["final"], false);
+    assert_eq!(events.next().await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    assert!(events.next().await.is_none());
+}

@@ -1,0 +1,48 @@
+"""Cards that clients of 0.3, 0.2 and 0.1 find by themselves, from nothing but the origin."""
+
+import httpx
+import pytest
+
+from conftest import ALICE
+from support import v01
+from support.events import state
+from support.peers import OLDER
+
+READERS = [name for name in OLDER if name.split("-")[0] in ("python03", "js03", "python02")]
+BINDINGS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "grpc": "GRPC"}
+
+
+@pytest.mark.parametrize("older_name", READERS)
+def test_an_older_client_reads_the_whole_card(older, older_name, nuncio):
+    card = older.card()
+    newest = httpx.get(f"{nuncio.url}/.well-known/agent-card.json").json()
+    for member in ("name", "description", "version", "defaultInputModes", "defaultOutputModes"):
+        assert card[member] == newest[member]
+    assert [s["id"] for s in card["skills"]] == [s["id"] for s in newest["skills"]]
+    assert card["capabilities"]["streaming"] is card["capabilities"]["pushNotifications"] is True
+    offered = {i["transport"]: i["url"] for i in card["additionalInterfaces"]}
+    assert card["url"] == offered[card["preferredTransport"]]
+    assert BINDINGS[older_name.split("-")[1]] in offered
+
+
+def test_the_card_of_0_1_has_nothing_that_0_1_does_not_know(nuncio):
+    """What an exact reader of 0.1 needs is there; what is more than that is of later versions."""
+    card = httpx.get(f"{nuncio.url}/.well-known/agent.json").json()
+    known = {name.rstrip("!") for name in v01.SHAPES["AgentCard"]}
+    v01.check({key: value for key, value in card.items() if key in known}, "AgentCard")
+
+
+# The gRPC clients of the older Python SDKs send no credentials.
+@pytest.mark.parametrize("older_name", [n for n in READERS if not n.endswith("-grpc")])
+def test_a_token_opens_the_extended_card(secured, sdk_to, older_name):
+    older = sdk_to(secured, older_name, ALICE)
+    assert state(older.send("echo x")) == "TASK_STATE_COMPLETED"
+    public = httpx.get(f"{secured.url}/.well-known/agent-card.json").json()
+    extended = older.call("GetExtendedAgentCard")
+    assert len(extended["skills"]) > len(public["skills"])
+
+
+@pytest.mark.parametrize("older_name", ["v01-jsonrpc", "python02-jsonrpc", "js03-rest"])
+def test_a_caller_without_a_token_is_turned_away(secured, sdk_to, older_name):
+    with pytest.raises(Exception, match="401|[Aa]uthenti"):
+        sdk_to(secured, older_name).send("echo x")
