@@ -17,7 +17,13 @@ use super::{
 #[tokio::test]
 async fn an_unknown_method_is_unimplemented() {
     let running = Running::start().await;
-    for path in ["/lf.a2a.v1.A2AService/Nothing", "/a2a.v1.A2AService/Nothing", "/a2a.v2.A2AService/GetTask", "/", "/some.Other/Thing"] {
+    for path in [
+        "/lf.a2a.v1.A2AService/Nothing",
+        "/a2a.v1.A2AService/Nothing",
+        "/a2a.v2.A2AService/GetTask",
+        "/",
+        "/some.Other/Thing",
+    ] {
         let answer = running.client.send(Outgoing::raw(path, framed(b""))).await;
         assert_eq!(answer.code(), 12, "{path}");
         assert!(answer.trailers.is_none());
