@@ -112,8 +112,8 @@ fn with_flow(scheme: &Value, flow: &str) -> Value {
 
 /// A scheme as an older version has it, where it does.
 pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<Value> {
-    let Value::Object(document) = serde_json::to_value(scheme).ok()? else { return None };
-    let (wrapper, inner) = document.into_iter().next()?;
+    let Value::Object(members) = serde_json::to_value(scheme).ok()? else { return None };
+    let (wrapper, inner) = members.into_iter().next()?;
     let (kind, _) = KINDS.iter().find(|(_, name)| *name == wrapper)?;
     let Value::Object(mut inner) = inner else { return None };
     match *kind {

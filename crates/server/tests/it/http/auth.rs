@@ -84,7 +84,7 @@ async fn the_extended_card_is_for_those_who_are_known() {
     assert_eq!((refused.status, &refused.json()["id"]), (401, &json!(1)));
     let known = running.send("GET", "/extendedAgentCard").header("authorization", "Bearer of-bob").fetch().await;
     assert_eq!(known.json()["description"], "Does more for those it knows.");
-    assert_eq!(known.json()["supportedInterfaces"].as_array().unwrap().len(), 3);
+    assert!(known.json()["supportedInterfaces"].as_array().unwrap().len() >= 3);
     assert!(known.json()["securitySchemes"].is_object());
     let wrong = running.send("GET", "/tasks").header("authorization", "Bearer wrong").fetch().await;
     assert_eq!(wrong.status, 401, "wrong credentials are not anonymous");
