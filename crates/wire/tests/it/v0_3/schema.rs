@@ -82,6 +82,9 @@ fn is(value: &Value, kind: &str) -> Result<(), String> {
     if let Some(item) = kind.strip_suffix("[]") {
         return value.as_array().ok_or("not a list")?.iter().try_for_each(|value| is(value, item));
     }
+    if let Some(entry) = kind.strip_prefix("map<string, ").and_then(|kind| kind.strip_suffix('>')) {
+        return value.as_object().ok_or("not an object")?.values().try_for_each(|value| is(value, entry));
+    }
     let fits = match kind {
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
