@@ -6,6 +6,8 @@ mod limits;
 mod refusals;
 mod services;
 mod streams;
+#[cfg(feature = "v0-3")]
+mod v0_3;
 
 use client::Client;
 use nuncio_engine::{AgentError, Engine, EngineBuilder, Turn, agent_fn};

@@ -6,6 +6,7 @@ mod card;
 mod cards;
 mod client;
 mod cors;
+mod crossing;
 mod dotted;
 mod drain;
 mod envelope;
@@ -18,6 +19,8 @@ mod rest;
 mod routes;
 mod streams;
 mod tenants;
+#[cfg(feature = "v0-3")]
+mod v0_3;
 mod versions;
 mod webhooks;
 

@@ -214,7 +214,9 @@ fn check(call: &Call) -> Result<(), Error> {
         // Without the id of a webhook, one is chosen.
         Method::GetTaskPushNotificationConfig => violations.clear(),
         Method::DeleteTaskPushNotificationConfig => {
-            violations.iter_mut().for_each(|violation| violation.field = "name".to_owned());
+            for violation in &mut violations {
+                "name".clone_into(&mut violation.field);
+            }
         }
         _ => {}
     }
