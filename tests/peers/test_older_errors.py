@@ -11,7 +11,7 @@ from support.process import serve
 
 # What the clients make of errors that have no name of their own everywhere.
 UNSUPPORTED = ("UnsupportedOperation", "InvalidParams", "InvalidRequest", "A2AClient")
-INVALID = ("InvalidParams", "InvalidRequest", "A2AClient")
+INVALID = ("InvalidParams", "InvalidRequest", "A2AClient", "RequestMalformed")
 PUSH = ("PushNotificationNotSupported", "UnsupportedOperation")
 
 

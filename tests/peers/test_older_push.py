@@ -97,5 +97,5 @@ def guarded(tmp_path_factory):
 def test_a_private_address_is_refused(guarded, sdk_to, older_name):
     older = sdk_to(guarded, older_name)
     task = older.send("input")
-    with refused("InvalidParams", "InvalidRequest", "A2AClient"):
+    with refused("InvalidParams", "InvalidRequest", "A2AClient", "RequestMalformed"):
         older.create_config(task["id"], "http://127.0.0.1:9/hook", id="x")

@@ -30,10 +30,13 @@ OLDER_SDKS = {
 OLDER = tuple(f"{sdk}-{binding}" for sdk, bindings in OLDER_SDKS.items() for binding in bindings)
 
 LISTS_CONFIGS = {"ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig"}
+SETS_CONFIGS = {"CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig"}
 # What a client has no way to call; 0.x has no ListTasks at all.
 LACKS = {
     "python03-rest": LISTS_CONFIGS,
-    "python02-grpc": LISTS_CONFIGS,
+    "pythoncompat-rest": LISTS_CONFIGS,
+    # It reads the answer to its own call for the answer to another.
+    "python02-grpc": LISTS_CONFIGS | SETS_CONFIGS,
     "v01-jsonrpc": LISTS_CONFIGS | {"GetExtendedAgentCard"},
 }
 

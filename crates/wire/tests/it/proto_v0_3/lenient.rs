@@ -135,11 +135,13 @@ fn configuration(json: Value) -> Option<op::SendMessageConfiguration> {
 }
 
 #[test]
-fn a_call_waits_unless_it_says_otherwise() {
+fn a_configuration_in_json_that_does_not_say_to_wait_says_not_to() {
     let at_once = |json: Value| configuration(json).is_some_and(|it| it.return_immediately);
-    assert!(at_once(json!({"blocking": false})));
-    for waiting in [json!({"blocking": true}), json!({}), json!({"historyLength": 1}), Value::Null] {
+    for waiting in [json!({"blocking": true}), Value::Null] {
         assert!(!at_once(waiting.clone()), "{waiting}");
+    }
+    for immediate in [json!({"blocking": false}), json!({"blocking": null}), json!({}), json!({"historyLength": 1})] {
+        assert!(at_once(immediate.clone()), "{immediate}");
     }
 }
 
