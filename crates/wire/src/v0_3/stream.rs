@@ -117,7 +117,7 @@ impl Stream for Chained {
 /// Client: begins a new stream with its task, where the peer begins it with what happens to that task.
 pub(super) struct Begun {
     inner: EventStream,
-    has_begun: bool,
+    is_under_way: bool,
     without_history: bool,
     /// The event before which the task was put.
     held: Option<Arc<StreamEvent>>,
@@ -125,7 +125,7 @@ pub(super) struct Begun {
 
 impl Begun {
     pub(super) fn of(events: EventStream, without_history: bool) -> EventStream {
-        Box::pin(Self { inner: events, has_begun: false, without_history, held: None })
+        Box::pin(Self { inner: events, is_under_way: false, without_history, held: None })
     }
 
     fn begin(&mut self, event: Arc<StreamEvent>) -> Arc<StreamEvent> {
@@ -152,7 +152,7 @@ impl Stream for Begun {
             return Poll::Ready(Some(Ok(event)));
         }
         let next = ready!(self.inner.as_mut().poll_next(cx));
-        if std::mem::replace(&mut self.has_begun, true) {
+        if std::mem::replace(&mut self.is_under_way, true) {
             return Poll::Ready(next);
         }
         Poll::Ready(next.map(|event| event.map(|event| self.begin(event))))
