@@ -6,7 +6,6 @@ mod limits;
 mod refusals;
 mod services;
 mod streams;
-#[cfg(feature = "v0-3")]
 mod v0_3;
 
 use client::Client;

@@ -13,13 +13,11 @@ mod envelope;
 mod health;
 mod http2;
 mod limits;
-#[cfg(feature = "v0-3")]
 mod older;
 mod rest;
 mod routes;
 mod streams;
 mod tenants;
-#[cfg(feature = "v0-3")]
 mod v0_3;
 mod versions;
 mod webhooks;
