@@ -16,7 +16,7 @@ from a2a.utils.errors import A2AError
 
 from . import strict
 from .caller import Caller
-from .failure import Failure
+from .failure import Failure, by_http
 from .feed import Feed
 from .operations import OPERATIONS
 
@@ -114,7 +114,7 @@ class PythonSdk(Caller):
             method = getattr(self._plain, METHODS[operation])
             answer = await method(message, context=context)
             return {} if answer is None else strict.write(strict.complete(answer))
-        except A2AError as error:
+        except (A2AError, httpx.HTTPStatusError) as error:
             raise failure(error) from error
 
     def open(self, operation, request=None, *, headers=None) -> Feed:
@@ -158,7 +158,7 @@ class Reader:
             return strict.write(strict.complete(await anext(self._events)))
         except StopAsyncIteration:
             return END
-        except A2AError as error:
+        except (A2AError, httpx.HTTPStatusError) as error:
             raise failure(error) from error
 
     def drop(self) -> None:
@@ -172,6 +172,8 @@ class Reader:
         await self._events.aclose()
 
 
-def failure(error: A2AError) -> Failure:
+def failure(error: Exception) -> Failure:
+    if isinstance(error, httpx.HTTPStatusError):
+        return by_http(error.response.status_code, str(error))
     name = type(error).__name__.removesuffix("Error")
     return Failure(name, None, str(error), [])
