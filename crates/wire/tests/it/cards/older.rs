@@ -213,7 +213,7 @@ fn lossy(mut card: AgentCard) -> AgentCard {
     card.signatures.clear();
     for interface in &mut card.supported_interfaces {
         interface.tenant = None;
-        interface.protocol_version = "0.3.0".to_owned();
+        "0.3.0".clone_into(&mut interface.protocol_version);
     }
     card.security_schemes.retain(|_, scheme| match scheme {
         SecurityScheme::Unknown => false,

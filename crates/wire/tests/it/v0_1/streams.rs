@@ -95,13 +95,12 @@ struct Scripted(Mutex<Vec<Result<StreamResponse, Error>>>);
 impl Caller for Scripted {
     fn call(&self, request: Request) -> Calling<'_> {
         Box::pin(async move {
-            match request.call {
-                Call::GetTask(call) => Err(Error::task_not_found(call.id.as_str())),
-                _ => {
-                    let script = std::mem::take(&mut *self.0.lock().unwrap());
-                    let events = script.into_iter().map(|it| it.map(|it| Arc::new(StreamEvent::new(None, it))));
-                    Ok(Reply::Events(Box::pin(stream::iter(events.collect::<Vec<_>>()))))
-                }
+            if let Call::GetTask(call) = request.call {
+                Err(Error::task_not_found(call.id.as_str()))
+            } else {
+                let script = std::mem::take(&mut *self.0.lock().unwrap());
+                let events = script.into_iter().map(|it| it.map(|it| Arc::new(StreamEvent::new(None, it))));
+                Ok(Reply::Events(Box::pin(stream::iter(events.collect::<Vec<_>>()))))
             }
         })
     }
