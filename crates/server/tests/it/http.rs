@@ -13,6 +13,7 @@ mod envelope;
 mod health;
 mod http2;
 mod limits;
+#[cfg(feature = "v0-3")]
 mod older;
 mod rest;
 mod routes;
