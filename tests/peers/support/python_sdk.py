@@ -31,6 +31,7 @@ METHODS = {
     "DeleteTaskPushNotificationConfig": "delete_task_push_notification_config",
     "GetExtendedAgentCard": "get_extended_agent_card",
 }
+COARSE = ("HTTPStatusError", "MethodNotFoundError", "A2AClientError")
 END = object()
 
 
@@ -173,7 +174,9 @@ class Reader:
 
 
 def failure(error: Exception) -> Failure:
-    if isinstance(error, httpx.HTTPStatusError):
-        return by_http(error.response.status_code, str(error))
+    # In its 0.3 mode the SDK knows no more of an error of HTTP+JSON than its status.
+    http = error if isinstance(error, httpx.HTTPStatusError) else error.__cause__
+    if isinstance(http, httpx.HTTPStatusError) and type(error).__name__ in COARSE:
+        return by_http(http.response.status_code, str(error))
     name = type(error).__name__.removesuffix("Error")
     return Failure(name, None, str(error), [])
