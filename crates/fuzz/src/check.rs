@@ -1,0 +1,65 @@
+//! What must hold wherever something is read.
+
+use std::fmt::Debug;
+
+use nuncio_model::{Error, ErrorKind, Method};
+use nuncio_wire::Version;
+
+/// The operation that the first byte of an input chooses, `a` the first, and the rest.
+pub(crate) fn method(input: &[u8]) -> Option<(Method, &[u8])> {
+    let (first, rest) = input.split_first()?;
+    let index = usize::from(first.wrapping_sub(b'a')) % Method::ALL.len();
+    Some((Method::ALL[index], rest))
+}
+
+/// Something is read twice, written, and read again: always the same comes of it.
+///
+/// The newest version says all that the model has, so what is written in it is read as it was. Of others that is held to
+/// the byte, as one may not say all: it must be so once it was written in it.
+pub(crate) fn settles<T: Debug + PartialEq>(
+    what: &str,
+    version: Version,
+    (read, again): (T, Result<T, Error>),
+    write: impl Fn(&T) -> Result<Vec<u8>, Error>,
+    decode: impl Fn(&[u8]) -> Result<T, Error>,
+) {
+    let what = format!("{what} of {version}");
+    let again = again.unwrap_or_else(|error| panic!("{what} cannot be read twice: {error:?}"));
+    let written = |value: &T| write(value).unwrap_or_else(|error| panic!("{what}: {error:?}\n{value:#?}"));
+    let first = written(&read);
+    assert_eq!(shown(&written(&again)), shown(&first), "{what} is read in another way each time");
+    let back = decode(&first).unwrap_or_else(|error| panic!("{what}: {error:?}\n{}", shown(&first)));
+    assert_eq!(shown(&written(&back)), shown(&first), "{what} is not what was written");
+    if version == Version::LATEST {
+        assert_eq!(again, read, "{what} is read in another way each time");
+        assert_eq!(back, read, "{what} is not what was written");
+    }
+}
+
+/// Bytes to look at.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => format!("{:?}", bytes.escape_ascii().to_string()),
+    }
+}
+
+/// A refused call: which kinds there are, and that a wrong parameter is named.
+pub(crate) fn refused_call(error: &Error) {
+    let names = || error.field_violations().iter().all(|it| !it.field.is_empty() || !it.description.is_empty());
+    match error.kind() {
+        ErrorKind::InvalidParams => {
+            assert!(!error.field_violations().is_empty() && names(), "names no field: {error:?}");
+        }
+        ErrorKind::Parse | ErrorKind::UnsupportedOperation | ErrorKind::ContentTypeNotSupported => {}
+        kind => panic!("a call is refused as {kind:?}: {error:?}"),
+    }
+    assert!(!error.message().is_empty(), "says nothing: {error:?}");
+}
+
+/// An answer that cannot be read.
+pub(crate) fn refused_answer(error: &Error) {
+    let kinds = [ErrorKind::InvalidAgentResponse, ErrorKind::UnsupportedOperation, ErrorKind::Internal];
+    assert!(kinds.contains(&error.kind()), "an answer is refused as {error:?}");
+    assert!(!error.message().is_empty(), "says nothing: {error:?}");
+}

@@ -1,0 +1,57 @@
+//! Server-sent events, in whatever pieces they come.
+
+use std::time::Duration;
+
+use nuncio_wire::sse::{self, Decoder, Event, TooLarge};
+
+/// An event over this is refused.
+const LIMIT: usize = 256;
+
+/// The first byte says how the rest is cut into pieces; that must make no difference.
+pub(crate) fn sse(input: &[u8]) {
+    let Some((cut, body)) = input.split_first() else { return };
+    let size = usize::from(*cut) % 16 + 1;
+    let whole = read(&[body]);
+    assert_eq!(read(&body.chunks(size).collect::<Vec<_>>()), whole);
+    for event in &whole.events {
+        assert!(event.data.len() <= LIMIT && !event.data.is_empty());
+        written(event);
+    }
+}
+
+/// What came of a stream.
+#[derive(Debug, PartialEq)]
+struct Stream {
+    events: Vec<Event>,
+    end: Result<(), TooLarge>,
+    retry: Option<Duration>,
+    last_id: Option<String>,
+}
+
+fn read(pieces: &[&[u8]]) -> Stream {
+    let (mut decoder, mut events, mut end) = (Decoder::new(LIMIT), Vec::new(), Ok(()));
+    'pieces: for piece in pieces {
+        decoder.push(piece);
+        loop {
+            match decoder.pop() {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) => break,
+                Err(error) => {
+                    end = Err(error);
+                    break 'pieces;
+                }
+            }
+        }
+    }
+    Stream { events, end, retry: decoder.retry(), last_id: decoder.last_id().map(str::to_owned) }
+}
+
+/// An event that is written again is read as the same.
+fn written(event: &Event) {
+    let mut to = Vec::new();
+    sse::write_event(event.sequence(), event.data.as_bytes(), &mut to);
+    let mut decoder = Decoder::new(usize::MAX);
+    decoder.push(&to);
+    let back = decoder.pop().expect("no limit").expect("a whole event");
+    assert_eq!((back.sequence(), &back.data), (event.sequence(), &event.data));
+}
