@@ -13,7 +13,6 @@ mod envelope;
 mod health;
 mod http2;
 mod limits;
-#[cfg(feature = "v0-3")]
 mod older;
 mod rest;
 mod routes;
