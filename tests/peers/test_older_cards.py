@@ -2,9 +2,10 @@
 
 import httpx
 import pytest
+from a2a.types import a2a_pb2 as pb
 
 from conftest import ALICE
-from support import v01
+from support import strict, v01
 from support.events import state
 from support.peers import OLDER
 
@@ -50,3 +51,31 @@ def test_a_token_opens_the_extended_card(secured, sdk_to, older_name):
 def test_a_caller_without_a_token_is_turned_away(secured, sdk_to, older_name):
     with pytest.raises(Exception, match="(?i)401|authenti"):
         sdk_to(secured, older_name).send("echo x")
+
+
+def test_an_agent_of_1_0_alone_has_a_card_of_1_0_alone(served):
+    agent = served("--store", "memory", "--versions", "1.0")
+    card = httpx.get(f"{agent.url}/.well-known/agent-card.json").json()
+    strict.read(card, pb.AgentCard)
+    assert {i["protocolVersion"] for i in card["supportedInterfaces"]} == {"1.0"}
+    assert httpx.get(f"{agent.url}/.well-known/agent.json").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("version", "welcome", "others"),
+    [
+        ("1.0", "python-jsonrpc", ["v01said-jsonrpc", "js03-jsonrpc"]),
+        ("0.3", "python03-rest", ["v01said-jsonrpc"]),
+        ("0.2", "python02-jsonrpc", ["v01said-jsonrpc"]),
+        ("0.1", "v01-jsonrpc", ["python02-jsonrpc"]),
+    ],
+)
+def test_an_agent_of_one_version_answers_its_clients_alone(
+    served, sdk_to, version, welcome, others
+):
+    agent = served("--store", "memory", "--versions", version)
+    assert state(sdk_to(agent, welcome).send("echo x")) == "TASK_STATE_COMPLETED"
+    for other in others:
+        # There is no card for it, or its first call is refused.
+        with pytest.raises(Exception):
+            sdk_to(agent, other).send("echo x")
