@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from support.events import ends, fold_artifacts, state, status_text, text_of
-from support.peers import BYTES_ARE_BASE64, OLDER, OLDER_SDKS
+from support.peers import BYTES_ARE_BASE64, OLDER, OLDER_SDKS, WIRES
 
 # 0.2 answers a send when it is through, and 0.1 knows nothing else.
 ASYNC = [name for name in OLDER if name.split("-")[0] not in ("python02", "v01")]
@@ -16,6 +16,7 @@ READS = [name for name in OLDER if name != "python02-grpc"]
 HOOKS = [name for name in READS if name != "jscompat-rest"]
 # Over gRPC the agent on the JavaScript SDK 0.3 cannot say null.
 BINARY = [name for name in OLDER if name not in (*BYTES_ARE_BASE64, "js03-grpc")]
+DONE = "TASK_STATE_COMPLETED"
 VERSIONS = {"python02": "0.2", "v01": "0.1"}
 
 
@@ -156,14 +157,42 @@ def test_a_webhook_is_set_and_read(send, ask, webhook):
     assert got.code == 0 and got.json["url"] == url, got.err
 
 
-@pytest.mark.parametrize("older_name", OLDER)
 def test_a_pinned_version_is_spoken_and_no_other(ask, older_name):
     version = VERSIONS.get(older_name.split("-")[0], "0.3")
-    done = ask("send", "echo hello", "--a2a-version", version, "--debug")
-    assert done.code == 0, done.err
-    assert state(done.json["task"]) == "TASK_STATE_COMPLETED"
-    assert version in done.err
-    assert ask("send", "echo hello", "--a2a-version", "1.0").code == 1
+    for arguments in (("send", "echo hello"), ("send", "stream 3", "--stream")):
+        done = ask(*arguments, "--a2a-version", version, "--debug")
+        assert done.code == 0, done.err
+        assert state(done.lines[-1] if "--stream" in arguments else done.json["task"]) == DONE
+        assert f'version="{version}"' in done.err
+        assert ask(*arguments, "--a2a-version", "1.0").code == 1
+
+
+SPOKEN = [
+    *(("0.3", binding) for binding in WIRES),
+    *(("0.2", binding) for binding in WIRES),
+    ("0.1", "jsonrpc"),
+]
+
+
+@pytest.mark.parametrize(("version", "binding"), SPOKEN)
+def test_nuncio_speaks_each_version_to_itself(command, nuncio, version, binding):
+    def ask(*arguments):
+        choice = ("--transport", binding, "--a2a-version", version)
+        done = command(*arguments, "-a", nuncio.url, *choice, "-o", "json")
+        assert done.code == 0, f"{done.out}\n{done.err}"
+        return done
+
+    parts = ask("send", "parts").json["task"]["artifacts"]
+    assert base64.b64decode(parts[1]["parts"][0]["raw"]) == bytes(range(256))
+    streamed = ask("send", "stream 20", "--stream").lines
+    expected = "".join(f"chunk {number}\n" for number in range(1, 21))
+    assert list(fold_artifacts(streamed).values()) == [expected]
+    asked = ask("send", "input").json["task"]
+    assert state(ask("task", "get", asked["id"]).json) == "TASK_STATE_INPUT_REQUIRED"
+    answered = ask("send", "more", "--task-id", asked["id"]).json["task"]
+    assert (answered["id"], status_text(answered)) == (asked["id"], "got: more")
+    canceled = ask("task", "cancel", ask("send", "input").json["task"]["id"]).json
+    assert state(canceled) == "TASK_STATE_CANCELED"
 
 
 @pytest.mark.parametrize("sdk", OLDER_SDKS)
