@@ -41,9 +41,14 @@ pub(crate) fn read(
     }
 }
 
-/// Whether the course of its version completes the call: older ones need not say which webhook they mean.
+/// Whether the course of its version makes something else of the call: older ones need not say which webhook they mean,
+/// and 0.1 takes one away by setting none.
 fn is_open(call: &Call) -> bool {
-    matches!(call, Call::GetTaskPushNotificationConfig(get) if get.id.is_empty())
+    match call {
+        Call::GetTaskPushNotificationConfig(get) => get.id.is_empty(),
+        Call::CreateTaskPushNotificationConfig(config) => config.url.is_empty(),
+        _ => false,
+    }
 }
 
 /// A call of one version written in another: it may be that the version lacks it, and no more than that.

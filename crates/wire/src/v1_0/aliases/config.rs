@@ -30,7 +30,7 @@ pub(in crate::v1_0) fn unwrap(
         let within: TaskPushNotificationConfig = json::params(inner)?;
         config = TaskPushNotificationConfig {
             tenant: config.tenant.or(within.tenant),
-            id: config.id.or(id).or(within.id),
+            id: config.id.or(id.filter(|id| !id.is_empty())).or(within.id),
             task_id: config.task_id.or(within.task_id),
             ..within
         };
