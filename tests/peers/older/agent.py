@@ -52,7 +52,6 @@ class Scripted(AgentExecutor):
         if task is None:
             task = new_task(context.message)
             await event_queue.enqueue_event(task)
-        # The ids of the context: those of a task made here came from the message.
         updater = TaskUpdater(event_queue, task.id, task.context_id)
 
         def say(words: str) -> types.Message:
