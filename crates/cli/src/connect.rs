@@ -47,8 +47,14 @@ impl Connection {
         let Some(interface) = self.client.interface() else { return };
         let version = self.client.version().map(Version::as_str).unwrap_or_default();
         tracing::debug!(url = interface.url, binding = interface.protocol_binding, version, "interface");
-        if version != Version::LATEST.as_str() && context.text(args.a2a_version.as_ref(), "a2a-version").is_none() {
-            diag::progress(&format!("the agent speaks version {version} of the protocol"));
+        match context.text(args.a2a_version.as_ref(), "a2a-version") {
+            Some(pin) if pin.parse::<Version>().is_err() => diag::warn(&format!(
+                "version {pin} is not known here; calls have the form of version {version}, and say that they are of {pin}"
+            )),
+            None if version != Version::LATEST.as_str() => {
+                diag::progress(&format!("the agent speaks version {version} of the protocol"));
+            }
+            _ => {}
         }
         let elsewhere = self.client.card_url().is_some_and(|card| !is_same_origin(card.as_str(), &interface.url));
         if self.client.withholds_credentials() {

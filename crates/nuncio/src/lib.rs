@@ -4,6 +4,11 @@
 #[cfg(all(feature = "client", feature = "server"))]
 mod local;
 
+/// Its examples are tested like those of the README.
+#[cfg(all(doctest, feature = "client", feature = "server", feature = "versions"))]
+#[doc = include_str!("../../../docs/versions.md")]
+mod versions {}
+
 // What nearly every agent and every caller needs is here; the rest is in the modules, one for each crate.
 
 pub use nuncio_model::{
@@ -11,12 +16,14 @@ pub use nuncio_model::{
     TaskStatus,
 };
 
+#[cfg(all(feature = "client", not(feature = "server")))]
+pub use nuncio_client::Version;
 #[cfg(feature = "client")]
 pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watch};
 #[cfg(feature = "server")]
 pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
 #[cfg(feature = "server")]
-pub use nuncio_server::Server;
+pub use nuncio_server::{Server, Version, Versions};
 #[cfg(feature = "sqlite")]
 pub use nuncio_store::SqliteStore;
 

@@ -173,7 +173,7 @@ impl Versions {
 
     fn resolve(&self, declared: &str) -> Result<Version, Error> {
         let version = declared.parse().ok().filter(|version| self.spoken.contains(version));
-        version.ok_or_else(|| self.refuse(format!("version {declared} is not supported here")))
+        version.ok_or_else(|| self.unsupported(declared))
     }
 
     /// What says that it is of one version and is of another.
@@ -184,7 +184,7 @@ impl Versions {
     /// What is of this version, and does not say so although it should, or is of a version that is not spoken.
     fn undeclared(&self, version: Version) -> Error {
         if !self.spoken.contains(&version) {
-            self.refuse(format!("version {version} is not supported here"))
+            self.unsupported(version.as_str())
         } else if self.speaks_older() {
             self.refuse(format!("a request of version {version} must say so: {VERSION_HEADER}: {version}"))
         } else {
@@ -193,12 +193,25 @@ impl Versions {
     }
 
     fn missing(&self) -> Error {
-        self.refuse(format!("a request without {VERSION_HEADER} means version 0.3, which is not supported here"))
+        let newest = self.newest().version();
+        self.refuse(format!(
+            "a request without {VERSION_HEADER} means version 0.3, which is not supported here; \
+             one of version {newest} must say so: {VERSION_HEADER}: {newest}"
+        ))
+    }
+
+    /// The message says what there is, too: most clients show nothing else.
+    fn unsupported(&self, version: &str) -> Error {
+        let only = if self.spoken.is_empty() { String::new() } else { format!(", only {}", self.list()) };
+        self.refuse(format!("version {version} is not supported here{only}"))
     }
 
     fn refuse(&self, message: String) -> Error {
-        let spoken: Vec<_> = self.spoken.iter().map(|version| version.as_str()).collect();
-        Error::new(ErrorKind::VersionNotSupported, message).with_metadata("supportedVersions", spoken.join(", "))
+        Error::new(ErrorKind::VersionNotSupported, message).with_metadata("supportedVersions", self.list())
+    }
+
+    fn list(&self) -> String {
+        self.spoken.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 

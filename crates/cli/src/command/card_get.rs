@@ -60,7 +60,11 @@ async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) ->
             return Err(CliError::new(Code::CardInvalid, found.mistakes.join("; "))
                 .with_hint("section 4.4 of the specification says what a card holds"));
         }
-        diag::progress("the card is valid");
+        if found.is_older {
+            diag::warn("it is a card of a version before 1.0: all that is checked is whether it can be used");
+        } else {
+            diag::progress("the card is valid");
+        }
     }
     let resolved = connect::resolve(context, connect).await?;
     let document: Ordered = serde_json::from_slice(&resolved.document).map_err(CliError::internal)?;

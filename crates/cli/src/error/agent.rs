@@ -48,14 +48,19 @@ fn hint(error: &Error) -> Option<&'static str> {
         Kind::TaskNotFound => "check the task's id and the agent; --debug shows what was sent",
         Kind::TaskNotCancelable => "the task has ended; `nuncio task get` shows how",
         Kind::PushNotificationNotSupported => "the agent sends no notifications; poll with `nuncio task get --wait`",
+        // No peer has answered: the version in use cannot say it.
+        Kind::UnsupportedOperation if PeerCode::of(error).is_none() => {
+            "`nuncio card get` shows the versions of the agent; choose one with --a2a-version"
+        }
         Kind::UnsupportedOperation => "a task that has ended takes no messages; --debug shows what was sent",
         Kind::ContentTypeNotSupported => "`nuncio card get` shows the media types that the agent takes",
         Kind::InvalidAgentResponse => "--debug shows what the agent answered",
         Kind::ExtensionSupportRequired => "`nuncio card get` shows the extensions; declare them with --extension",
         Kind::VersionNotSupported => "`nuncio card get` shows the versions; choose one with --a2a-version",
-        Kind::InvalidRequest | Kind::InvalidParams | Kind::Parse | Kind::MethodNotFound => {
-            "--debug shows what was sent"
+        Kind::MethodNotFound => {
+            "the agent may speak another version: see `nuncio card get`, and choose one with --a2a-version"
         }
+        Kind::InvalidRequest | Kind::InvalidParams | Kind::Parse => "--debug shows what was sent",
         Kind::PermissionDenied => "the credentials are known, but may not do this",
         Kind::Unauthenticated => "check --bearer or --api-key (A2ACLI_BEARER, A2ACLI_API_KEY)",
         Kind::ResourceExhausted | Kind::Unavailable => "try again later",

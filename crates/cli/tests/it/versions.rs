@@ -96,7 +96,40 @@ fn a_pin_is_spoken_or_refused() {
     };
     let asked = send("1.0", &[]).ok();
     assert!(asked.out.contains("--a2a-version 1.0"), "what is next is in the same version: {}", asked.out);
-    send("9.9", &["-o", "json"]).error("VersionNotSupportedError", 1);
+    let unknown = send("9.9", &["-o", "json"]);
+    assert!(
+        unknown.err.contains("warning: version 9.9 is not known here; calls have the form of version 1.0"),
+        "{}",
+        unknown.err
+    );
+    unknown.error("VersionNotSupportedError", 1);
+}
+
+#[test]
+fn what_a_version_lacks_is_not_blamed_on_the_task() {
+    let Some(older) = Version::ALL.iter().rev().nth(1) else { return };
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let list = ["task", "list", "-a", &agent.address, "-o", "json", "--a2a-version", older.as_str()];
+    let error = home.run(&list).error("UnsupportedOperationError", 1);
+    assert!(error["hint"].as_str().unwrap().contains("--a2a-version"), "{error}");
+}
+
+#[test]
+fn a_card_of_an_older_version_is_read_and_not_held_against_1_0() {
+    if Version::ALL.len() == 1 {
+        return;
+    }
+    let home = Home::new();
+    home.write(
+        "old.json",
+        r#"{"name": "x", "url": "http://127.0.0.1:1/", "version": "1", "capabilities": {}, "skills": []}"#,
+    );
+    let run = home.run(&["card", "get", "old.json", "--validate"]).ok();
+    assert!(run.err.contains("warning: it is a card of a version before 1.0"), "{}", run.err);
+    let agent = home.serve(&[]);
+    let run = home.run(&["card", "get", &agent.address, "--validate"]).ok();
+    assert!(run.err.is_empty(), "members of older versions are no strangers: {}", run.err);
 }
 
 #[test]

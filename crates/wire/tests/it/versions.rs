@@ -92,7 +92,7 @@ fn a_version_that_is_not_spoken_is_refused_on_every_operation_and_binding() {
                 assert_eq!(is_refused(versions.for_service(Some(wrong), path)), error.message());
             }
             let told = path_is_refused(versions.for_path(Some(wrong), &Verb::GET, "/tasks"));
-            assert_eq!(told, format!("version {wrong} is not supported here"));
+            assert_eq!(told, format!("version {wrong} is not supported here, only 1.0"));
         }
     }
 }
@@ -100,7 +100,8 @@ fn a_version_that_is_not_spoken_is_refused_on_every_operation_and_binding() {
 #[test]
 fn no_version_means_0_3_unless_one_is_lenient() {
     let strict = only_1_0();
-    let missing = "a request without A2A-Version means version 0.3, which is not supported here";
+    let missing = "a request without A2A-Version means version 0.3, which is not supported here; \
+                   one of version 1.0 must say so: A2A-Version: 1.0";
     for method in ["SendMessage", "tasks/nonsense"] {
         assert_eq!(is_refused(strict.for_method(None, method)), missing, "{method}");
     }
@@ -227,15 +228,17 @@ mod with_older {
 
     #[test]
     fn what_is_of_a_version_that_is_not_spoken_is_refused() {
-        let told = "version 0.3 is not supported here";
+        let told = "version 0.3 is not supported here, only 1.0";
         for declared in [None, Some("0.3")] {
             assert_eq!(is_refused(only_1_0().for_method(declared, "message/send")), told);
             assert_eq!(path_is_refused(only_1_0().for_path(declared, &Verb::POST, "/v1/message:send")), told);
         }
         is_refused(only_1_0().for_service(None, OLD_GET_TASK));
         let old = Versions::only([Version::V0_3]);
-        assert_eq!(is_refused(old.for_method(Some("1.0"), "SendMessage")), "version 1.0 is not supported here");
-        assert_eq!(is_refused(old.for_method(None, "SendMessage")), "version 1.0 is not supported here");
+        for declared in [None, Some("1.0")] {
+            let told = is_refused(old.for_method(declared, "SendMessage"));
+            assert_eq!(told, "version 1.0 is not supported here, only 0.3");
+        }
         assert_eq!(old.newest().version(), Version::V0_3);
     }
 

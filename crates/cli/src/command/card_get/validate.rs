@@ -16,7 +16,21 @@ pub(super) struct Findings {
     pub(super) mistakes: Vec<String>,
     /// What may be meant.
     pub(super) remarks: Vec<String>,
+    /// Whether it is a card of a version before 1.0 alone, whose members are not looked at.
+    pub(super) is_older: bool,
 }
+
+/// Members of cards before 1.0. A card for clients of all versions has them, too.
+const OLDER: &[&str] = &[
+    "additionalInterfaces",
+    "authentication",
+    "capabilities.stateTransitionHistory",
+    "preferredTransport",
+    "protocolVersion",
+    "security",
+    "supportsAuthenticatedExtendedCard",
+    "url",
+];
 
 /// Checks a document, whatever it is.
 pub(super) fn document(document: &[u8]) -> Findings {
@@ -31,15 +45,14 @@ pub(super) fn document(document: &[u8]) -> Findings {
 
 fn check(document: &Value) -> Findings {
     let mut found = Findings::default();
+    if document.get("supportedInterfaces").is_none() && document.get("url").is_some() {
+        found.is_older = true;
+        return found;
+    }
     let card = &readable(document, &mut found.mistakes);
     found.members("", document, AgentCard::FIELDS);
     if document["supportedInterfaces"].as_array().is_some_and(Vec::is_empty) {
         found.mistakes.push("supportedInterfaces is empty".to_owned());
-    }
-    if document.get("supportedInterfaces").is_none() && document.get("url").is_some() {
-        found
-            .remarks
-            .push("it looks like a card of an older version of the protocol, which is not spoken here".to_owned());
     }
     found.members("capabilities", &document["capabilities"], AgentCapabilities::FIELDS);
     found.each("supportedInterfaces", document, AgentInterface::FIELDS);
@@ -138,7 +151,8 @@ impl Findings {
             }
         }
         for name in members.keys() {
-            if !fields.iter().any(|field| field.json == name || field.name == name) {
+            let is_known = fields.iter().any(|field| field.json == name || field.name == name);
+            if !is_known && !OLDER.contains(&at(name).as_str()) {
                 self.remarks.push(format!("{} is not a member that the specification knows", at(name)));
             }
         }
@@ -198,6 +212,21 @@ mod tests {
             [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
         }));
         assert!(found.mistakes.is_empty() && found.remarks.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn members_of_older_versions_are_no_strangers_and_a_card_of_them_alone_is_not_checked() {
+        let mut card = json!({
+            "name": "n", "description": "", "version": "1", "capabilities": {"stateTransitionHistory": false},
+            "defaultInputModes": [], "defaultOutputModes": [], "skills": [], "url": "https://a",
+            "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC", "security": [],
+            "supportedInterfaces": [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
+        });
+        let found = check(&card);
+        assert!(found.mistakes.is_empty() && found.remarks.is_empty() && !found.is_older, "{found:?}");
+        card.as_object_mut().unwrap().remove("supportedInterfaces");
+        let found = check(&card);
+        assert!(found.mistakes.is_empty() && found.remarks.is_empty() && found.is_older, "{found:?}");
     }
 
     #[test]

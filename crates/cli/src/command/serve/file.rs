@@ -65,7 +65,8 @@ fn plain(value: Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text),
         Value::Integer(number) => Ok(number.to_string()),
-        Value::Float(number) => Ok(number.to_string()),
+        // `versions = 1.0` is the version 1.0.
+        Value::Float(number) => Ok(format!("{number:?}")),
         Value::Boolean(is_on) => Ok(is_on.to_string()),
         other => Err(format!("cannot be a {}", other.type_str())),
     }
@@ -113,6 +114,7 @@ mod tests {
             read("port = 0\npublic_url = 'https://a'\nexec = ['wc', '-w']\nanonymous = true\n\n[token]\nalice = 's'\n");
         let set = set.unwrap();
         assert_eq!(set["port"].0, ["0"]);
+        assert_eq!(read("versions = 1.0").unwrap()["versions"].0, ["1.0"], "not the version 1");
         assert_eq!(set["public-url"].0, ["https://a"]);
         assert_eq!(set["exec"].0, ["wc", "-w"]);
         assert_eq!(set["token"].0, ["alice=s"]);
