@@ -2,7 +2,6 @@
 
 mod ask;
 mod call;
-mod error;
 mod grpc;
 mod habits;
 mod jsonrpc;

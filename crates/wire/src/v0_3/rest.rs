@@ -9,9 +9,8 @@ mod outgoing;
 mod reply;
 mod route;
 
-use bytes::Bytes;
 use http::StatusCode;
-use nuncio_model::{Call, Error, Method, Reply, StreamEvent, StreamResponse};
+use nuncio_model::{Call, Error, Method, Reply, StreamResponse};
 
 use super::{Family, proto};
 use crate::{
@@ -41,22 +40,15 @@ pub(super) enum Card {
     Document,
 }
 
-/// Where a [`StreamEvent`] keeps its JSON of this binding.
-const SLOT: usize = 2;
-
 impl Sealed for Rest {}
 
 impl Events for Rest {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(&proto::reply::StreamResponse::from(event), to);
+    fn slot(&self) -> usize {
+        2
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            self.encode_event(event, &mut to);
-            to.into()
-        })
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        json::write(&proto::reply::StreamResponse::from(event), to);
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
@@ -96,7 +88,7 @@ impl RestDialect for Rest {
     }
 
     fn encode_error(&self, error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
-        super::error::write(error, to);
+        status::facts::write(status::row(error.kind()).jsonrpc, error, to);
         let status = status.or_else(|| StatusCode::from_u16(status::named::http(error.kind())).ok());
         status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

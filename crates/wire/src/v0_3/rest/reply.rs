@@ -36,9 +36,9 @@ pub(super) fn write(rest: &Rest, method: Method, reply: &Reply, to: &mut Vec<u8>
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"{}"),
         (M::GetExtendedAgentCard, Reply::Card(card)) => match rest.card {
             #[cfg(feature = "v0-3")]
-            Card::Message => json::write(&AgentCard::new(card, rest.of)?, to),
+            Card::Message => json::write(&AgentCard::new(card, rest.of.version())?, to),
             #[cfg(feature = "v0-2")]
-            Card::Document => to.extend_from_slice(&rest.of.encode_card(card)),
+            Card::Document => to.extend_from_slice(&card::encode_for(card, rest.of.version())),
         },
         (method, _) => return Err(wrong_reply(method)),
     }
