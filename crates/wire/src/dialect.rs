@@ -11,6 +11,8 @@
 
 mod binding;
 mod course;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod finality;
 mod version;
 
 use std::fmt;
