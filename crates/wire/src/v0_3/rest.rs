@@ -21,24 +21,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Rest {
-    /// The version.
-    pub(super) of: &'static Family,
-    /// What stands at the path that the extended card had before it was a part of this binding; where it is, it is JSON
-    /// as readers of that version know it.
-    pub(super) card: Card,
-}
-
-/// Where the extended card is, and how it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Card {
-    /// At `/v1/card`, and a message of the proto.
-    #[cfg(feature = "v0-3")]
-    Message,
-    /// Also at `/agent/authenticatedExtendedCard`, and like the card that anybody gets.
-    #[cfg(feature = "v0-2")]
-    Document,
-}
+pub(super) struct Rest(pub(super) &'static Family);
 
 impl Sealed for Rest {}
 
@@ -58,7 +41,7 @@ impl Events for Rest {
 
 impl RestDialect for Rest {
     fn dialect(&self) -> &'static dyn Dialect {
-        self.of
+        self.0
     }
 
     fn content_type(&self) -> &'static str {
@@ -66,12 +49,12 @@ impl RestDialect for Rest {
     }
 
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError> {
-        route::find(self.card, http_method, path)
+        route::find(&self.0.habits, http_method, path)
     }
 
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
         let mut call = call::read(routed, query, body)?;
-        self.of.habits.settle_history(&mut call);
+        self.0.habits.settle_history(&mut call);
         Ok(call)
     }
 
@@ -80,7 +63,7 @@ impl RestDialect for Rest {
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        reply::write(self, method, reply, to)
+        reply::write(self.0, method, reply, to)
     }
 
     fn decode_reply(&self, method: Method, body: &[u8]) -> Result<Reply, Error> {
