@@ -200,8 +200,6 @@ pub struct DuePush {
     pub scope: Scope,
     /// The configuration. Its id and its task's are set.
     pub config: TaskPushNotificationConfig,
-    /// How it wants to be written to.
-    pub format: Option<Box<str>>,
     /// The sequence number of the last record that was delivered.
     pub delivered: u64,
     /// The sequence number of the last record that is owed.

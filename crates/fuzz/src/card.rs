@@ -1,7 +1,7 @@
 //! Agent cards of all versions.
 
 use nuncio_model::AgentCard;
-use nuncio_wire::{Version, Versions, card, dialect};
+use nuncio_wire::{Version, Versions, card};
 
 use crate::check;
 
@@ -30,8 +30,8 @@ pub(crate) fn card(input: &[u8]) {
 
 /// A card as a version has it, which need not have all of it.
 pub(crate) fn shown(what: &str, version: Version, card: &AgentCard) {
-    let dialect = dialect(version);
-    settled(&format!("{what} of {version}"), &dialect.encode_card(card), |card| dialect.encode_card(card));
+    let write = |card: &AgentCard| card::encode_for(card, version);
+    settled(&format!("{what} of {version}"), &write(card), write);
 }
 
 /// What is shown can be read, and is shown in the same way by who read it.

@@ -11,17 +11,19 @@
 
 mod binding;
 mod course;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod finality;
 mod version;
 
 use std::fmt;
 
-use nuncio_model::{AgentCard, Call, Caller, Error, Request, Scope, StreamResponse};
+use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use course::{Course, Judging};
 pub use version::{UnknownVersion, Version};
 
-use crate::{card, v1_0::V1_0};
+use crate::v1_0::V1_0;
 
 /// A version of the protocol.
 pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
@@ -44,11 +46,6 @@ pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
     /// The header that names extensions, of requests and responses; lower-case is the same (section 3.2.6).
     fn extensions_header(&self) -> &'static str {
         "A2A-Extensions"
-    }
-
-    /// Writes an agent card as this version alone has it. What a server shows is [`card::encode`].
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        card::encode_for(card, self.version())
     }
 
     /// Server: how a call of this version is made of calls that an engine knows. As it is, unless the version has

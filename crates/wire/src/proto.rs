@@ -28,7 +28,7 @@ pub(crate) mod writer;
 
 use nuncio_model::Method;
 
-pub use reply::{decode_event, decode_reply, encode_event, encode_reply, shared_event};
+pub use reply::{decode_event, decode_reply, encode_event, encode_reply};
 pub use request::{decode_call, encode_call};
 pub use status::{Status, decode_status, encode_status};
 

@@ -22,7 +22,7 @@ pub use route::{RouteError, Routed};
 
 pub(crate) use query::{Query, to_json};
 
-use crate::dialect::RestDialect;
+use crate::{dialect::RestDialect, json};
 
 /// What requests and responses of HTTP+JSON are sent as (REST-1).
 pub const CONTENT_TYPE: &str = "application/a2a+json";
@@ -34,8 +34,24 @@ pub struct Outgoing {
     pub method: http::Method,
     /// The path, beginning with `/`, and the query where there is one; percent-encoded.
     pub path: String,
-    /// The body, of [`CONTENT_TYPE`].
+    /// The body, of the dialect's [content type](RestDialect::content_type).
     pub body: Option<Vec<u8>>,
+}
+
+impl Outgoing {
+    pub(crate) fn get(query: Query) -> Self {
+        Self { method: http::Method::GET, path: query.finish(), body: None }
+    }
+
+    pub(crate) fn post(path: String, body: &impl serde::Serialize) -> Self {
+        let mut to = Vec::with_capacity(256);
+        json::write(body, &mut to);
+        Self { method: http::Method::POST, path, body: Some(to) }
+    }
+
+    pub(crate) fn delete(path: String) -> Self {
+        Self { method: http::Method::DELETE, path, body: None }
+    }
 }
 
 /// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, anything with `+json`.

@@ -10,6 +10,7 @@
 //! | `filled` | always; unset as the default | `""` counts as unset |
 //! | `implicit` | when not the default | `""`, `0`, `false` count as unset |
 //! | `presence` | when set | kept as sent |
+//! | `shown` | when set, without what a course says in metadata | kept as sent |
 //! | `inverted` | always, a flag as its opposite | absent or `null` is not set |
 //! | `listed` | always, one value as a list of at most one | the first of a list, or the value itself |
 
@@ -159,6 +160,11 @@ macro_rules! shape {
     (@write $version:ty, presence $map:ident $json:literal $self:ident.$field:ident) => {
         if let Some(value) = &$self.$field {
             $map.serialize_entry($json, &$crate::shape::out::<$version, _>(value))?;
+        }
+    };
+    (@write $version:ty, shown $map:ident $json:literal $self:ident.$field:ident) => {
+        if let Some(value) = $crate::dialect::finality::without($self.$field.as_deref()) {
+            $map.serialize_entry($json, &$crate::shape::out::<$version, _>(&*value))?;
         }
     };
     (@write $version:ty, inverted $map:ident $json:literal $self:ident.$field:ident) => {

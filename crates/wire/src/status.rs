@@ -3,14 +3,12 @@
 
 mod detail;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-mod facts;
+pub(crate) mod facts;
 pub(crate) mod named;
 
 use nuncio_model::{Detail, Error, ErrorKind};
 
 pub use detail::{BAD_REQUEST, DetailJson, ERROR_INFO, RETRY_INFO, detail_from_json, details};
-#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-pub(crate) use facts::Facts;
 
 /// Who defines the reasons: the `domain` of each `google.rpc.ErrorInfo`.
 pub const DOMAIN: &str = "a2a-protocol.org";

@@ -15,15 +15,9 @@ mod serve;
 mod show;
 mod task;
 
-use nuncio_model::{AgentCard, Call, Caller, Request, Scope, StreamResponse};
+use nuncio_model::{Call, Caller, Request, Scope, StreamResponse};
 
-use crate::{
-    card,
-    dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, sealed::Sealed},
-};
-
-/// The dialect of version 0.1.
-pub static V0_1: Dialect0 = Dialect0;
+use crate::dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, sealed::Sealed};
 
 /// The key in metadata for what the shapes of 0.1 have no place for. Its value is an object:
 ///
@@ -35,23 +29,19 @@ pub static V0_1: Dialect0 = Dialect0;
 /// | `state` | the message of a status; where there is none, the task or event around it, as 0.1 sees it | `rejected` or `auth-required` |
 pub const METADATA_KEY: &str = mark::KEY;
 
-/// Version 0.1.
+/// The dialect of version 0.1.
 #[derive(Debug)]
-pub struct Dialect0;
+pub struct V0_1;
 
-impl Sealed for Dialect0 {}
+impl Sealed for V0_1 {}
 
-impl Dialect for Dialect0 {
+impl Dialect for V0_1 {
     fn version(&self) -> Version {
         Version::V0_1
     }
 
     fn jsonrpc(&self) -> &'static dyn JsonRpcDialect {
         &jsonrpc::JsonRpc
-    }
-
-    fn encode_card(&self, card: &AgentCard) -> Vec<u8> {
-        card::encode_for(card, self.version())
     }
 
     fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {

@@ -2,7 +2,6 @@
 
 mod ask;
 mod call;
-mod error;
 mod grpc;
 mod habits;
 mod jsonrpc;
@@ -30,18 +29,12 @@ pub static V0_2: Family = Family { version: Version::V0_2, habits: habits::OF_0_
 pub static V0_3: Family = Family { version: Version::V0_3, habits: habits::OF_0_3, bindings: &BINDINGS_0_3 };
 
 #[cfg(feature = "v0-2")]
-static BINDINGS_0_2: Bindings = Bindings {
-    jsonrpc: jsonrpc::JsonRpc(&V0_2),
-    rest: rest::Rest { of: &V0_2, card: rest::Card::Document },
-    grpc: grpc::Grpc(&V0_2),
-};
+static BINDINGS_0_2: Bindings =
+    Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_2), rest: rest::Rest(&V0_2), grpc: grpc::Grpc(&V0_2) };
 
 #[cfg(feature = "v0-3")]
-static BINDINGS_0_3: Bindings = Bindings {
-    jsonrpc: jsonrpc::JsonRpc(&V0_3),
-    rest: rest::Rest { of: &V0_3, card: rest::Card::Message },
-    grpc: grpc::Grpc(&V0_3),
-};
+static BINDINGS_0_3: Bindings =
+    Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_3), rest: rest::Rest(&V0_3), grpc: grpc::Grpc(&V0_3) };
 
 /// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
 struct Kinded;

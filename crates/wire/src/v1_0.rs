@@ -9,8 +9,7 @@ mod reply;
 mod rest;
 mod route;
 
-use bytes::Bytes;
-use nuncio_model::{Error, StreamEvent, StreamResponse};
+use nuncio_model::{Error, StreamResponse};
 
 use crate::{
     dialect::{Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed},
@@ -20,9 +19,6 @@ use crate::{
 /// The dialect of version 1.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1_0;
-
-/// Where a [`StreamEvent`] keeps its JSON of this version.
-const SLOT: usize = 0;
 
 impl Sealed for V1_0 {}
 
@@ -62,12 +58,12 @@ macro_rules! json_events {
         impl crate::dialect::sealed::Sealed for $binding {}
 
         impl crate::dialect::Events for $binding {
-            fn encode_event(&self, event: &nuncio_model::StreamResponse, to: &mut Vec<u8>) {
-                crate::json::write(event, to);
+            fn slot(&self) -> usize {
+                0
             }
 
-            fn shared_event<'event>(&self, event: &'event nuncio_model::StreamEvent) -> &'event bytes::Bytes {
-                super::shared_event(event)
+            fn encode_event(&self, event: &nuncio_model::StreamResponse, to: &mut Vec<u8>) {
+                crate::json::write(event, to);
             }
 
             fn decode_event(&self, json: &[u8]) -> Result<nuncio_model::StreamResponse, nuncio_model::Error> {
@@ -86,12 +82,4 @@ fn read_event(json: &[u8]) -> Result<StreamResponse, Error> {
         Err(error) => aliases::bare_event(json).ok_or(error),
         read => read,
     }
-}
-
-fn shared_event(event: &StreamEvent) -> &Bytes {
-    event.encoded(SLOT, |event| {
-        let mut to = Vec::with_capacity(512);
-        json::write(event, &mut to);
-        to.into()
-    })
 }

@@ -1,5 +1,7 @@
 //! Where an agent is reached, as cards before 1.0 say it: `url`, `preferredTransport` and `additionalInterfaces`.
 
+use std::collections::HashSet;
+
 use nuncio_model::{
     AgentCard,
     card::{AgentInterface, binding},
@@ -22,10 +24,10 @@ pub(super) fn declared(members: &Map<String, Value>) -> Option<&str> {
 /// The interfaces that a document names as older versions do, without those that it names twice.
 pub(super) fn plain(members: &Map<String, Value>, version: &str) -> Vec<AgentInterface> {
     let mut interfaces: Vec<AgentInterface> = Vec::new();
+    let mut seen = HashSet::new();
     let mut add = |url: Option<&str>, transport: Option<&str>| {
         let (Some(url), transport) = (url, transport.unwrap_or(binding::JSONRPC)) else { return };
-        let is_same = |it: &AgentInterface| it.url == url && it.protocol_binding.eq_ignore_ascii_case(transport);
-        if !interfaces.iter().any(is_same) {
+        if seen.insert((url.to_owned(), transport.to_ascii_lowercase())) {
             let mut interface = AgentInterface::new(url, transport);
             version.clone_into(&mut interface.protocol_version);
             interfaces.push(interface);

@@ -12,6 +12,9 @@ use crate::rest::{self, Outgoing, RouteError, Routed};
 
 /// The events of a stream as bytes.
 pub trait Events: sealed::Sealed + fmt::Debug + Send + Sync {
+    /// Where a [`StreamEvent`] keeps this encoding. No others have the same place, but those that write the same.
+    fn slot(&self) -> usize;
+
     /// Writes one event of a stream.
     fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>);
 
@@ -19,7 +22,13 @@ pub trait Events: sealed::Sealed + fmt::Debug + Send + Sync {
     ///
     /// Worth it for an event with many readers; for one reader, [`encode_event`](Self::encode_event) writes straight
     /// into the frame.
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes;
+    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
+        event.encoded(self.slot(), |event| {
+            let mut to = Vec::with_capacity(512);
+            self.encode_event(event, &mut to);
+            to.into()
+        })
+    }
 
     /// Reads one event of a stream. Fails with `InvalidAgentResponse`.
     fn decode_event(&self, bytes: &[u8]) -> Result<StreamResponse, Error>;

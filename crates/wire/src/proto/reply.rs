@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use nuncio_model::{
-    AgentCard, Error, Method, Reply, StreamEvent, StreamResponse, Task, TaskPushNotificationConfig,
+    AgentCard, Error, Method, Reply, StreamResponse, Task, TaskPushNotificationConfig,
     op::{ListTaskPushNotificationConfigsResponse, ListTasksResponse},
 };
 
@@ -99,18 +98,6 @@ pub fn encode_event(event: &StreamResponse, to: &mut Vec<u8>) {
         StreamResponse::ArtifactUpdate(update) => always::write(update, member::ARTIFACT_UPDATE, to),
     }
 }
-
-/// One event of a stream with many readers: the bytes are made for the first of them and kept for the others.
-pub fn shared_event(event: &StreamEvent) -> &Bytes {
-    event.encoded(ENCODING, |response| {
-        let mut bytes = Vec::new();
-        encode_event(response, &mut bytes);
-        bytes.into()
-    })
-}
-
-/// The slot of protobuf among the encodings of an event; JSON counts from the other end.
-const ENCODING: usize = StreamEvent::ENCODINGS - 1;
 
 /// Reads one event of a stream.
 ///

@@ -1,12 +1,25 @@
-//! The details of an error in JSON-RPC before 1.0: an object of facts, and not a list of typed details.
+//! Errors in JSON before 1.0, whose details are an object of facts, and not a list of typed ones.
 
 use nuncio_model::{Detail, Error, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::detail::Violations;
+use crate::json;
+
+/// Writes an error under this number: the `error` member of a response, or the body of one.
+pub(crate) fn write(code: i32, error: &Error, to: &mut Vec<u8>) {
+    #[derive(Serialize)]
+    struct ErrorObject<'a> {
+        code: i32,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        data: Option<Facts<'a>>,
+    }
+    json::write(&ErrorObject { code, message: error.message(), data: Facts::of(error) }, to);
+}
 
 /// What goes with an error.
-pub(crate) enum Facts<'a> {
+enum Facts<'a> {
     /// What a peer of an older version sent: as it came.
     Peer(&'a Value),
     /// The facts, and `fieldViolations` where params are wrong.
@@ -15,7 +28,7 @@ pub(crate) enum Facts<'a> {
 
 impl<'a> Facts<'a> {
     /// `None` where there is nothing to say.
-    pub(crate) fn of(error: &'a Error) -> Option<Self> {
+    fn of(error: &'a Error) -> Option<Self> {
         if let Some([Detail::Other(data)]) = error.peer_details()
             && data.get("@type").is_none()
         {

@@ -1,12 +1,8 @@
 //! Errors: numbers that later versions use for others are never passed through.
 
 use nuncio_model::{Error, ErrorKind};
-use serde::Serialize;
 
-use crate::{
-    json,
-    status::{self, Facts},
-};
+use crate::status::{self, facts};
 
 /// A fact of an error of a call that streams, where the agent does not.
 pub(super) const NO_STREAMING: (&str, &str) = ("capability", "streaming");
@@ -60,12 +56,5 @@ pub(super) fn is_about_a_task(error: &Error) -> bool {
 
 /// Writes an error.
 pub(super) fn write(error: &Error, to: &mut Vec<u8>) {
-    #[derive(Serialize)]
-    struct ErrorObject<'a> {
-        code: i32,
-        message: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        data: Option<Facts<'a>>,
-    }
-    json::write(&ErrorObject { code: code(error), message: error.message(), data: Facts::of(error) }, to);
+    facts::write(code(error), error, to);
 }

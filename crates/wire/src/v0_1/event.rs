@@ -11,6 +11,7 @@ use super::{
     message::{StatusIn, StatusOut, state_around},
     task::{ArtifactIn, ArtifactOut, Piece},
 };
+use crate::dialect::finality;
 
 /// Writes an event. The server's course leaves only those of a status or an artifact; of others this tells the status.
 pub(super) struct EventOut<'a>(pub(super) &'a StreamResponse);
@@ -49,7 +50,7 @@ fn write_status<S: Serializer>(
     let mut map = to.serialize_map(None)?;
     map.serialize_entry("id", id)?;
     map.serialize_entry("status", &StatusOut(status))?;
-    map.serialize_entry("final", &mark::is_final(metadata).unwrap_or_else(|| is_stop(status.state)))?;
+    map.serialize_entry("final", &finality::said(metadata).unwrap_or_else(|| is_stop(status.state)))?;
     if let Some(metadata) = mark::Shown::new(metadata, state_around(status)) {
         map.serialize_entry("metadata", &metadata)?;
     }

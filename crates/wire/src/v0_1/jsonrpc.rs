@@ -1,7 +1,6 @@
 //! JSON-RPC of 0.1, its only binding.
 
-use bytes::Bytes;
-use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamEvent, StreamResponse};
+use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamResponse};
 use serde_json::value::RawValue;
 
 use super::{
@@ -19,9 +18,6 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct JsonRpc;
 
-/// Where a [`StreamEvent`] keeps its JSON of this version.
-const SLOT: usize = 3;
-
 const METHODS: [(&str, Method); 7] = [
     ("tasks/send", Method::SendMessage),
     ("tasks/sendSubscribe", Method::SendStreamingMessage),
@@ -35,16 +31,12 @@ const METHODS: [(&str, Method); 7] = [
 impl Sealed for JsonRpc {}
 
 impl Events for JsonRpc {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(&EventOut(event), to);
+    fn slot(&self) -> usize {
+        3
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            self.encode_event(event, &mut to);
-            to.into()
-        })
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        json::write(&EventOut(event), to);
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {

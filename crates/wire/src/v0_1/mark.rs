@@ -4,6 +4,8 @@
 use nuncio_model::{Struct, Task, TaskId, TaskState, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+use crate::dialect::finality;
+
 /// The key.
 pub(super) const KEY: &str = "https://nuncio.dev/a2a/v0.1";
 
@@ -66,15 +68,9 @@ pub(super) fn known(state: TaskState) -> TaskState {
     }
 }
 
-/// Says of an event of a stream whether it is the last, where its status alone does not.
-pub(super) fn set_final(metadata: &mut Option<Box<Struct>>, is_final: bool) {
-    let facts = Value::Object(Struct::from_iter([("final".to_owned(), is_final.into())]));
-    metadata.get_or_insert_default().insert(KEY.to_owned(), facts);
-}
-
-/// What [`set_final`] said.
-pub(super) fn is_final(metadata: Option<&Struct>) -> Option<bool> {
-    fact(metadata, "final")?.as_bool()
+/// What is said here alone, and not shown as it stands.
+fn is_ours(name: &str) -> bool {
+    name == KEY || name == finality::KEY
 }
 
 /// Metadata as 0.1 shows it: without what the mark says for us, with the state that 0.1 does not know.
@@ -87,7 +83,8 @@ impl<'a> Shown<'a> {
     /// `None` where nothing is left to show.
     pub(super) fn new(members: Option<&'a Struct>, state: Option<TaskState>) -> Option<Self> {
         let state = state.filter(|state| known(*state) != *state);
-        let is_ours_alone = |members: &&Struct| members.len() == 1 && members.contains_key(KEY);
+        // Empty metadata that somebody else made is shown.
+        let is_ours_alone = |members: &Struct| !members.is_empty() && members.keys().all(|name| is_ours(name));
         let members = members.filter(|members| !is_ours_alone(members));
         (members.is_some() || state.is_some()).then_some(Self { members, state })
     }
@@ -96,7 +93,7 @@ impl<'a> Shown<'a> {
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
-        for (name, value) in self.members.into_iter().flatten().filter(|(name, _)| *name != KEY) {
+        for (name, value) in self.members.into_iter().flatten().filter(|(name, _)| !is_ours(name)) {
             map.serialize_entry(name, value)?;
         }
         if let Some(state) = self.state {

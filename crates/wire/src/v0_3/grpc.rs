@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::HeaderMap;
-use nuncio_model::{Call, Error, Method, Reply, StreamEvent, StreamResponse, Task, TaskPushNotificationConfig};
+use nuncio_model::{Call, Error, Method, Reply, StreamResponse, Task, TaskPushNotificationConfig};
 
 use super::{
     Family,
@@ -26,22 +25,15 @@ const SERVICE: &str = "a2a.v1.A2AService";
 #[derive(Debug)]
 pub(super) struct Grpc(pub(super) &'static Family);
 
-/// Where a [`StreamEvent`] keeps its protobuf of this family.
-const SLOT: usize = 6;
-
 impl Sealed for Grpc {}
 
 impl Events for Grpc {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        reply::StreamResponse::from(event).write_fields(to);
+    fn slot(&self) -> usize {
+        6
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            self.encode_event(event, &mut to);
-            to.into()
-        })
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        reply::StreamResponse::from(event).write_fields(to);
     }
 
     fn decode_event(&self, bytes: &[u8]) -> Result<StreamResponse, Error> {
@@ -112,7 +104,7 @@ impl GrpcDialect for Grpc {
                 reply::ListTaskPushNotificationConfigResponse::from(page).write_fields(to);
             }
             (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => {}
-            (M::GetExtendedAgentCard, Reply::Card(card)) => AgentCard::new(card, self.0)?.write_fields(to),
+            (M::GetExtendedAgentCard, Reply::Card(card)) => AgentCard::new(card, self.0.version)?.write_fields(to),
             (method, _) => return Err(wrong_reply(method)),
         }
         Ok(())

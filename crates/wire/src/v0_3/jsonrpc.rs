@@ -1,10 +1,9 @@
 //! JSON-RPC of 0.2 and 0.3: methods are paths, results are bare, and objects say their `kind` (section 7).
 
-use bytes::Bytes;
-use nuncio_model::{Call, Error, ErrorKind, Method, Reply, StreamEvent, StreamResponse};
+use nuncio_model::{Call, Error, ErrorKind, Method, Reply, StreamResponse};
 use serde_json::value::RawValue;
 
-use super::{Family, call, error, kind, reply};
+use super::{Family, call, kind, reply};
 use crate::{
     dialect::{Dialect, Events, JsonRpcDialect, sealed::Sealed},
     status,
@@ -12,9 +11,6 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct JsonRpc(pub(super) &'static Family);
-
-/// Where a [`StreamEvent`] keeps its JSON of this family.
-const SLOT: usize = 1;
 
 /// The names of the methods; the first of an operation is what a client says.
 const METHODS: &[(&str, Method)] = &[
@@ -28,6 +24,8 @@ const METHODS: &[(&str, Method)] = &[
     ("tasks/pushNotificationConfig/list", Method::ListTaskPushNotificationConfigs),
     ("tasks/pushNotificationConfig/delete", Method::DeleteTaskPushNotificationConfig),
     ("agent/getAuthenticatedExtendedCard", Method::GetExtendedAgentCard),
+    // Drafts have it; it is refused, and the reason given.
+    ("tasks/list", Method::ListTasks),
     // What the text of 0.2.6 calls it (D-4).
     ("agent/authenticatedExtendedCard", Method::GetExtendedAgentCard),
     // The names of 0.1, by which some peers of 0.2 still call. With the params of 0.1 the call is one of 0.1.
@@ -38,16 +36,12 @@ const METHODS: &[(&str, Method)] = &[
 impl Sealed for JsonRpc {}
 
 impl Events for JsonRpc {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        kind::write_event(event, to);
+    fn slot(&self) -> usize {
+        1
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            kind::write_event(event, &mut to);
-            to.into()
-        })
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        kind::write_event(event, to);
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
@@ -70,7 +64,7 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn method_name(&self, method: Method) -> Option<&'static str> {
-        if self.beside(method).is_some() {
+        if method == Method::ListTasks || self.beside(method).is_some() {
             return None;
         }
         METHODS.iter().find(|(_, known)| *known == method).map(|(name, _)| *name)
@@ -91,7 +85,7 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        reply::write(self.0, method, reply, to)
+        reply::write(self.0.version, method, reply, to)
     }
 
     fn decode_reply(&self, method: Method, result: &[u8]) -> Result<Reply, Error> {
@@ -99,7 +93,7 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn encode_error(&self, error: &Error, to: &mut Vec<u8>) {
-        error::write(error, to);
+        status::facts::write(status::row(error.kind()).jsonrpc, error, to);
     }
 
     fn kind_of_code(&self, code: i64) -> Option<ErrorKind> {

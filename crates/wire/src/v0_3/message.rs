@@ -7,6 +7,7 @@ use serde::{Deserializer, Serializer, de};
 
 use super::Kinded;
 use crate::{
+    dialect::finality,
     part,
     shape::{Shape, shape},
 };
@@ -69,7 +70,7 @@ shape! {
         task_id => required "taskId" | "task_id",
         context_id => required "contextId" | "context_id",
         status => required "status",
-        metadata => presence "metadata",
+        metadata => shown "metadata",
     }
     and "final" by is_final
 }
@@ -85,9 +86,10 @@ shape! {
     }
 }
 
-/// Whether a stream of this family ends with this event: the task has ended, or needs another message.
+/// Whether a stream of this family ends with this event: the task has ended, or needs another message, or it is said so.
 pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
-    update.status.state.is_terminal() || update.status.state == TaskState::InputRequired
+    let is_over = || update.status.state.is_terminal() || update.status.state == TaskState::InputRequired;
+    finality::said(update.metadata.as_deref()).unwrap_or_else(is_over)
 }
 
 /// An enum of the model in its short form. A name that is not known is the default, `Unspecified`.

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     card,
-    dialect::{Dialect, wrong_reply},
+    dialect::{Version, wrong_reply},
 };
 
 /// Writes the result of a call.
-pub(super) fn write(dialect: &dyn Dialect, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+pub(super) fn write(version: Version, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
     use Method as M;
     match (method, reply) {
         (M::SendMessage | M::GetTask | M::CancelTask, Reply::Task(task)) => kind::write(&**task, to),
@@ -27,7 +27,7 @@ pub(super) fn write(dialect: &dyn Dialect, method: Method, reply: &Reply, to: &m
             kind::write(&configs, to);
         }
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"null"),
-        (M::GetExtendedAgentCard, Reply::Card(card)) => to.extend_from_slice(&dialect.encode_card(card)),
+        (M::GetExtendedAgentCard, Reply::Card(card)) => to.extend_from_slice(&card::encode_for(card, version)),
         (method, _) => return Err(wrong_reply(method)),
     }
     Ok(())

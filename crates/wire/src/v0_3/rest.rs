@@ -9,9 +9,8 @@ mod outgoing;
 mod reply;
 mod route;
 
-use bytes::Bytes;
 use http::StatusCode;
-use nuncio_model::{Call, Error, Method, Reply, StreamEvent, StreamResponse};
+use nuncio_model::{Call, Error, Method, Reply, StreamResponse};
 
 use super::{Family, proto};
 use crate::{
@@ -22,41 +21,17 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Rest {
-    /// The version.
-    pub(super) of: &'static Family,
-    /// What stands at the path that the extended card had before it was a part of this binding; where it is, it is JSON
-    /// as readers of that version know it.
-    pub(super) card: Card,
-}
-
-/// Where the extended card is, and how it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Card {
-    /// At `/v1/card`, and a message of the proto.
-    #[cfg(feature = "v0-3")]
-    Message,
-    /// Also at `/agent/authenticatedExtendedCard`, and like the card that anybody gets.
-    #[cfg(feature = "v0-2")]
-    Document,
-}
-
-/// Where a [`StreamEvent`] keeps its JSON of this binding.
-const SLOT: usize = 2;
+pub(super) struct Rest(pub(super) &'static Family);
 
 impl Sealed for Rest {}
 
 impl Events for Rest {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(&proto::reply::StreamResponse::from(event), to);
+    fn slot(&self) -> usize {
+        2
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        event.encoded(SLOT, |event| {
-            let mut to = Vec::with_capacity(512);
-            self.encode_event(event, &mut to);
-            to.into()
-        })
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        json::write(&proto::reply::StreamResponse::from(event), to);
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
@@ -66,7 +41,7 @@ impl Events for Rest {
 
 impl RestDialect for Rest {
     fn dialect(&self) -> &'static dyn Dialect {
-        self.of
+        self.0
     }
 
     fn content_type(&self) -> &'static str {
@@ -74,12 +49,12 @@ impl RestDialect for Rest {
     }
 
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError> {
-        route::find(self.card, http_method, path)
+        route::find(&self.0.habits, http_method, path)
     }
 
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
         let mut call = call::read(routed, query, body)?;
-        self.of.habits.settle_history(&mut call);
+        self.0.habits.settle_history(&mut call);
         Ok(call)
     }
 
@@ -88,7 +63,7 @@ impl RestDialect for Rest {
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        reply::write(self, method, reply, to)
+        reply::write(self.0, method, reply, to)
     }
 
     fn decode_reply(&self, method: Method, body: &[u8]) -> Result<Reply, Error> {
@@ -96,7 +71,7 @@ impl RestDialect for Rest {
     }
 
     fn encode_error(&self, error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
-        super::error::write(error, to);
+        status::facts::write(status::row(error.kind()).jsonrpc, error, to);
         let status = status.or_else(|| StatusCode::from_u16(status::named::http(error.kind())).ok());
         status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

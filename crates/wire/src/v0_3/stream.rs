@@ -13,6 +13,7 @@ use nuncio_model::{
 };
 
 use super::message::is_final;
+use crate::dialect::finality;
 
 type Item = Result<Arc<StreamEvent>, Error>;
 
@@ -20,14 +21,25 @@ type Item = Result<Arc<StreamEvent>, Error>;
 ///
 /// The events in between go through as they are, with their places in the log.
 pub(super) struct UntilFinal {
+    /// `None` once the last event is there.
     inner: Option<EventStream>,
-    /// The last whole task, which no status event has followed yet.
-    snapshot: Option<Arc<StreamEvent>>,
+    /// What last told of the status, which was not final.
+    told: Option<Arc<StreamEvent>>,
 }
 
 impl UntilFinal {
     pub(super) fn of(events: EventStream) -> EventStream {
-        Box::pin(Self { inner: Some(events), snapshot: None })
+        Box::pin(Self { inner: Some(events), told: None })
+    }
+
+    /// Looks at an event that is passed on.
+    fn pass(&mut self, event: &Arc<StreamEvent>) {
+        match &event.response {
+            StreamResponse::Message(_) => self.inner = None,
+            StreamResponse::StatusUpdate(update) if is_final(update) => self.inner = None,
+            StreamResponse::StatusUpdate(_) | StreamResponse::Task(_) => self.told = Some(Arc::clone(event)),
+            StreamResponse::ArtifactUpdate(_) => {}
+        }
     }
 }
 
@@ -36,56 +48,36 @@ impl Stream for UntilFinal {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let this = &mut *self;
-        let next = match &mut this.inner {
-            Some(inner) => ready!(inner.as_mut().poll_next(cx)),
-            None => return Poll::Ready(None),
-        };
-        let is_last = match &next {
-            Some(Ok(event)) => match &event.response {
-                StreamResponse::Task(_) => {
-                    this.snapshot = Some(Arc::clone(event));
-                    false
-                }
-                StreamResponse::StatusUpdate(update) => {
-                    this.snapshot = None;
-                    is_final(update)
-                }
-                StreamResponse::Message(_) => true,
-                StreamResponse::ArtifactUpdate(_) => false,
-            },
-            Some(Err(_)) | None => true,
-        };
-        if is_last {
-            this.inner = None;
+        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
+        let next = ready!(inner.as_mut().poll_next(cx));
+        match &next {
+            Some(Ok(event)) => this.pass(event),
+            Some(Err(_)) => this.inner = None,
+            None => {
+                this.inner = None;
+                return Poll::Ready(this.told.take().and_then(|event| last(&event)).map(Ok));
+            }
         }
-        Poll::Ready(match next {
-            // The stream ended with a task and said nothing more of it.
-            None => this.snapshot.take().and_then(|snapshot| match &snapshot.response {
-                StreamResponse::Task(task) => Some(Ok(status_of(task))).filter(|_| is_over(task)),
-                _ => None,
-            }),
-            next => next,
-        })
+        Poll::Ready(next)
     }
 }
 
-/// Whether a stream that ends with this task says so with its status.
-fn is_over(task: &Task) -> bool {
-    is_final(&update_of(task))
-}
-
-fn update_of(task: &Task) -> TaskStatusUpdateEvent {
-    TaskStatusUpdateEvent {
-        task_id: task.id.clone(),
-        context_id: task.context_id.clone().unwrap_or_default(),
-        status: task.status.clone(),
-        metadata: None,
+/// The status that an event told, as the last event of a stream, which has no place in the log.
+fn last(event: &StreamEvent) -> Option<Arc<StreamEvent>> {
+    let mut update = match &event.response {
+        StreamResponse::Task(task) => TaskStatusUpdateEvent {
+            task_id: task.id.clone(),
+            context_id: task.context_id.clone().unwrap_or_default(),
+            status: task.status.clone(),
+            metadata: None,
+        },
+        StreamResponse::StatusUpdate(update) => update.clone(),
+        StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => return None,
+    };
+    if !is_final(&update) {
+        finality::say(&mut update, true);
     }
-}
-
-/// The status of a task as an event of its own, which has no place in the log.
-fn status_of(task: &Task) -> Arc<StreamEvent> {
-    Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update_of(task))))
+    Some(Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update))))
 }
 
 /// Events that are there already, and then those of a stream.

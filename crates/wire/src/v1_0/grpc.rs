@@ -1,8 +1,7 @@
 //! gRPC of 1.0 (section 10): the tables of [`crate::proto`].
 
-use bytes::Bytes;
 use http::HeaderMap;
-use nuncio_model::{Call, Error, Method, Reply, StreamEvent, StreamResponse};
+use nuncio_model::{Call, Error, Method, Reply, StreamResponse};
 
 use super::V1_0;
 use crate::{
@@ -16,12 +15,12 @@ pub(super) struct Grpc;
 impl Sealed for Grpc {}
 
 impl Events for Grpc {
-    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        proto::encode_event(event, to);
+    fn slot(&self) -> usize {
+        7
     }
 
-    fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
-        proto::shared_event(event)
+    fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
+        proto::encode_event(event, to);
     }
 
     fn decode_event(&self, bytes: &[u8]) -> Result<StreamResponse, Error> {

@@ -1,13 +1,9 @@
 //! Requests of HTTP+JSON as a client of 1.0 sends them (sections 11.3 and 11.5).
 
-use http::Method as Verb;
 use nuncio_model::{Call, TaskPushNotificationConfig, op::CancelTaskRequest};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::{
-    json,
-    rest::{Outgoing, Query, path::encode},
-};
+use crate::rest::{Outgoing, Query, path::encode};
 
 /// The request of a call. The tenant goes in front of the path (TENANT-2), and stays in a body.
 pub(super) fn write(call: &Call) -> Outgoing {
@@ -16,51 +12,43 @@ pub(super) fn write(call: &Call) -> Outgoing {
         None => path,
     };
     match call {
-        Call::SendMessage(request) => post(at("/message:send".into()), request),
-        Call::SendStreamingMessage(request) => post(at("/message:stream".into()), request),
+        Call::SendMessage(request) => Outgoing::post(at("/message:send".into()), request),
+        Call::SendStreamingMessage(request) => Outgoing::post(at("/message:stream".into()), request),
         Call::GetTask(request) => {
             let query = Query::new(at(task(request.id.as_str(), "")));
-            get(query.with("historyLength", request.history_length))
+            Outgoing::get(query.with("historyLength", request.history_length))
         }
-        Call::ListTasks(request) => get(Query::new(at("/tasks".into()))
-            .with("contextId", request.context_id.as_ref())
-            .with("status", Some(request.status).filter(|status| status.number() != 0))
-            .with("pageSize", request.page_size)
-            .with("pageToken", request.page_token.as_ref())
-            .with("historyLength", request.history_length)
-            .with("statusTimestampAfter", request.status_timestamp_after)
-            .with("includeArtifacts", request.include_artifacts)),
-        Call::CancelTask(request) => post(at(task(request.id.as_str(), ":cancel")), &CancelBody(request)),
+        Call::ListTasks(request) => Outgoing::get(
+            Query::new(at("/tasks".into()))
+                .with("contextId", request.context_id.as_ref())
+                .with("status", Some(request.status).filter(|status| status.number() != 0))
+                .with("pageSize", request.page_size)
+                .with("pageToken", request.page_token.as_ref())
+                .with("historyLength", request.history_length)
+                .with("statusTimestampAfter", request.status_timestamp_after)
+                .with("includeArtifacts", request.include_artifacts),
+        ),
+        Call::CancelTask(request) => Outgoing::post(at(task(request.id.as_str(), ":cancel")), &CancelBody(request)),
         Call::SubscribeToTask(request) => {
-            Outgoing { method: Verb::POST, path: at(task(request.id.as_str(), ":subscribe")), body: None }
+            Outgoing { method: http::Method::POST, path: at(task(request.id.as_str(), ":subscribe")), body: None }
         }
         Call::CreateTaskPushNotificationConfig(request) => {
             let path = configs(request.task_id.as_ref().map_or("", |id| id.as_str()));
-            post(at(path), &TaskPushNotificationConfig { task_id: None, ..request.clone() })
+            Outgoing::post(at(path), &TaskPushNotificationConfig { task_id: None, ..request.clone() })
         }
         Call::GetTaskPushNotificationConfig(request) => {
-            get(Query::new(at(config(request.task_id.as_str(), request.id.as_str()))))
+            Outgoing::get(Query::new(at(config(request.task_id.as_str(), request.id.as_str()))))
         }
-        Call::ListTaskPushNotificationConfigs(request) => get(Query::new(at(configs(request.task_id.as_str())))
-            .with("pageSize", Some(request.page_size).filter(|size| *size != 0))
-            .with("pageToken", request.page_token.as_ref())),
-        Call::DeleteTaskPushNotificationConfig(request) => Outgoing {
-            method: Verb::DELETE,
-            path: at(config(request.task_id.as_str(), request.id.as_str())),
-            body: None,
-        },
-        Call::GetExtendedAgentCard(_) => get(Query::new(at("/extendedAgentCard".into()))),
+        Call::ListTaskPushNotificationConfigs(request) => Outgoing::get(
+            Query::new(at(configs(request.task_id.as_str())))
+                .with("pageSize", Some(request.page_size).filter(|size| *size != 0))
+                .with("pageToken", request.page_token.as_ref()),
+        ),
+        Call::DeleteTaskPushNotificationConfig(request) => {
+            Outgoing::delete(at(config(request.task_id.as_str(), request.id.as_str())))
+        }
+        Call::GetExtendedAgentCard(_) => Outgoing::get(Query::new(at("/extendedAgentCard".into()))),
     }
-}
-
-fn get(query: Query) -> Outgoing {
-    Outgoing { method: Verb::GET, path: query.finish(), body: None }
-}
-
-fn post(path: String, body: &impl Serialize) -> Outgoing {
-    let mut to = Vec::with_capacity(256);
-    json::write(body, &mut to);
-    Outgoing { method: Verb::POST, path, body: Some(to) }
 }
 
 fn task(id: &str, verb: &str) -> String {

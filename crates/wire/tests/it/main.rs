@@ -8,6 +8,7 @@ mod errors;
 mod events;
 mod examples;
 mod hostile;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;
 mod paths;
 mod proto;

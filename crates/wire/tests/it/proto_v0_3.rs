@@ -7,6 +7,7 @@ mod examples;
 mod hostile;
 mod lenient;
 mod paths;
+#[cfg(feature = "v0-1")]
 mod round_trip;
 
 use http::Method as Verb;

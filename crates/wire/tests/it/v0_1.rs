@@ -4,6 +4,7 @@ mod ask;
 mod envelope;
 mod examples;
 mod harness;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;
 mod reopen;
 mod schema;

@@ -6,6 +6,7 @@ mod calls;
 mod errors;
 mod examples;
 mod lenient;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;
 pub(crate) mod schema;
 mod serve;

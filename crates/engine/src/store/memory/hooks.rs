@@ -46,7 +46,6 @@ impl Hook {
         DuePush {
             scope: node.scope.scope.clone(),
             config: self.config.clone(),
-            format: self.format.clone(),
             delivered: self.delivered,
             owed: self.owed,
             attempts: self.attempts,

@@ -49,8 +49,7 @@ pub async fn configs_of_a_new_task_are_owed_every_record<F: StoreFixture>(fixtur
     assert!(task.run(&store).await.owes_push);
     let next = store.next_push().await.unwrap().unwrap();
     assert!((begun..=Timestamp::now()).contains(&next), "it is due at once");
-    let expected =
-        DuePush { scope: Scope::open(), config: config("t", "p"), format: None, delivered: 0, owed: 1, attempts: 0 };
+    let expected = DuePush { scope: Scope::open(), config: config("t", "p"), delivered: 0, owed: 1, attempts: 0 };
     assert_eq!(store.due_pushes(Timestamp::now(), 10).await.unwrap(), [expected]);
     task.stage(chunk("x"));
     task.stage(chunk("y"));

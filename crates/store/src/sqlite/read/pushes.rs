@@ -14,7 +14,7 @@ use crate::sqlite::{
     error::store_error,
 };
 
-const DUE: &str = "SELECT tenant, caller, config, format, delivered, owed, attempts \
+const DUE: &str = "SELECT tenant, caller, config, delivered, owed, attempts \
     FROM push_configs INDEXED BY push_configs_due CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
     WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
 const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered";
@@ -50,16 +50,15 @@ pub(in crate::sqlite) fn due(
     let read = || {
         let mut statement = connection.prepare_cached(DUE)?;
         let rows = statement.query_map((now.as_millisecond(), to_column(limit as u64)), |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
         })?;
-        rows.collect::<rusqlite::Result<Vec<(String, String, String, Option<Box<str>>, i64, i64, u32)>>>()
+        rows.collect::<rusqlite::Result<Vec<(String, String, String, i64, i64, u32)>>>()
     };
     let rows = read().map_err(store_error)?.into_iter();
-    let due = rows.map(|(tenant, caller, config, format, delivered, owed, attempts)| {
+    let due = rows.map(|(tenant, caller, config, delivered, owed, attempts)| {
         Ok(DuePush {
             scope: columns::scope(tenant, &caller)?,
             config: body::read(&config)?,
-            format,
             delivered: from_column(delivered),
             owed: from_column(owed),
             attempts,

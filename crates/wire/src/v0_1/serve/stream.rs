@@ -14,10 +14,13 @@ use nuncio_model::{
     TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 
-use crate::v0_1::{
-    event::{answered, is_stop},
-    mark, show,
-    task::numbered,
+use crate::{
+    dialect::finality,
+    v0_1::{
+        event::{answered, is_stop},
+        show,
+        task::numbered,
+    },
 };
 
 /// What comes of a message.
@@ -123,7 +126,7 @@ impl Shown {
     /// The stream goes on after a question, so it was not the message's.
     fn pass_question(&mut self) {
         if let Some((sequence, mut update)) = self.question.take() {
-            mark::set_final(&mut update.metadata, false);
+            finality::say(&mut update, false);
             self.pass_on(sequence, StreamResponse::StatusUpdate(update));
         }
     }
@@ -132,7 +135,7 @@ impl Shown {
     fn finish(&mut self) {
         self.events = None;
         let (sequence, mut update) = self.question.take().unwrap_or_else(|| (None, of_status(self.status.clone())));
-        mark::set_final(&mut update.metadata, true);
+        finality::say(&mut update, true);
         self.pass_on(sequence, StreamResponse::StatusUpdate(update));
     }
 

@@ -8,7 +8,7 @@ use nuncio_model::{
 };
 
 use super::message;
-use crate::{card, dialect::Dialect, json};
+use crate::{card, dialect::Version, json};
 
 message! {
     AgentCard {
@@ -57,8 +57,8 @@ message! {
 
 impl AgentCard {
     /// The card as the JSON card of a version has it, apart from its security schemes, which that has otherwise.
-    pub(in crate::v0_3) fn new(card: &ModelCard, dialect: &dyn Dialect) -> Result<Self, Error> {
-        let json = dialect.encode_card(card);
+    pub(in crate::v0_3) fn new(card: &ModelCard, version: Version) -> Result<Self, Error> {
+        let json = card::encode_for(card, version);
         let mut to: Self = serde_json::from_slice(&json).map_err(Error::internal)?;
         // The JSON card has those that the version knows.
         to.security_schemes = card

@@ -1,5 +1,7 @@
 //! Tasks, messages, artifacts and events.
 
+use std::borrow::Cow;
+
 use nuncio_model::{
     Artifact as ModelArtifact, ArtifactId, ContextId, Message as ModelMessage, MessageId, Part as ModelPart, Role,
     Struct, Task as ModelTask, TaskArtifactUpdateEvent as ModelArtifactUpdate, TaskId, TaskStatus as ModelStatus,
@@ -11,7 +13,7 @@ use super::{
     message,
     part::Part,
 };
-use crate::v0_3::message::is_final;
+use crate::{dialect::finality, v0_3::message::is_final};
 
 message! {
     Task {
@@ -189,7 +191,7 @@ impl From<&ModelStatusUpdate> for TaskStatusUpdateEvent {
             context_id: update.context_id.clone(),
             status: (&update.status).into(),
             is_final: is_final(update),
-            metadata: update.metadata.as_deref().cloned(),
+            metadata: finality::without(update.metadata.as_deref()).map(Cow::into_owned),
         }
     }
 }

@@ -7,21 +7,24 @@ use nuncio_model::{
 };
 use serde::Deserialize;
 
-use super::{Card, Rest, event};
+use super::event;
 use crate::{
     card,
-    dialect::{Dialect as _, wrong_reply},
+    dialect::wrong_reply,
     json,
     proto::fault::Fault,
-    v0_3::proto::{
-        card::AgentCard,
-        push::{self, AnyConfig},
-        reply, task,
+    v0_3::{
+        Family,
+        proto::{
+            card::AgentCard,
+            push::{self, AnyConfig},
+            reply, task,
+        },
     },
 };
 
 /// Writes the body of an answer.
-pub(super) fn write(rest: &Rest, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
+pub(super) fn write(of: &Family, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
     use Method as M;
     match (method, reply) {
         (M::SendMessage, Reply::Task(task)) => json::write(&reply::StreamResponse::from(&**task), to),
@@ -34,12 +37,11 @@ pub(super) fn write(rest: &Rest, method: Method, reply: &Reply, to: &mut Vec<u8>
             json::write(&reply::ListTaskPushNotificationConfigResponse::from(page), to);
         }
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"{}"),
-        (M::GetExtendedAgentCard, Reply::Card(card)) => match rest.card {
-            #[cfg(feature = "v0-3")]
-            Card::Message => json::write(&AgentCard::new(card, rest.of)?, to),
-            #[cfg(feature = "v0-2")]
-            Card::Document => to.extend_from_slice(&rest.of.encode_card(card)),
-        },
+        // Where it was read before it was a part of this binding, it is like the card that anybody gets.
+        (M::GetExtendedAgentCard, Reply::Card(card)) if of.habits.extended_card.is_some() => {
+            to.extend_from_slice(&card::encode_for(card, of.version));
+        }
+        (M::GetExtendedAgentCard, Reply::Card(card)) => json::write(&AgentCard::new(card, of.version)?, to),
         (method, _) => return Err(wrong_reply(method)),
     }
     Ok(())

@@ -3,27 +3,27 @@
 use http::Method as Verb;
 use nuncio_model::Method;
 
-use super::Card;
-use crate::rest::{
-    RouteError, Routed,
-    path::{Segment, segments},
-    resource,
+use crate::{
+    rest::{
+        RouteError, Routed,
+        path::{Segment, segments},
+        resource,
+    },
+    v0_3::habits::Habits,
 };
 
 /// What a path means.
-pub(super) fn find(card: Card, verb: &Verb, path: &str) -> Result<Routed, RouteError> {
+pub(super) fn find(habits: &Habits, verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let mut path = segments(path).ok_or(RouteError::NotFound)?;
     let texts: Vec<&str> = path.iter().map(Segment::text).collect();
     match *texts {
         ["v1", "card"] => return resource::only_get(verb, Method::GetExtendedAgentCard),
-        #[cfg(feature = "v0-2")]
-        ["agent", "authenticatedExtendedCard"] if card == Card::Document => {
+        ["agent", "authenticatedExtendedCard"] if habits.extended_card.is_some() => {
             return resource::only_get(verb, Method::GetExtendedAgentCard);
         }
         ["v1", ..] => {}
         _ => return Err(RouteError::NotFound),
     }
-    let _ = card;
     // The proto of 0.3 writes `task` where a webhook is registered (D-2), and that of 0.2.4 `pushNotifications`.
     let is_alias = |index: usize, alias: &str| texts.get(index).is_some_and(|text| *text == alias);
     let (task, configs) = (texts.len() > 3 && is_alias(1, "task"), is_alias(3, "pushNotifications"));

@@ -35,7 +35,9 @@ fn names_that_peers_had_for_a_while_are_understood() {
     assert_eq!((v02().method_name(card), v03().beside(card)), (None, None));
     assert_eq!(v02().beside(card), Some("/../agent/authenticatedExtendedCard"));
     assert_eq!(v02().beside(Method::GetTask), None);
-    assert_eq!(v03().method("tasks/list"), None);
+    assert_eq!(v03().method("tasks/list"), Some(Method::ListTasks));
+    let refusal = read(v03(), Method::ListTasks, &json!({})).unwrap_err();
+    assert_eq!(refusal.kind(), ErrorKind::UnsupportedOperation);
 }
 
 #[test]

@@ -1,13 +1,12 @@
-//! What a model loses on its way through 0.3, and that it loses nothing more.
+//! What a model loses on its way through 0.3: what the table says, and nothing more.
 
-use nuncio_model::{
-    Artifact, Call, Message, Method, Part, PartContent, Role, StreamResponse, TaskPushNotificationConfig,
-};
+use nuncio_model::{Call, Method, Role, StreamResponse, op::SendMessageRequest};
 use proptest::{prelude::*, strategy::Union};
 use serde_json::{Value, value::RawValue};
 
 use super::{event, schema, v03, v10, written};
 use crate::{
+    losses::{About, Ledger, Way, any_event, artifacts, hold, messages},
     proto::{
         oracle,
         round_trip::{Side, any_message},
@@ -15,69 +14,43 @@ use crate::{
     spec::json,
 };
 
-/// The list of losses of events and results: what 0.3 has no place for.
-fn what_is_lost(event: &mut StreamResponse) {
-    match event {
-        StreamResponse::Task(task) => {
-            task.status.message.iter_mut().chain(&mut task.history).for_each(of_message);
-            task.artifacts.iter_mut().for_each(of_artifact);
-        }
-        StreamResponse::Message(message) => of_message(message),
-        StreamResponse::StatusUpdate(update) => update.status.message.iter_mut().for_each(of_message),
-        StreamResponse::ArtifactUpdate(update) => of_artifact(&mut update.artifact),
+fn of_event(ledger: &Ledger, event: &mut StreamResponse) {
+    for message in messages(event) {
+        of_message(ledger, message);
     }
+    artifacts(event).into_iter().flat_map(|it| &mut it.parts).for_each(|part| ledger.of_part(part));
 }
 
-fn of_message(message: &mut Message) {
+fn of_message(ledger: &Ledger, message: &mut nuncio_model::Message) {
     // A role must be one of two.
     if message.role == Role::Unspecified {
-        message.role = Role::Agent;
+        ledger.lose("Role.ROLE_UNSPECIFIED", &mut message.role, Role::Agent);
     }
-    message.parts.iter_mut().for_each(of_part);
+    message.parts.iter_mut().for_each(|part| ledger.of_part(part));
 }
 
-fn of_artifact(artifact: &mut Artifact) {
-    artifact.parts.iter_mut().for_each(of_part);
-}
-
-fn of_part(part: &mut Part) {
-    let (content, metadata, filename, media_type) = std::mem::take(part).into_pieces();
-    let mut kept = Part::new(content);
-    if let PartContent::Raw(_) | PartContent::Url(_) = kept.content {
-        kept = filename.into_iter().fold(kept, Part::with_filename);
-        kept = media_type.into_iter().fold(kept, Part::with_media_type);
-    }
-    // Empty metadata of data that is no object goes with the flag that is taken out of it.
-    let wrapped = matches!(&kept.content, PartContent::Data(data) if !data.is_object());
-    *part = metadata.filter(|it| !(wrapped && it.is_empty())).into_iter().fold(kept, Part::with_metadata);
-}
-
-/// The list of losses of calls.
-fn what_a_call_loses(call: &mut Call) {
-    call.set_tenant(None);
+fn of_call(ledger: &Ledger, call: &mut Call) {
+    ledger.of_tenant(call);
     match call {
-        Call::SendMessage(send) => of_send(send),
-        Call::SendStreamingMessage(send) => of_send(&mut send.0),
+        Call::SendMessage(send) => of_send(ledger, send),
+        Call::SendStreamingMessage(send) => of_send(ledger, &mut send.0),
         Call::ListTaskPushNotificationConfigs(list) => {
-            list.page_size = 0;
-            list.page_token = None;
+            ledger.lose("ListTaskPushNotificationConfigsRequest.pageSize", &mut list.page_size, 0);
+            ledger.lose("ListTaskPushNotificationConfigsRequest.pageToken", &mut list.page_token, None);
         }
         _ => {}
     }
 }
 
-fn of_send(send: &mut nuncio_model::op::SendMessageRequest) {
-    of_message(&mut send.message);
+fn of_send(ledger: &Ledger, send: &mut SendMessageRequest) {
+    of_message(ledger, &mut send.message);
     // Always said, so that it is always there.
     let configuration = send.configuration.get_or_insert_default();
-    configuration.task_push_notification_config.iter_mut().for_each(|config| {
+    if let Some(config) = &mut configuration.task_push_notification_config {
+        ledger.lose("*.tenant", &mut config.tenant, None);
         // The message names the task.
-        *config = TaskPushNotificationConfig { tenant: None, task_id: None, ..std::mem::take(config) };
-    });
-}
-
-fn any_event() -> BoxedStrategy<Value> {
-    any_message(&oracle::message("StreamResponse"), Side::Reply).prop_map(|message| oracle::to_json(&message)).boxed()
+        ledger.lose("TaskPushNotificationConfig.taskId", &mut config.task_id, None);
+    }
 }
 
 fn any_call() -> BoxedStrategy<(Method, Value)> {
@@ -89,25 +62,26 @@ fn any_call() -> BoxedStrategy<(Method, Value)> {
     Union::new(calls).boxed()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
-
-    #[test]
-    fn events_lose_only_what_the_list_says(message in any_event()) {
-        let mut model = event(v10(), &message);
+#[test]
+fn events_lose_what_the_table_says() {
+    hold((Way::Kinded, About::Events), 512, &any_event(), |ledger, mut model| {
         let older = written(v03(), &model);
         schema::check_result("message/stream", &older);
-        what_is_lost(&mut model);
+        of_event(ledger, &mut model);
         prop_assert_eq!(event(v03(), &older), model);
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn calls_lose_only_what_the_list_says((method, message) in any_call()) {
+#[test]
+fn calls_lose_what_the_table_says() {
+    hold((Way::Kinded, About::Calls), 512, &any_call(), |ledger, (method, message)| {
         let mut call = super::read(v10(), method, &message).unwrap();
         let params = v03().encode_call(&call).unwrap();
         schema::check_params(v03().method_name(method).unwrap(), &json(params.get().as_bytes()));
-        what_a_call_loses(&mut call);
+        of_call(ledger, &mut call);
         let params = RawValue::from_string(params.get().to_owned()).unwrap();
         prop_assert_eq!(v03().decode_call(method, Some(&params)).unwrap(), call);
-    }
+        Ok(())
+    });
 }

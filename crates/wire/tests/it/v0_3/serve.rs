@@ -90,6 +90,24 @@ fn a_stream_that_ends_with_the_task_itself_gets_a_final_event() {
 }
 
 #[test]
+fn a_stream_that_ends_in_between_says_once_more_where_it_stands_and_that_this_is_all() {
+    for state in [TaskState::AuthRequired, TaskState::Working] {
+        let shown = seen(send(), vec![task(TaskState::Submitted), status(state), chunk("a", true)]);
+        let expected = [row("task", None, 1), row("status-update", Some(false), 2), row("artifact-update", None, 3)];
+        assert_eq!(shown[..3], expected, "{state}");
+        assert_eq!(shown[3..], [("status-update".into(), true.into(), None)], "{state}");
+    }
+    let served = all(Prepared::with([Ok(stream(vec![task(TaskState::AuthRequired)]))]).serve(version(), send()));
+    let StreamResponse::StatusUpdate(last) = &served[1].1 else { panic!("{served:?}") };
+    let mut written_in_proto = Vec::new();
+    version().rest().unwrap().encode_event(&served[1].1, &mut written_in_proto);
+    let shown = [written(v03(), &served[1].1), crate::spec::json(&written_in_proto)["statusUpdate"].clone()];
+    for shown in shown {
+        assert_eq!((&shown["final"], shown.get("metadata")), (&true.into(), None), "{last:?}");
+    }
+}
+
+#[test]
 fn a_message_is_a_whole_stream() {
     let answer = StreamResponse::Message(Message::agent("pong"));
     let shown = seen(send(), vec![answer.clone(), answer]);

@@ -1,0 +1,34 @@
+//! Which status is the last of a stream: versions before 1.0 say so in the event itself.
+//!
+//! A state tells it most of the time, and where it does not, only a course knows. It says so in the event's metadata,
+//! from where it is taken when the event is written.
+
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+use std::borrow::Cow;
+
+use nuncio_model::{Struct, TaskStatusUpdateEvent};
+
+/// Where in metadata it is said.
+pub(crate) const KEY: &str = "https://nuncio.dev/a2a/final";
+
+/// Says of an event whether it is the last of its stream.
+pub(crate) fn say(update: &mut TaskStatusUpdateEvent, is_last: bool) {
+    update.metadata.get_or_insert_default().insert(KEY.to_owned(), is_last.into());
+}
+
+/// What [`say`] said.
+pub(crate) fn said(metadata: Option<&Struct>) -> Option<bool> {
+    metadata?.get(KEY)?.as_bool()
+}
+
+/// Metadata without it; `None` where nothing is left.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn without(metadata: Option<&Struct>) -> Option<Cow<'_, Struct>> {
+    let metadata = metadata?;
+    if !metadata.contains_key(KEY) {
+        return Some(Cow::Borrowed(metadata));
+    }
+    let mut left = metadata.clone();
+    left.remove(KEY);
+    (!left.is_empty()).then_some(Cow::Owned(left))
+}
