@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_model::{
-    ContextId, Error, ErrorKind, Message, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig,
-    op::SendMessageRequest,
+    ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig, op::SendMessageRequest,
 };
 use tokio::sync::oneshot;
 
@@ -78,8 +77,7 @@ impl Opening {
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
         address(&mut self.request.message, &id, context);
         let push_configs = self.hook.map(|mut config| {
-            config.task_id = Some(id.clone());
-            config.id.get_or_insert_with(PushConfigId::generate);
+            push::name(&mut config, &id);
             PushConfig { config, format: self.push_format.map(Box::from), delivered: 0 }
         });
         let hold = shared.registry.create(&self.scope, id);

@@ -20,6 +20,17 @@ pub(crate) async fn known(shared: &Shared, scope: &Scope, task: &TaskId) -> Resu
     shared.store.push_configs(scope, task).await?.ok_or_else(|| Error::task_not_found(task.as_str()))
 }
 
+/// Gives a configuration to a task, and gives its id: one that is empty is that of the task, and one that is missing is
+/// made.
+pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, task: &TaskId) -> &'config PushConfigId {
+    config.task_id = Some(task.clone());
+    let id = config.id.get_or_insert_with(PushConfigId::generate);
+    if id.is_empty() {
+        *id = PushConfigId::from(task.as_str());
+    }
+    id
+}
+
 /// Adds a configuration that was checked to a task that has these already, or replaces the one of the same id. It is
 /// owed what comes from now on.
 pub(crate) async fn add(
@@ -30,8 +41,7 @@ pub(crate) async fn add(
     format: Option<&'static str>,
     known: &[PushConfig],
 ) -> Result<TaskPushNotificationConfig, Error> {
-    config.task_id = Some(task.clone());
-    let id = config.id.get_or_insert_with(PushConfigId::generate);
+    let id = name(&mut config, task);
     let replaces = known.iter().any(|other| other.config.id.as_ref() == Some(id));
     if !replaces && known.len() >= shared.limits.push_configs {
         return Err(Error::new(

@@ -22,7 +22,7 @@ json_object! {
     pub struct TaskPushNotificationConfig {
         /// The tenant, where the interface has one.
         pub tenant: Option<Tenant> => implicit "tenant",
-        /// Its id; the server makes one where the client gave none.
+        /// Its id; the server makes one where the client gave none. An engine takes an empty one as that of the task.
         pub id: Option<PushConfigId> => implicit "id",
         /// The task; empty inside a `SendMessage`.
         pub task_id: Option<TaskId> => implicit "taskId" | "task_id",

@@ -134,11 +134,11 @@ impl Versions {
     /// spoken.
     pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
         let wanted = declared.map(|declared| self.resolve(declared));
-        let mut refusal = Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"));
+        let mut refusal = None;
         for version in Version::ALL.iter().rev().copied() {
             let Some(dialect) = dialect(version).grpc() else { continue };
             let Some(method) = dialect.method(path) else { continue };
-            refusal = match &wanted {
+            let why = match &wanted {
                 Some(Ok(wanted)) if *wanted == version => return Ok((dialect, method)),
                 Some(Ok(wanted)) => self.contradiction(path, version, *wanted),
                 Some(Err(error)) => error.clone(),
@@ -147,8 +147,9 @@ impl Versions {
                 }
                 None => self.undeclared(version),
             };
+            refusal.get_or_insert(why);
         }
-        Err(refusal)
+        Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"))))
     }
 
     /// Whether a service of gRPC is that of a version that is spoken.

@@ -89,6 +89,7 @@ impl Serialize for Flagged<'_> {
 
 /// A part as it came.
 #[derive(Deserialize)]
+#[serde(expecting = "a part")]
 struct Members<'a> {
     #[serde(borrow, default)]
     kind: Option<Key<'a>>,
@@ -105,6 +106,7 @@ struct Members<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a file")]
 struct File {
     /// Examples of 0.1 call it `data`, too.
     #[serde(default, alias = "data")]

@@ -156,3 +156,24 @@ async fn follow_ups_register_webhooks_too_under_the_same_limit() {
     send(&engine, with_hook(follow(&task, "z"), "")).await.unwrap();
     assert_eq!(hooks(&engine, &task).await, 2);
 }
+
+#[tokio::test]
+async fn a_configuration_with_an_empty_id_is_that_of_its_task() {
+    let engine = engine_that_pushes();
+    let hook = |url: &str| TaskPushNotificationConfig {
+        id: Some(PushConfigId::default()),
+        url: url.to_owned(),
+        ..Default::default()
+    };
+    let request = SendMessageRequest::new(Message::user("x")).with_configuration(SendMessageConfiguration {
+        task_push_notification_config: Some(hook("https://a")),
+        ..Default::default()
+    });
+    let task = send(&engine, request).await.unwrap();
+    let set = TaskPushNotificationConfig { task_id: Some(task.id.clone()), ..hook("https://b") };
+    call(&engine, set).await.unwrap();
+    let list = ListTaskPushNotificationConfigsRequest { task_id: task.id.clone(), ..Default::default() };
+    let Reply::PushConfigs(page) = call(&engine, list).await.unwrap() else { panic!() };
+    let told: Vec<_> = page.configs.iter().map(|it| (it.id.as_ref().unwrap().as_str(), &*it.url)).collect();
+    assert_eq!(told, [(task.id.as_str(), "https://b")]);
+}

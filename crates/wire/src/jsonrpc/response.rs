@@ -40,6 +40,7 @@ pub fn parse_response<'a>(
     body: &'a [u8],
 ) -> Result<(Id, Result<&'a RawValue, Error>), Error> {
     #[derive(Deserialize)]
+    #[serde(expecting = "a response")]
     struct Members<'a> {
         #[serde(borrow, default)]
         id: Option<&'a RawValue>,
@@ -66,6 +67,7 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
 
 fn peer_error(dialect: &dyn JsonRpcDialect, error: &RawValue) -> Result<Error, Error> {
     #[derive(Deserialize)]
+    #[serde(expecting = "an error")]
     struct Members {
         #[serde(default)]
         code: Value,

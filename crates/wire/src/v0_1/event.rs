@@ -73,6 +73,7 @@ pub(super) struct EventIn(pub(super) StreamResponse);
 impl<'de> Deserialize<'de> for EventIn {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[serde(expecting = "an event")]
         struct Members {
             id: Option<String>,
             status: Option<StatusIn>,

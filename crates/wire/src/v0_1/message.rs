@@ -48,6 +48,7 @@ impl<'de> Deserialize<'de> for PartIn {
 
 /// Reads a message.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct MessageIn {
     role: Option<Box<str>>,
     parts: Option<Vec<PartIn>>,
@@ -104,6 +105,7 @@ fn state_name(state: TaskState) -> &'static str {
 
 /// Reads a status.
 #[derive(Deserialize, Default)]
+#[serde(expecting = "an object")]
 pub(super) struct StatusIn {
     state: Option<Box<str>>,
     message: Option<MessageIn>,

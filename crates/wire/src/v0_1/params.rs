@@ -47,6 +47,7 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
 
 fn send(params: &str) -> Result<SendMessageRequest, Error> {
     #[derive(Deserialize)]
+    #[serde(expecting = "an object")]
     #[serde(rename_all = "camelCase")]
     struct Params {
         id: Option<String>,
@@ -88,6 +89,7 @@ fn set_push(params: &str) -> Result<TaskPushNotificationConfig, Error> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(rename_all = "camelCase")]
 struct Query {
     id: Option<String>,

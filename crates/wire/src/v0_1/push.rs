@@ -50,6 +50,7 @@ impl Serialize for AuthenticationOut<'_> {
 
 /// Reads a task's configuration.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskPushIn {
     pub(super) id: Option<Box<str>>,
@@ -58,6 +59,7 @@ pub(super) struct TaskPushIn {
 
 /// Reads a configuration without its task.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct PushIn {
     pub(super) url: Option<String>,
     token: Option<String>,
@@ -65,12 +67,14 @@ pub(super) struct PushIn {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct AuthenticationIn {
     schemes: Option<Schemes>,
     credentials: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a list of strings")]
 #[serde(untagged)]
 enum Schemes {
     One(String),

@@ -42,6 +42,7 @@ impl Serialize for TaskOut<'_> {
 
 /// Reads a task.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskIn {
     id: Option<Box<str>>,
@@ -110,6 +111,7 @@ impl Serialize for ArtifactOut<'_> {
 
 /// Reads an artifact.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ArtifactIn {
     name: Option<Box<str>>,

@@ -87,6 +87,10 @@ fn renamed(method: Method, mut violation: FieldViolation) -> FieldViolation {
             "taskId",
         ) => "id",
         (M::DeleteTaskPushNotificationConfig, "id") => "pushNotificationConfigId",
+        (_, "message.role") => {
+            violation.description = violation.description.replace("ROLE_USER", "user");
+            return violation;
+        }
         _ => return violation,
     };
     name.clone_into(&mut violation.field);

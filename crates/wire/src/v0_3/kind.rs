@@ -89,6 +89,7 @@ fn leading(json: &[u8]) -> Option<Kind> {
 
 fn searched(json: &[u8]) -> Result<Kind, Error> {
     #[derive(Deserialize)]
+    #[serde(expecting = "an object")]
     struct Members<'a> {
         #[serde(borrow, default)]
         kind: Option<Key<'a>>,

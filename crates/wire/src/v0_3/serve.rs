@@ -32,10 +32,12 @@ pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Course<'_> {
     Course::Direct(request)
 }
 
-/// A webhook that its client gave no id has that of its task, so that one is enough for who knows of one only.
+/// A webhook that its client gave no id has that of its task, so that one is enough for who knows of one only. Which
+/// that is only the engine knows where the task is yet to begin.
 fn name(config: &mut TaskPushNotificationConfig, task: Option<&TaskId>) {
     if config.id.is_none() {
-        config.id = config.task_id.as_ref().or(task).map(|id| PushConfigId::from(id.as_str()));
+        let task = config.task_id.as_ref().or(task);
+        config.id = Some(task.map(|id| PushConfigId::from(id.as_str())).unwrap_or_default());
     }
 }
 

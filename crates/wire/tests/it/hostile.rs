@@ -133,3 +133,40 @@ proptest! {
         }
     }
 }
+
+/// What is expected is told in the words of the protocol, not by the names of types here.
+#[cfg(all(feature = "v0-1", feature = "v0-3"))]
+#[test]
+fn errors_of_older_versions_name_no_types_of_rust() {
+    let message = |part: &str| format!(r#"{{"id":"t","message":{{"messageId":"m","role":"user","parts":[{part}]}}}}"#);
+    let hook = |hook: &str| format!(r#"{{"id":"t","taskId":"t","pushNotificationConfig":{hook}}}"#);
+    let push = Method::CreateTaskPushNotificationConfig;
+    let mut told = Vec::new();
+    for version in [Version::V0_1, Version::V0_3] {
+        let rpc = dialect(version).jsonrpc();
+        for (method, params) in [
+            (Method::SendMessage, message("null")),
+            (Method::SendMessage, message(r#"{"kind":"file","file":7}"#)),
+            (Method::SendMessage, r#"{"id":"t","message":7}"#.to_owned()),
+            (Method::SendMessage, "7".to_owned()),
+            (Method::GetTask, "7".to_owned()),
+            (push, "7".to_owned()),
+            (push, hook("7")),
+            (push, hook(r#"{"url":"http://a","authentication":7}"#)),
+            (push, hook(r#"{"url":"http://a","authentication":{"schemes":[7]}}"#)),
+        ] {
+            let raw = serde_json::value::RawValue::from_string(params).unwrap();
+            told.push(rpc.decode_call(method, Some(&raw)).unwrap_err().to_string());
+        }
+        for answer in ["7", r#"{"status":7}"#, r#"{"status":{"state":"working","message":7}}"#, r#"{"artifact":7}"#] {
+            told.extend(rpc.decode_event(answer.as_bytes()).err().map(|error| error.to_string()));
+            told.extend(rpc.decode_reply(Method::GetTask, answer.as_bytes()).err().map(|error| error.to_string()));
+        }
+        for answer in ["7", r#"{"error":7}"#] {
+            told.push(jsonrpc::parse_response(rpc, answer.as_bytes()).unwrap_err().to_string());
+        }
+    }
+    for told in told {
+        assert!(!told.contains("struct ") && !told.contains("enum "), "{told}");
+    }
+}

@@ -213,7 +213,7 @@ mod with_older {
             names_both(is_refused(versions.for_method(Some("0.3"), "SendMessage")), "1.0", "0.3");
             names_both(path_is_refused(versions.for_path(Some("0.3"), &Verb::GET, "/tasks")), "1.0", "0.3");
             names_both(is_refused(versions.for_service(Some("0.3"), GET_TASK)), "1.0", "0.3");
-            is_refused(versions.for_service(Some("1.0"), OLD_GET_TASK));
+            names_both(is_refused(versions.for_service(Some("1.0"), OLD_GET_TASK)), "0.3", "1.0");
         }
     }
 

@@ -1,7 +1,8 @@
 //! What calls ask with. Tasks and webhooks are named, `tasks/{task}` for example.
 
 use nuncio_model::{
-    Call, Error, Method, PushConfigId, Struct, TaskId, TaskPushNotificationConfig as ModelConfig, Validate as _,
+    Call, Error, FieldViolation, Method, PushConfigId, Struct, TaskId, TaskPushNotificationConfig as ModelConfig,
+    Validate as _,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
@@ -207,10 +208,21 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
     Ok(call)
 }
 
-/// Checks a call, and names what is wrong as it is called here.
-fn check(call: &Call) -> Result<(), Error> {
+/// What is wrong with a call, by the names of the proto.
+pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
     let mut violations = Vec::new();
     call.validate_at("", &mut violations);
+    for violation in &mut violations {
+        if let Some(rest) = violation.field.strip_prefix("message.parts") {
+            violation.field = format!("message.content{rest}");
+        }
+    }
+    violations
+}
+
+/// Checks a call, and names what is wrong as it is called here.
+fn check(call: &Call) -> Result<(), Error> {
+    let mut violations = violations(call);
     match call.method() {
         // Without the id of a webhook, one is chosen.
         Method::GetTaskPushNotificationConfig => violations.clear(),

@@ -1,7 +1,7 @@
 //! Calls as a server of 0.3 reads them: by path, query and body together. The ids of the path win.
 
 use nuncio_model::{
-    Call, Error, Method, TaskPushNotificationConfig, Validate,
+    Call, Error, Method, TaskPushNotificationConfig,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
@@ -66,8 +66,10 @@ pub(super) fn read(routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<
         Method::GetExtendedAgentCard => Call::GetExtendedAgentCard(GetExtendedAgentCardRequest::default()),
         Method::ListTasks => return Err(no_list()),
     };
-    call.validate()?;
-    Ok(call)
+    match request::violations(&call) {
+        violations if violations.is_empty() => Ok(call),
+        violations => Err(Error::violations(violations)),
+    }
 }
 
 /// What may stand in a query.

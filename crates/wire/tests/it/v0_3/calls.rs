@@ -53,6 +53,8 @@ fn wrong_params_are_named_as_this_family_names_them() {
     assert_eq!(fields(Method::SendMessage, &message), ["message.parts[0]"]);
     let message = json!({"message": {"messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": ""}]}});
     assert_eq!(fields(Method::SendStreamingMessage, &message), ["message.role"]);
+    let error = read(v03(), Method::SendMessage, &message).unwrap_err();
+    assert_eq!(error.field_violations()[0].description, "a client sends user");
     assert_eq!(fields(Method::GetTask, &json!({"id": 7})), ["id"]);
     assert_eq!(fields(Method::GetTask, &json!({"id": "t", "historyLength": -1})), ["historyLength"]);
     assert_eq!(fields(Method::CancelTask, &json!({"id": ""})), ["id"]);
