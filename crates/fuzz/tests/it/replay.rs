@@ -17,7 +17,7 @@ fn run(target: &Target, name: &str, input: &[u8]) {
 
 /// How many variations of all inputs together. `NUNCIO_FUZZ_VARIATIONS` makes it more.
 fn variations() -> usize {
-    std::env::var("NUNCIO_FUZZ_VARIATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1500)
+    std::env::var("NUNCIO_FUZZ_VARIATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000)
 }
 
 fn holds(name: &str) {
