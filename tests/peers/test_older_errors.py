@@ -11,7 +11,7 @@ from support.process import serve
 
 # What the clients make of errors that have no name of their own everywhere.
 UNSUPPORTED = ("UnsupportedOperation", "InvalidParams", "InvalidRequest", "A2AClient")
-INVALID = ("InvalidParams", "InvalidRequest", "A2AClient")
+INVALID = ("InvalidParams", "InvalidRequest", "A2AClient", "RequestMalformed")
 PUSH = ("PushNotificationNotSupported", "UnsupportedOperation")
 
 
@@ -20,9 +20,20 @@ def unknown() -> str:
 
 
 def test_an_unknown_task_is_not_found(older):
-    for call in (older.get, older.cancel, lambda i: older.subscribe(i).rest()):
+    for call in (older.get, older.cancel):
         with refused("TaskNotFound"):
             call(unknown())
+
+
+def test_an_unknown_task_is_not_watched(older, older_name):
+    # This client does not even look at the status of a stream that it did not begin.
+    blind = older_name == "python03-rest"
+    with refused("InvalidParams" if blind else "TaskNotFound"):
+        older.subscribe(unknown()).rest()
+
+
+@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
+def test_an_unknown_task_has_no_webhooks(older):
     with refused("TaskNotFound"):
         older.create_config(unknown(), "https://example.com/hook", id="x")
 
@@ -57,9 +68,14 @@ def test_a_finished_task_of_0_1_is_reopened(older):
     assert [a["parts"] for a in again["artifacts"]] == [[{"text": "two"}]]
 
 
-def test_wrong_parameters_are_refused(older):
+def test_a_message_without_parts_is_refused(older):
     with refused(*INVALID):
         older.send([])
+
+
+# The gRPC client of 0.2 does not send the media type of a file.
+@pytest.mark.parametrize("older_name", [name for name in OLDER if name != "python02-grpc"])
+def test_a_media_type_that_the_agent_does_not_take_is_refused(older):
     with refused("ContentTypeNotSupported", *INVALID):
         older.send([{"raw": "AAAA", "mediaType": "video/x-made-up"}])
 
@@ -72,6 +88,7 @@ def bare(tmp_path_factory):
     agent.stop()
 
 
+@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
 def test_webhooks_that_are_not_declared_are_refused(bare, sdk_to, older_name):
     older = sdk_to(bare, older_name)
     task = older.send("input")

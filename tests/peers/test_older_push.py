@@ -45,6 +45,7 @@ def test_a_webhook_in_the_message_is_called_in_its_version(older, older_name, we
         assert [a["parts"] for a in last["task"]["artifacts"]] == [[{"text": "hooked"}]]
 
 
+@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
 def test_a_webhook_set_later_hears_what_follows(older, older_name, webhook, path):
     version = wire_version(older_name)
     task = older.send("input")
@@ -56,6 +57,7 @@ def test_a_webhook_set_later_hears_what_follows(older, older_name, webhook, path
         assert body.get("taskId", body.get("id")) == task["id"]
 
 
+@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
 def test_a_webhook_is_set_and_read(older, webhook, path):
     task = older.send("input")
     url = webhook.url + path
@@ -94,8 +96,9 @@ def guarded(tmp_path_factory):
     agent.stop()
 
 
+@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
 def test_a_private_address_is_refused(guarded, sdk_to, older_name):
     older = sdk_to(guarded, older_name)
     task = older.send("input")
-    with refused("InvalidParams", "InvalidRequest", "A2AClient"):
+    with refused("InvalidParams", "InvalidRequest", "A2AClient", "RequestMalformed"):
         older.create_config(task["id"], "http://127.0.0.1:9/hook", id="x")

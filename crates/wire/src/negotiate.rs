@@ -151,6 +151,14 @@ impl Versions {
         Err(refusal)
     }
 
+    /// Whether a service of gRPC is that of a version that is spoken.
+    pub fn have_service(&self, service: &str) -> bool {
+        self.spoken.iter().any(|version| {
+            let path = dialect(*version).grpc().and_then(|grpc| grpc.path(Method::SendMessage));
+            path.and_then(|path| path.strip_prefix('/')?.split_once('/')).is_some_and(|(name, _)| name == service)
+        })
+    }
+
     fn newest_first(&self) -> impl Iterator<Item = Version> {
         self.spoken.iter().rev().copied()
     }

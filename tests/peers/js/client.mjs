@@ -96,8 +96,11 @@ async function answer({ call, operation, request, parameters }) {
       say({ call, end: true });
     }
   } catch (error) {
+    const message = String(error.message);
+    const rpc = /\(Code: (-\d+)\)/.exec(message);
     const name = specName(error);
-    say({ call, error: { name, code: error.code ?? null, message: String(error.message) } });
+    if (name === 'Error' && rpc) say({ call, error: { rpc: Number(rpc[1]), message } });
+    else say({ call, error: { name, code: error.code ?? null, message } });
   } finally {
     running.delete(call);
   }

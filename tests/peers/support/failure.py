@@ -56,6 +56,18 @@ BY_GRPC = {
     "CANCELLED": "Cancelled",
 }
 
+# All that some clients of 0.3 tell of an error of HTTP+JSON is its status.
+BY_HTTP = {
+    400: "InvalidParams",
+    401: "Unauthenticated",
+    404: "TaskNotFound",
+    409: "TaskNotCancelable",
+    415: "ContentTypeNotSupported",
+    422: "InvalidParams",
+    500: "Internal",
+    501: "UnsupportedOperation",
+}
+
 
 @dataclass
 class Failure(Exception):
@@ -78,6 +90,11 @@ class Failure(Exception):
             if detail.get("@type") == BAD_REQUEST
             for violation in detail.get("fieldViolations", [])
         ]
+
+
+def by_http(status: int, message: str) -> Failure:
+    """The failure that a status of HTTP+JSON stands for in 0.3."""
+    return Failure(BY_HTTP.get(status, "Unknown"), status, message, [])
 
 
 def check_details(name: str, details: Any) -> None:

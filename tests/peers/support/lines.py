@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .failure import BY_RPC, Failure
+from .failure import BY_RPC, Failure, by_http
 
 
 class Lines:
@@ -90,17 +90,6 @@ class Stream:
         self._lines._tell(drop=self._call)
 
 
-# Python's 0.3 clients tell no more of an HTTP+JSON error than its status.
-BY_HTTP = {
-    400: "InvalidParams",
-    401: "Unauthenticated",
-    404: "TaskNotFound",
-    409: "TaskNotCancelable",
-    415: "ContentTypeNotSupported",
-    422: "InvalidParams",
-    500: "Internal",
-    501: "UnsupportedOperation",
-}
 # What older clients call a failure, or make of a bare gRPC status.
 SAME = {
     "AuthenticatedExtendedCardNotConfigured": "ExtendedAgentCardNotConfigured",
@@ -116,7 +105,6 @@ def failure(error: dict) -> Failure:
         name = BY_RPC.get(error["rpc"], "Unknown")
         return Failure(name, error["rpc"], error["message"], [])
     if "http" in error:
-        name = BY_HTTP.get(error["http"], "Unknown")
-        return Failure(name, error["http"], error["message"], [])
+        return by_http(error["http"], error["message"])
     name = SAME.get(error["name"], error["name"])
     return Failure(name, error.get("code"), error["message"], [])

@@ -2,7 +2,7 @@
 
 A client is called SDK-BINDING. `python` and `js` are the SDKs of 1.0, `pythoncompat` and
 `jscompat` the same ones in their own 0.3 mode, `python03`, `js03` and `python02` SDKs that are
-that old, and `v01` speaks 0.1 by hand.
+that old, and `v01` speaks 0.1 by hand (`v01said` says so in a header, too).
 """
 
 from __future__ import annotations
@@ -30,12 +30,20 @@ OLDER_SDKS = {
 OLDER = tuple(f"{sdk}-{binding}" for sdk, bindings in OLDER_SDKS.items() for binding in bindings)
 
 LISTS_CONFIGS = {"ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig"}
+SETS_CONFIGS = {"CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig"}
 # What a client has no way to call; 0.x has no ListTasks at all.
 LACKS = {
     "python03-rest": LISTS_CONFIGS,
-    "python02-grpc": LISTS_CONFIGS,
+    "pythoncompat-rest": LISTS_CONFIGS,
+    # It reads the answer to its own call for the answer to another.
+    "python02-grpc": LISTS_CONFIGS | SETS_CONFIGS,
     "v01-jsonrpc": LISTS_CONFIGS | {"GetExtendedAgentCard"},
 }
+# Python's SDKs before 1.0 put base64 where protobuf has the bytes of a file, and want it there.
+BYTES_ARE_BASE64 = (
+    *("python03-rest", "python03-grpc", "python02-grpc"),
+    *("pythoncompat-rest", "pythoncompat-grpc"),
+)
 
 AGENTS = {
     "python03": [python("0.3"), HERE / "older" / "agent.py"],
@@ -63,10 +71,12 @@ def connect(name: str, url: str, headers: dict, loop: Loop, log: Path) -> Caller
             return JsSdk(url, binding, log, headers, version)
         case "v01":
             return V01(url, headers)
+        case "v01said":
+            return V01(url, {**headers, "A2A-Version": "0.1"})
     return OlderSdk(sdk, url, binding, log, headers)
 
 
 def wire_version(name: str) -> str:
     """The version that a client speaks, as `nuncio` names it."""
-    versions = {"python": "1.0", "js": "1.0", "python02": "0.2", "v01": "0.1"}
+    versions = {"python": "1.0", "js": "1.0", "python02": "0.2", "v01": "0.1", "v01said": "0.1"}
     return versions.get(name.split("-")[0], "0.3")

@@ -16,7 +16,7 @@ from a2a.utils.errors import A2AError
 
 from . import strict
 from .caller import Caller
-from .failure import Failure
+from .failure import Failure, by_http
 from .feed import Feed
 from .operations import OPERATIONS
 
@@ -31,6 +31,7 @@ METHODS = {
     "DeleteTaskPushNotificationConfig": "delete_task_push_notification_config",
     "GetExtendedAgentCard": "get_extended_agent_card",
 }
+COARSE = ("HTTPStatusError", "MethodNotFoundError", "A2AClientError")
 END = object()
 
 
@@ -114,7 +115,7 @@ class PythonSdk(Caller):
             method = getattr(self._plain, METHODS[operation])
             answer = await method(message, context=context)
             return {} if answer is None else strict.write(strict.complete(answer))
-        except A2AError as error:
+        except (A2AError, httpx.HTTPStatusError) as error:
             raise failure(error) from error
 
     def open(self, operation, request=None, *, headers=None) -> Feed:
@@ -158,7 +159,7 @@ class Reader:
             return strict.write(strict.complete(await anext(self._events)))
         except StopAsyncIteration:
             return END
-        except A2AError as error:
+        except (A2AError, httpx.HTTPStatusError) as error:
             raise failure(error) from error
 
     def drop(self) -> None:
@@ -172,6 +173,10 @@ class Reader:
         await self._events.aclose()
 
 
-def failure(error: A2AError) -> Failure:
+def failure(error: Exception) -> Failure:
+    # In its 0.3 mode the SDK knows no more of an error of HTTP+JSON than its status.
+    http = error if isinstance(error, httpx.HTTPStatusError) else error.__cause__
+    if isinstance(http, httpx.HTTPStatusError) and type(error).__name__ in COARSE:
+        return by_http(http.response.status_code, str(error))
     name = type(error).__name__.removesuffix("Error")
     return Failure(name, None, str(error), [])

@@ -137,7 +137,10 @@ class V01(Caller):
 
     def __init__(self, origin: str, headers: dict | None = None):
         self.http = httpx.Client(timeout=30, headers=headers or {}, trust_env=False)
-        self.card = self.http.get(f"{origin}/.well-known/agent.json").raise_for_status().json()
+        served = self.http.get(f"{origin}/.well-known/agent.json").raise_for_status().json()
+        # The same path is that of 0.2, whose clients want more.
+        known = {name.rstrip("!") for name in SHAPES["AgentCard"]}
+        self.card = {name: member for name, member in served.items() if name in known}
         check(self.card, "AgentCard")
 
     def close(self) -> None:

@@ -40,6 +40,11 @@ impl Template {
         Self::new(post("/", &envelope(method, params)))
     }
 
+    /// A JSON-RPC call of a version before 1.0, which says nothing of its version.
+    pub(crate) fn jsonrpc_undeclared(method: &str, params: &str) -> Self {
+        Self::new(post_with("", "/", &envelope(method, params)))
+    }
+
     /// A JSON-RPC call about each of `ids` in turn; they have to be of one length.
     pub(crate) fn jsonrpc_about(method: &str, params: &str, ids: Arc<[String]>) -> Result<Self> {
         let place = place(&ids)?;
@@ -99,6 +104,12 @@ pub(crate) fn message(text: &str) -> String {
     format!(r#""message":{{"messageId":"m-{NUMBER}","role":"ROLE_USER","parts":[{{"text":"{text}"}}]}}"#)
 }
 
+/// The same in version 0.3.
+pub(crate) fn message_0_3(text: &str) -> String {
+    let part = format!(r#"{{"kind":"text","text":"{text}"}}"#);
+    format!(r#""message":{{"kind":"message","messageId":"m-{NUMBER}","role":"user","parts":[{part}]}}"#)
+}
+
 fn task_for(ids: &[String], number: u64) -> &str {
     let position = number % ids.len().max(1) as u64;
     usize::try_from(position).ok().and_then(|position| ids.get(position)).map_or("", String::as_str)
@@ -118,9 +129,13 @@ fn envelope(method: &str, params: &str) -> String {
 }
 
 fn post(path: &str, body: &str) -> Vec<u8> {
+    post_with("A2A-Version: 1.0\r\n", path, body)
+}
+
+fn post_with(headers: &str, path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use memchr::memmem::{self, Finder};
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::request::{NUMBER, TASK, Template, digits, message};
+use super::request::{NUMBER, TASK, Template, digits, message, message_0_3};
 
 /// Every so many answers one is parsed as JSON; all of them are searched for what has to be there.
 const PARSED: u64 = 1_000;
@@ -40,7 +40,13 @@ impl Unary {
         Self::new(Template::jsonrpc("SendMessage", &echo()), Expect::Echo)
     }
 
-    /// The same over HTTP+JSON.
+    /// The same in version 0.3.
+    pub(crate) fn echo_jsonrpc_0_3() -> Self {
+        let template = Template::jsonrpc_undeclared("message/send", &message_0_3(&format!("echo {NUMBER}")));
+        Self { completed: Finder::new(r#""state":"completed""#), ..Self::new(template, Expect::Echo) }
+    }
+
+    /// The same as [`Self::echo_jsonrpc`] over HTTP+JSON.
     pub(crate) fn echo_rest() -> Self {
         Self::new(Template::rest("/message:send", &format!("{{{}}}", echo())), Expect::Echo)
     }
@@ -165,6 +171,14 @@ mod tests {
         let answer = br#"{"state":"TASK_STATE_COMPLETED","text":"echo: 100000000007"}"#;
         assert!(echo.check(100_000_000_007, answer).is_ok());
         assert!(echo.check(100_000_000_008, answer).is_err());
+    }
+
+    #[test]
+    fn reads_the_states_of_0_3() {
+        let mut echo = Unary::echo_jsonrpc_0_3();
+        let answer = br#"{"state":"completed","text":"echo: 100000000007"}"#;
+        assert!(echo.check(100_000_000_007, answer).is_ok());
+        assert!(echo.check(100_000_000_007, br#"{"state":"failed","text":"echo: 100000000007"}"#).is_err());
     }
 
     #[test]

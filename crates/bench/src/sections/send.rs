@@ -14,6 +14,7 @@ use crate::{
 };
 
 const JSONRPC: &str = "JSON-RPC, memory";
+const JSONRPC_0_3: &str = "JSON-RPC of 0.3, memory";
 const JSONRPC_SQLITE: &str = "JSON-RPC, SQLite NORMAL";
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -31,6 +32,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let kept_label = format!("JSON-RPC, memory, {} kept", thousands(bench.plan.kept_for_send as f64));
         let mut contenders = vec![
             unary(JSONRPC, &memory, concurrency, Unary::echo_jsonrpc()),
+            unary(JSONRPC_0_3, &memory, concurrency, Unary::echo_jsonrpc_0_3()),
             unary("HTTP+JSON, memory", &memory, concurrency, Unary::echo_rest()),
             over_grpc("gRPC, memory", &memory, concurrency),
             unary(&kept_label, &kept, concurrency, Unary::echo_jsonrpc()),
@@ -62,6 +64,7 @@ fn verdicts(one: &Measured, all: &[Measured], kept: &str, concurrency: usize) ->
         (label, 16) if label == kept => {
             vec![Verdict::of_ceiling(one, 0.55), Verdict::new("p99 < 2 ms", one.p99 < Duration::from_millis(2))]
         }
+        (JSONRPC_0_3, _) => vec![Verdict::new("≤ 1.15 × 1.0", one.rate * 1.15 >= rate(all, JSONRPC))],
         (JSONRPC_SQLITE, 64) => vec![Verdict::of_ceiling(one, 0.25)],
         ("HTTP+JSON, memory", _) => vec![beside(JSONRPC)],
         ("HTTP+JSON, SQLite NORMAL", _) => vec![beside(JSONRPC_SQLITE)],

@@ -30,8 +30,7 @@ impl Rest {
         }
         let body = body.unwrap_or_default();
         let answer = self.link.send(verb.clone(), &path, headers.clone(), body).await?;
-        if answer.status == StatusCode::METHOD_NOT_ALLOWED && method == Method::SubscribeToTask {
-            // The text of the specification and the annotation of its proto are not of one mind (C-1, D-1).
+        if method == Method::SubscribeToTask && has_other_verb(&verb, answer.status) {
             let other = if verb == Verb::GET { Verb::POST } else { Verb::GET };
             return self.link.send(other, &path, headers, Vec::new()).await;
         }
@@ -65,6 +64,15 @@ impl Transport for Rest {
         // An agent that does not stream after all: its one answer is the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
     }
+}
+
+/// Whether an answer to a subscription may be that it takes another verb: the text of the specification and the
+/// annotation of its proto are not of one mind (C-1, D-1).
+///
+/// Some servers do not find a path that has another verb. Only before 1.0 is a subscription a GET, and only there one
+/// such answer is worth another request: it may as well mean that there is no such task.
+fn has_other_verb(verb: &Verb, status: StatusCode) -> bool {
+    status == StatusCode::METHOD_NOT_ALLOWED || (status == StatusCode::NOT_FOUND && *verb == Verb::GET)
 }
 
 /// Each `data` of a stream is a bare event (REST-7).

@@ -7,7 +7,6 @@ mod credentials;
 mod fake;
 mod interfaces;
 mod matrix;
-#[cfg(all(feature = "v0-2", feature = "v0-3"))]
 mod older;
 mod resolve;
 mod server;

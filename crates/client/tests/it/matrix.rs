@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client, ClientError, Credential, End, Watch};
 use nuncio_model::{
-    ErrorKind, Message, Method, StreamResponse, Task, TaskId, TaskPushNotificationConfig, TaskState,
+    Artifact, ErrorKind, Message, Method, StreamResponse, Task, TaskId, TaskPushNotificationConfig, TaskState,
     op::{ListTasksRequest, SendMessageResponse},
 };
 use nuncio_wire::{Version, dialect};
@@ -67,6 +67,7 @@ impl std::fmt::Display for Way {
 type Outcome = Result<(), ClientError>;
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stdout, reason = "the matrix is for people to read")]
 async fn every_operation_in_every_version_over_every_binding() {
     let (ways, address) = (Way::all(), serve().await);
     let mut matrix = format!("{:34}", "");
@@ -256,9 +257,9 @@ async fn read(watch: &mut Watch) -> (String, Option<End>) {
     let mut text = String::new();
     while let Some(event) = watch.next().await {
         match &event.unwrap().response {
-            StreamResponse::Task(task) => text = task.artifacts.iter().map(|it| it.text()).collect(),
+            StreamResponse::Task(task) => text = task.artifacts.iter().map(Artifact::text).collect(),
             StreamResponse::ArtifactUpdate(update) if update.append => text.push_str(&update.artifact.text()),
-            StreamResponse::ArtifactUpdate(update) => text = update.artifact.text().into(),
+            StreamResponse::ArtifactUpdate(update) => text = update.artifact.text(),
             _ => {}
         }
     }

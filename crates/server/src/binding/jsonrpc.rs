@@ -25,14 +25,14 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         Ok(body) => body,
         Err(error) => return refuse(&error),
     };
-    let latest = dialect(Version::LATEST).jsonrpc();
+    let newest = service.versions.newest().jsonrpc();
     let incoming = match jsonrpc::parse_request(&body) {
         Ok(incoming) => incoming,
-        Err((id, error)) => return respond_error(service, latest, &id, &error),
+        Err((id, error)) => return respond_error(service, newest, &id, &error),
     };
     let id = incoming.id.clone();
     let (dialect, outcome) = call(service, principal, head, &incoming).await;
-    let dialect = dialect.unwrap_or(latest);
+    let dialect = dialect.unwrap_or(newest);
     match (id, outcome) {
         // A notification is carried out and not answered. What comes of it is in the log.
         (None, _) => empty(StatusCode::NO_CONTENT),

@@ -6,6 +6,7 @@ mod limits;
 mod refusals;
 mod services;
 mod streams;
+mod v0_3;
 
 use client::Client;
 use nuncio_engine::{AgentError, Engine, EngineBuilder, Turn, agent_fn};

@@ -6,18 +6,19 @@ mod card;
 mod cards;
 mod client;
 mod cors;
+mod crossing;
 mod dotted;
 mod drain;
 mod envelope;
 mod health;
 mod http2;
 mod limits;
-#[cfg(feature = "v0-3")]
 mod older;
 mod rest;
 mod routes;
 mod streams;
 mod tenants;
+mod v0_3;
 mod versions;
 mod webhooks;
 

@@ -88,6 +88,8 @@ pub(super) fn write(card: &AgentCard) -> Value {
     for scheme in needed.into_iter().filter_map(|name| card.security_schemes.get(name)) {
         let name = match scheme {
             SecurityScheme::ApiKey(_) => "ApiKey",
+            SecurityScheme::HttpAuth(http) if http.scheme.eq_ignore_ascii_case("bearer") => "Bearer",
+            SecurityScheme::HttpAuth(http) if http.scheme.eq_ignore_ascii_case("basic") => "Basic",
             SecurityScheme::HttpAuth(http) => &http.scheme,
             SecurityScheme::OAuth2(_) => "OAuth2",
             SecurityScheme::OpenIdConnect(_) => "OpenIdConnect",

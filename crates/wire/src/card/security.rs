@@ -47,7 +47,7 @@ pub(super) fn settle(members: &mut Map<String, Value>) -> Split {
             }
         }
         if let Some(scheme) = schemes.get_mut(&name) {
-            *scheme = with_flow(scheme, &flows[0]);
+            *scheme = with_flow(scheme, flows[0]);
         }
     }
     split
@@ -112,8 +112,8 @@ fn with_flow(scheme: &Value, flow: &str) -> Value {
 
 /// A scheme as an older version has it, where it does.
 pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<Value> {
-    let Value::Object(wrapped) = serde_json::to_value(scheme).ok()? else { return None };
-    let (wrapper, inner) = wrapped.into_iter().next()?;
+    let Value::Object(members) = serde_json::to_value(scheme).ok()? else { return None };
+    let (wrapper, inner) = members.into_iter().next()?;
     let (kind, _) = KINDS.iter().find(|(_, name)| *name == wrapper)?;
     let Value::Object(mut inner) = inner else { return None };
     match *kind {

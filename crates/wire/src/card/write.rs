@@ -68,8 +68,12 @@ pub(super) fn members_beside(card: &AgentCard, generation: Generation, at: &[&Ag
 fn capabilities(capabilities: &AgentCapabilities, generation: Generation) -> Value {
     let AgentCapabilities { streaming, push_notifications, extensions, .. } = capabilities;
     let mut to = Map::new();
-    for (name, value) in [("streaming", streaming), ("pushNotifications", push_notifications)] {
-        to.extend(value.map(|value| (name.to_owned(), value.into())));
+    let default = (generation == Generation::First).then_some(false);
+    for (name, value) in
+        [("streaming", *streaming), ("pushNotifications", *push_notifications), ("stateTransitionHistory", None)]
+    {
+        // In 0.1 each has a default, which its own servers write.
+        to.extend(value.or(default).map(|value| (name.to_owned(), value.into())));
     }
     if generation > Generation::First && !extensions.is_empty() {
         let extensions = extensions.iter().filter_map(|extension| serde_json::to_value(extension).ok());

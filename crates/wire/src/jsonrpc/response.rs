@@ -2,7 +2,7 @@
 
 use nuncio_model::{Detail, Error, ErrorKind, Value};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::Id;
 use crate::{dialect::JsonRpcDialect, json, status};
@@ -83,19 +83,29 @@ fn peer_error(dialect: &dyn JsonRpcDialect, error: &RawValue) -> Result<Error, E
     let details = match data {
         Value::Null => Vec::new(),
         Value::Array(details) => details.into_iter().map(status::detail_from_json).collect(),
-        other => vec![Detail::Other(other)],
+        other => older_details(other),
     };
     let facts = facts(&details);
     let error = status::from_peer(kind, message, details);
     Ok(facts.into_iter().fold(error, |error, (name, fact)| error.with_metadata(name, fact)))
 }
 
+/// The member of the one object that is the data of older versions which says what params are wrong.
+const VIOLATIONS: &str = "fieldViolations";
+
+/// What older versions send is any value, and is kept as it came.
+fn older_details(data: Value) -> Vec<Detail> {
+    let violations = data.get(VIOLATIONS).filter(|it| it.is_array() && data.get("@type").is_none());
+    let wrong = violations.map(|it| status::detail_from_json(json!({"@type": status::BAD_REQUEST, VIOLATIONS: it})));
+    std::iter::once(Detail::Other(data)).chain(wrong).collect()
+}
+
 /// The facts that peers of older versions put into one object, where 1.0 has a list of typed ones.
 fn facts(details: &[Detail]) -> Vec<(String, String)> {
-    match details {
-        [Detail::Other(Value::Object(members))] if !members.contains_key("@type") => members
+    match details.first() {
+        Some(Detail::Other(Value::Object(members))) if !members.contains_key("@type") => members
             .iter()
-            .filter(|(_, fact)| !fact.is_null() && !fact.is_array() && !fact.is_object())
+            .filter(|(name, fact)| *name != VIOLATIONS && !fact.is_null())
             .map(|(name, fact)| (name.clone(), fact.as_str().map_or_else(|| fact.to_string(), str::to_owned)))
             .collect(),
         _ => Vec::new(),

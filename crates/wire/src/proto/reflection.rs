@@ -2,7 +2,7 @@
 
 mod files;
 
-use nuncio_model::{Error, Method};
+use nuncio_model::Error;
 
 use self::files::FILES;
 use super::{
@@ -10,10 +10,7 @@ use super::{
     message::{Message, decode, message},
     reader::Side,
 };
-use crate::{
-    dialect::{Version, dialect},
-    negotiate::Versions,
-};
+use crate::negotiate::Versions;
 
 /// The paths of the call; the second is what older tools know, and has the same messages.
 pub const PATHS: [&str; 2] = [
@@ -47,11 +44,7 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
 
 /// Whether a service is that of a version that is spoken, or of none.
 fn is_spoken(service: &str, versions: &Versions) -> bool {
-    let is_of = |version: &Version| {
-        let path = dialect(*version).grpc().and_then(|grpc| grpc.path(Method::SendMessage));
-        path.and_then(|path| path.strip_prefix('/')?.split_once('/')).is_some_and(|(name, _)| name == service)
-    };
-    versions.spoken().iter().any(is_of) || !Version::ALL.iter().any(is_of)
+    versions.have_service(service) || !Versions::default().have_service(service)
 }
 
 const NOT_FOUND: i32 = 5;

@@ -28,6 +28,7 @@ impl<'a> Segment<'a> {
     }
 
     /// A segment of this text, for a path whose words are spelled otherwise.
+    #[cfg(any(feature = "v0-2", feature = "v0-3"))]
     pub(crate) fn of(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), colon: None }
     }

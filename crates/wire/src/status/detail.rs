@@ -26,7 +26,7 @@ pub fn details(error: &Error) -> Vec<Detail> {
     if let Some(peer) = error.peer_details() {
         let has_reason = peer.iter().any(|detail| matches!(detail, Detail::ErrorInfo { .. }));
         let missing = (error.kind().is_a2a() && !has_reason).then(reason);
-        return missing.into_iter().chain(peer.iter().cloned()).collect();
+        return missing.into_iter().chain(peer.iter().filter(|detail| is_typed(detail)).cloned()).collect();
     }
     let mut details = vec![reason()];
     if !error.field_violations().is_empty() {
@@ -36,6 +36,12 @@ pub fn details(error: &Error) -> Vec<Detail> {
         details.push(Detail::Other(json!({"@type": RETRY_INFO, "retryDelay": seconds(after)})));
     }
     details
+}
+
+/// Whether a detail can stand in a list of typed ones. What peers of older versions send has no type; its facts are with
+/// the reason.
+fn is_typed(detail: &Detail) -> bool {
+    !matches!(detail, Detail::Other(other) if other.get("@type").is_none())
 }
 
 /// A duration as ProtoJSON has it: `1.500s`.

@@ -1,6 +1,11 @@
 //! Errors as versions 0.2 and 0.3 name and number them. Their texts have names and JSON-RPC codes only; the statuses of
 //! HTTP and the codes of gRPC are those of the Python SDK, and the Java SDK has the same statuses.
 
+#![cfg_attr(
+    not(any(feature = "v0-2", feature = "v0-3")),
+    allow(dead_code, reason = "without these versions errors are read so, and not written")
+)]
+
 use std::borrow::Cow;
 
 use nuncio_model::{Error, ErrorKind};

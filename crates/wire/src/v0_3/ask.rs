@@ -1,18 +1,18 @@
 //! How a call is made of those that a peer of 0.2 or 0.3 knows.
 
-use std::sync::Arc;
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use nuncio_model::{
-    Call, Caller, Error, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId, TaskState, TaskStatus,
+    Call, Caller, Error, Method, Reply, Request, StreamEvent, StreamResponse,
     op::{GetTaskRequest, SendMessageRequest},
 };
 
 use super::{
     call::no_list,
     habits::Habits,
-    stream::{Chained, first},
+    stream::{Begun, Chained, may_be_first, without_history},
 };
-use crate::dialect::Course;
+use crate::dialect::{Course, wrong_reply};
 
 pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Caller) -> Course<'a> {
     match &mut request.call {
@@ -31,14 +31,10 @@ pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Calle
             }
         }
         Call::SendStreamingMessage(send) => {
-            let (task_id, without_history) = (send.message.task_id.clone(), take_no_history(send));
-            let opening = Opening { task_id, without_history, exists: false };
-            return Course::Steps(Box::pin(stream(opening, request, peer)));
+            let without_history = take_no_history(send);
+            return Course::Steps(Box::pin(stream(without_history, request, peer)));
         }
-        Call::SubscribeToTask(subscribe) => {
-            let opening = Opening { task_id: Some(subscribe.id.clone()), without_history: false, exists: true };
-            return Course::Steps(Box::pin(stream(opening, request, peer)));
-        }
+        Call::SubscribeToTask(_) => return Course::Steps(Box::pin(subscribe(request, peer))),
         _ => {}
     }
     Course::Direct(request)
@@ -57,79 +53,55 @@ async fn trimmed(request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     })
 }
 
-fn without_history(mut task: Task) -> Task {
-    task.history.clear();
-    task
+async fn stream(without_history: bool, request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    Ok(match peer.call(request).await? {
+        Reply::Events(events) => Reply::Events(Begun::of(events, without_history)),
+        other => other,
+    })
 }
 
-/// How a stream must begin: with the task, or with the one message that it is.
-struct Opening {
-    /// The task, where the call names it.
-    task_id: Option<TaskId>,
-    /// Whether the caller wants no history.
-    without_history: bool,
-    /// Whether the task was there before the call.
-    exists: bool,
+/// What came first of two things that are waited for.
+enum First {
+    Event(Option<Result<Arc<StreamEvent>, Error>>),
+    Task(Result<Reply, Error>),
 }
 
-async fn stream(opening: Opening, request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
-    let (scope, extensions, tenant) =
-        (request.scope.clone(), request.extensions.clone(), request.call.tenant().cloned());
+/// A stream of a task that is there begins with that task. A peer that does not show it is asked for it, also one that
+/// has nothing to tell for the time being.
+async fn subscribe(request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    let Call::SubscribeToTask(subscribe) = &request.call else { return Err(wrong_reply(request.call.method())) };
+    let get = GetTaskRequest { tenant: subscribe.tenant.clone(), ..GetTaskRequest::new(subscribe.id.clone()) };
+    let get = Request { extensions: request.extensions.clone(), ..Request::new(request.scope.clone(), get) };
     let mut events = match peer.call(request).await? {
         Reply::Events(events) => events,
         other => return Ok(other),
     };
-    let Some(event) = first(&mut events).await.transpose()? else { return Ok(Reply::Events(events)) };
-    let event = match opening.adapt(event) {
-        Ok(event) => return Ok(begun(vec![event], events)),
-        Err(event) => event,
+    // Not begun unless it is needed.
+    let mut reading = pin!(async { peer.call(get).await });
+    let first = poll_fn(|cx| match events.as_mut().poll_next(cx) {
+        Poll::Ready(event) => Poll::Ready(First::Event(event)),
+        Poll::Pending => reading.as_mut().poll(cx).map(First::Task),
+    });
+    let seen = match first.await {
+        First::Event(None) => Vec::new(),
+        First::Event(Some(event)) => match event? {
+            event if may_be_first(&event) => vec![event],
+            // The task, read after the event, has what a piece of an artifact adds to it already.
+            event if is_piece(&event) => vec![task_event(reading.await?)?],
+            event => vec![task_event(reading.await?)?, event],
+        },
+        First::Task(task) => vec![task_event(task?)?],
     };
-    let Some(task_id) = opening.task_id.filter(|_| opening.exists) else {
-        return Ok(begun(vec![task_of(&event), event], events));
-    };
-    let get = Request { extensions, ..Request::new(scope, GetTaskRequest { tenant, ..GetTaskRequest::new(task_id) }) };
-    let task = match peer.call(get).await? {
-        Reply::Task(task) => StreamEvent::new(None, StreamResponse::Task(Arc::unwrap_or_clone(task))),
-        _ => return Err(crate::dialect::wrong_reply(nuncio_model::Method::GetTask)),
-    };
-    // The task, read after the event, has what a piece of an artifact adds to it already.
-    let is_in_it = matches!(&event.response, StreamResponse::ArtifactUpdate(update) if update.append);
-    let seen = std::iter::once(Arc::new(task)).chain((!is_in_it).then_some(event)).collect();
-    Ok(begun(seen, events))
+    Ok(Reply::Events(Chained::of(seen, Some(events))))
 }
 
-fn begun(seen: Vec<Arc<StreamEvent>>, rest: EventStream) -> Reply {
-    Reply::Events(Chained::of(seen, Some(rest)))
-}
-
-impl Opening {
-    /// The first event, if a stream may begin with it.
-    fn adapt(&self, event: Arc<StreamEvent>) -> Result<Arc<StreamEvent>, Arc<StreamEvent>> {
-        match &event.response {
-            StreamResponse::Task(task) if self.without_history && !task.history.is_empty() => {
-                let task = StreamResponse::Task(without_history(task.clone()));
-                Ok(Arc::new(StreamEvent::new(event.sequence, task)))
-            }
-            StreamResponse::Task(_) | StreamResponse::Message(_) => Ok(event),
-            StreamResponse::StatusUpdate(_) | StreamResponse::ArtifactUpdate(_) => Err(event),
-        }
+fn task_event(reply: Reply) -> Result<Arc<StreamEvent>, Error> {
+    match reply {
+        Reply::Task(task) => Ok(Arc::new(StreamEvent::new(None, StreamResponse::Task(Arc::unwrap_or_clone(task))))),
+        _ => Err(wrong_reply(Method::GetTask)),
     }
 }
 
-/// The task that an event is the first of.
-fn task_of(event: &StreamEvent) -> Arc<StreamEvent> {
-    let (id, context_id) = match &event.response {
-        StreamResponse::StatusUpdate(update) => (&update.task_id, &update.context_id),
-        StreamResponse::ArtifactUpdate(update) => (&update.task_id, &update.context_id),
-        StreamResponse::Task(_) | StreamResponse::Message(_) => {
-            (&TaskId::default(), &nuncio_model::ContextId::default())
-        }
-    };
-    let task = Task {
-        id: id.clone(),
-        context_id: Some(context_id.clone()).filter(|id| !id.is_empty()),
-        status: TaskStatus { state: TaskState::Submitted, ..TaskStatus::default() },
-        ..Task::default()
-    };
-    Arc::new(StreamEvent::new(None, StreamResponse::Task(task)))
+fn is_piece(event: &StreamEvent) -> bool {
+    matches!(&event.response, StreamResponse::ArtifactUpdate(update) if update.append)
 }

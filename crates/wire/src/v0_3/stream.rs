@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures_core::Stream;
-use nuncio_model::{Error, EventStream, StreamEvent, StreamResponse, Task, TaskStatusUpdateEvent};
+use nuncio_model::{
+    ContextId, Error, EventStream, StreamEvent, StreamResponse, Task, TaskId, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
+};
 
 use super::message::is_final;
 
@@ -111,7 +114,69 @@ impl Stream for Chained {
     }
 }
 
-/// The first item of a stream.
-pub(super) async fn first(events: &mut EventStream) -> Option<Item> {
-    std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await
+/// Client: begins a new stream with its task, where the peer begins it with what happens to that task.
+pub(super) struct Begun {
+    inner: EventStream,
+    is_under_way: bool,
+    without_history: bool,
+    /// The event before which the task was put.
+    held: Option<Arc<StreamEvent>>,
+}
+
+impl Begun {
+    pub(super) fn of(events: EventStream, without_history: bool) -> EventStream {
+        Box::pin(Self { inner: events, is_under_way: false, without_history, held: None })
+    }
+
+    fn begin(&mut self, event: Arc<StreamEvent>) -> Arc<StreamEvent> {
+        let (id, context_id) = match &event.response {
+            StreamResponse::Task(task) if self.without_history && !task.history.is_empty() => {
+                let task = StreamResponse::Task(without_history(task.clone()));
+                return Arc::new(StreamEvent::new(event.sequence, task));
+            }
+            StreamResponse::Task(_) | StreamResponse::Message(_) => return event,
+            StreamResponse::StatusUpdate(update) => (&update.task_id, &update.context_id),
+            StreamResponse::ArtifactUpdate(update) => (&update.task_id, &update.context_id),
+        };
+        let task = task_of(id, context_id);
+        self.held = Some(event);
+        task
+    }
+}
+
+impl Stream for Begun {
+    type Item = Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        if let Some(event) = self.held.take() {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        let next = ready!(self.inner.as_mut().poll_next(cx));
+        if std::mem::replace(&mut self.is_under_way, true) {
+            return Poll::Ready(next);
+        }
+        Poll::Ready(next.map(|event| event.map(|event| self.begin(event))))
+    }
+}
+
+/// Whether the model lets a stream begin with this event.
+pub(super) fn may_be_first(event: &StreamEvent) -> bool {
+    matches!(&event.response, StreamResponse::Task(_) | StreamResponse::Message(_))
+}
+
+/// A task of which nothing more is known than its ids.
+fn task_of(id: &TaskId, context_id: &ContextId) -> Arc<StreamEvent> {
+    let task = Task {
+        id: id.clone(),
+        context_id: Some(context_id.clone()).filter(|id| !id.is_empty()),
+        status: TaskStatus { state: TaskState::Submitted, ..TaskStatus::default() },
+        ..Task::default()
+    };
+    Arc::new(StreamEvent::new(None, StreamResponse::Task(task)))
+}
+
+/// The task without its history.
+pub(super) fn without_history(mut task: Task) -> Task {
+    task.history.clear();
+    task
 }

@@ -146,6 +146,7 @@ fn a_path_of_1_0_is_one_of_1_0() {
         ("GET", "/messages", "POST"),
         ("PUT", "/tenants/x/messages:stream", "POST"),
         ("POST", "/agent-card", "GET"),
+        ("POST", "/tenants/tasks/messages", "GET"),
         ("POST", "/tenants/x/tasks", "GET"),
     ] {
         assert_eq!(route(verb, path).unwrap_err().allow(), Some(allow), "{verb} {path}");

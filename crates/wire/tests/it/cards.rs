@@ -3,8 +3,6 @@
 #[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod older;
 mod read;
-#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-mod strict;
 
 use nuncio_model::AgentCard;
 use nuncio_wire::card::decode;

@@ -7,7 +7,7 @@ mod errors;
 mod examples;
 mod lenient;
 mod losses;
-mod schema;
+pub(crate) mod schema;
 mod serve;
 
 use nuncio_model::{Call, Error, Method, StreamResponse};

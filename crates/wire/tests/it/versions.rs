@@ -168,3 +168,88 @@ fn nothing_is_spoken_where_nothing_is_wanted() {
     assert_eq!(versions.newest().version(), Version::LATEST);
     assert_eq!(Versions::only([Version::V1_0, Version::V1_0]).spoken(), [Version::V1_0]);
 }
+
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod with_older {
+    use super::*;
+
+    const OLD_GET_TASK: &str = "/a2a.v1.A2AService/GetTask";
+
+    fn all() -> Versions {
+        Versions::default()
+    }
+
+    fn version(versions: &Versions, declared: Option<&str>, method: &str) -> Version {
+        versions.for_method(declared, method).unwrap().dialect.dialect().version()
+    }
+
+    #[test]
+    fn a_method_is_of_its_version_and_of_the_newest_of_several() {
+        for versions in [all(), all().with_lenient(true)] {
+            assert_eq!(version(&versions, None, "message/send"), Version::V0_3);
+            assert_eq!(version(&versions, None, "tasks/send"), Version::V0_1);
+            assert_eq!(version(&versions, Some("0.2.5"), "message/send"), Version::V0_2);
+            assert_eq!(version(&versions, Some("0.1"), "tasks/get"), Version::V0_1);
+            let shared = versions.for_method(None, "tasks/get").unwrap();
+            assert_eq!(shared.dialect.dialect().version(), Version::V0_3);
+            assert_eq!(shared.older.unwrap().dialect().version(), Version::V0_1);
+            assert!(versions.for_method(None, "message/send").unwrap().older.is_none());
+            assert!(versions.for_method(Some("0.3"), "tasks/get").unwrap().older.is_none());
+        }
+        assert_eq!(version(&all().with_lenient(true), None, "SendMessage"), Version::V1_0);
+        assert_eq!(version(&Versions::only([Version::V0_2]), None, "message/send"), Version::V0_2);
+    }
+
+    #[test]
+    fn what_contradicts_its_declaration_is_refused_and_both_are_named() {
+        let names_both = |told: String, is: &str, declared: &str| {
+            assert!(told.contains(&format!("of version {is},")), "{told}");
+            assert!(told.contains(&format!("version {declared} that the request declares")), "{told}");
+        };
+        for versions in [all(), all().with_lenient(true)] {
+            names_both(is_refused(versions.for_method(Some("1.0"), "message/send")), "0.3", "1.0");
+            names_both(is_refused(versions.for_method(Some("1.0"), "tasks/send")), "0.1", "1.0");
+            names_both(is_refused(versions.for_method(Some("0.3"), "SendMessage")), "1.0", "0.3");
+            names_both(path_is_refused(versions.for_path(Some("0.3"), &Verb::GET, "/tasks")), "1.0", "0.3");
+            names_both(is_refused(versions.for_service(Some("0.3"), GET_TASK)), "1.0", "0.3");
+            is_refused(versions.for_service(Some("1.0"), OLD_GET_TASK));
+        }
+    }
+
+    #[test]
+    fn what_must_declare_its_version_and_does_not_is_told_how() {
+        let told = "a request of version 1.0 must say so: A2A-Version: 1.0";
+        assert_eq!(is_refused(all().for_method(None, "SendMessage")), told);
+        assert_eq!(path_is_refused(all().for_path(None, &Verb::GET, "/tasks")), told);
+        assert_eq!(is_refused(all().for_service(None, GET_TASK)), told);
+        assert_eq!(all().for_method(None, "tasks/nonsense").unwrap_err().kind(), ErrorKind::MethodNotFound);
+    }
+
+    #[test]
+    fn what_is_of_a_version_that_is_not_spoken_is_refused() {
+        let told = "version 0.3 is not supported here";
+        for declared in [None, Some("0.3")] {
+            assert_eq!(is_refused(only_1_0().for_method(declared, "message/send")), told);
+            assert_eq!(path_is_refused(only_1_0().for_path(declared, &Verb::POST, "/v1/message:send")), told);
+        }
+        is_refused(only_1_0().for_service(None, OLD_GET_TASK));
+        let old = Versions::only([Version::V0_3]);
+        assert_eq!(is_refused(old.for_method(Some("1.0"), "SendMessage")), "version 1.0 is not supported here");
+        assert_eq!(is_refused(old.for_method(None, "SendMessage")), "version 1.0 is not supported here");
+        assert_eq!(old.newest().version(), Version::V0_3);
+    }
+
+    #[test]
+    fn an_undeclared_path_is_of_the_older_version_also_where_one_is_lenient() {
+        for versions in [all(), all().with_lenient(true)] {
+            let (web, routed) = versions.for_path(None, &Verb::POST, "/v1/message:send").unwrap();
+            assert_eq!((web.dialect().version(), routed.tenant), (Version::V0_3, None));
+            let (web, routed) = versions.for_path(Some("1.0"), &Verb::POST, "/v1/message:send").unwrap();
+            assert_eq!((web.dialect().version(), routed.tenant), (Version::V1_0, Some("v1".into())));
+            let (grpc, method) = versions.for_service(None, OLD_GET_TASK).unwrap();
+            assert_eq!((grpc.dialect().version(), method), (Version::V0_3, Method::GetTask));
+        }
+        let (web, _) = all().with_lenient(true).for_path(None, &Verb::POST, "/message:send").unwrap();
+        assert_eq!(web.dialect().version(), Version::V1_0);
+    }
+}

@@ -7,24 +7,18 @@ use crate::error::CliError;
 
 /// Those of `--versions`, else all that are built in.
 pub(super) fn choose(settings: &Settings) -> Result<Versions, CliError> {
-    let versions = match settings.values("versions") {
-        None => Versions::default(),
-        Some(_) => {
-            let parse = |name: &str| {
-                let reason =
-                    || format!("`{name}` is not a version that is spoken here; there are {}", list(Version::ALL));
-                name.parse::<Version>().map_err(|_| settings.wrong("versions", &reason()))
-            };
-            let names = settings.list("versions").into_iter().map(str::trim).filter(|name| !name.is_empty());
-            let versions = names.map(parse).collect::<Result<Vec<_>, _>>()?;
-            if versions.is_empty() {
-                let reason = format!("it names no version; there are {}", list(Version::ALL));
-                return Err(settings.wrong("versions", &reason));
-            }
-            Versions::only(versions)
-        }
-    };
+    let versions = if settings.values("versions").is_some() { named(settings)? } else { Versions::default() };
     Ok(versions.with_lenient(settings.switch("lenient-version")?))
+}
+
+fn named(settings: &Settings) -> Result<Versions, CliError> {
+    let wrong = |reason: &str| settings.wrong("versions", &format!("{reason}; there are {}", list(Version::ALL)));
+    let parse = |name: &str| {
+        name.parse::<Version>().map_err(|_| wrong(&format!("`{name}` is not a version that is spoken here")))
+    };
+    let names = settings.list("versions").into_iter().map(str::trim).filter(|name| !name.is_empty());
+    let versions = names.map(parse).collect::<Result<Vec<_>, _>>()?;
+    if versions.is_empty() { Err(wrong("it names no version")) } else { Ok(Versions::only(versions)) }
 }
 
 /// Versions for people, the newest first.

@@ -7,7 +7,7 @@ use http_body::Frame;
 use http_body_util::{StreamBody, combinators::UnsyncBoxBody};
 use nuncio_model::Error;
 use nuncio_wire::proto::{
-    SERVICE, frame,
+    frame,
     health::{self, Health},
     metadata,
 };
@@ -29,7 +29,7 @@ pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: Re
 
 async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<Response<Body>, Error> {
     let name = health::decode_request(&read_message(service, head, body).await?)?;
-    let is_known = matches!(&*name, "" | SERVICE | health::SERVICE);
+    let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
     if service.cards.site().path(&head.uri) == health::WATCH {
         return watch(service, is_known);
     }

@@ -6,7 +6,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::TokioIo;
 use nuncio_auth::Tokens;
 use nuncio_model::{ErrorKind, Method, op::GetTaskRequest};
-use nuncio_wire::proto;
+use nuncio_wire::{Version, Versions, proto};
 use tokio::net::TcpStream;
 
 use super::{
@@ -17,7 +17,13 @@ use super::{
 #[tokio::test]
 async fn an_unknown_method_is_unimplemented() {
     let running = Running::start().await;
-    for path in ["/lf.a2a.v1.A2AService/Nothing", "/a2a.v1.A2AService/GetTask", "/", "/some.Other/Thing"] {
+    for path in [
+        "/lf.a2a.v1.A2AService/Nothing",
+        "/a2a.v1.A2AService/Nothing",
+        "/a2a.v2.A2AService/GetTask",
+        "/",
+        "/some.Other/Thing",
+    ] {
         let answer = running.client.send(Outgoing::raw(path, framed(b""))).await;
         assert_eq!(answer.code(), 12, "{path}");
         assert!(answer.trailers.is_none());
@@ -26,7 +32,7 @@ async fn an_unknown_method_is_unimplemented() {
 
 #[tokio::test]
 async fn a_version_that_is_not_spoken_is_refused_by_every_method() {
-    let running = Running::start().await;
+    let running = Running::with(|builder| builder.versions(Versions::only([Version::V1_0]))).await;
     for method in Method::ALL {
         let raw = || Outgoing::raw(proto::path(method), framed(b"")).without("a2a-version");
         for call in [raw(), raw().header("a2a-version", "99.0"), raw().header("a2a-version", "0.3")] {
@@ -35,6 +41,16 @@ async fn a_version_that_is_not_spoken_is_refused_by_every_method() {
             assert_eq!(answer.facts()["supportedVersions"], "1.0");
         }
     }
+}
+
+#[tokio::test]
+async fn a_service_is_of_its_version() {
+    let running = Running::start().await;
+    let old = || Outgoing::raw("/a2a.v1.A2AService/GetTask", framed(b"\x0a\x07tasks/x"));
+    let answer = running.client.send(old()).await;
+    assert_eq!((answer.code(), answer.error().kind()), (9, ErrorKind::VersionNotSupported), "it says 1.0");
+    let answer = running.client.send(old().without("a2a-version")).await;
+    assert_eq!(answer.code(), 5, "there is no such task");
 }
 
 #[tokio::test]

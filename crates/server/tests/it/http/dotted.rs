@@ -41,9 +41,9 @@ async fn every_request_of_the_example_is_carried_out() {
         example()["cases"].as_array().unwrap().iter().map(|case| case["request"].clone()).collect::<Vec<_>>();
     let [send, get, create] = &mut requests[..] else { panic!("the example has other cases") };
 
-    let sent = post(&running, send).await.json();
-    assert_eq!(sent["id"], send["id"]);
-    let task = &sent["result"]["task"];
+    let answer = post(&running, send).await.json();
+    assert_eq!(answer["id"], send["id"]);
+    let task = &answer["result"]["task"];
     assert_eq!(
         (&task["status"]["state"], &task["history"][0]["role"]),
         (&json!("TASK_STATE_COMPLETED"), &json!("ROLE_USER"))
@@ -67,10 +67,10 @@ async fn every_request_of_the_example_is_carried_out() {
 #[tokio::test]
 async fn every_path_of_the_example_is_the_one_of_1_0() {
     let running = Running::start().await;
-    let sent = running.send("POST", "/tenants/north/messages").json(&message("ask")).fetch().await;
-    let task = sent.json()["task"].take();
+    let answer = running.send("POST", "/tenants/north/messages").json(&message("ask")).fetch().await;
+    let task = answer.json()["task"].take();
     assert_eq!(
-        (sent.media_type(), task["status"]["state"].as_str()),
+        (answer.media_type(), task["status"]["state"].as_str()),
         ("application/a2a+json", Some("TASK_STATE_INPUT_REQUIRED"))
     );
     for path in ["/tenants/north/tasks/", "/north/tasks/"] {

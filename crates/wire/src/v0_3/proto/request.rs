@@ -119,7 +119,8 @@ impl From<SendMessageConfiguration> for ModelConfiguration {
             accepted_output_modes: configuration.accepted_output_modes,
             task_push_notification_config: configuration.push_notification.map(Into::into),
             history_length: length(configuration.history_length),
-            return_immediately: configuration.blocking == Some(false),
+            // Nobody who writes protobuf, or the JSON of it, can tell `false` from nothing said.
+            return_immediately: configuration.blocking != Some(true),
         }
     }
 }
@@ -214,7 +215,9 @@ fn check(call: &Call) -> Result<(), Error> {
         // Without the id of a webhook, one is chosen.
         Method::GetTaskPushNotificationConfig => violations.clear(),
         Method::DeleteTaskPushNotificationConfig => {
-            violations.iter_mut().for_each(|violation| violation.field = "name".to_owned());
+            for violation in &mut violations {
+                "name".clone_into(&mut violation.field);
+            }
         }
         _ => {}
     }
@@ -229,13 +232,8 @@ fn named(bytes: &[u8]) -> Result<String, Error> {
     Ok(read::<NameRequest>(bytes)?.name)
 }
 
-/// In protobuf, not to be told to wait is to be told not to, wherever there is a configuration.
 fn send(bytes: &[u8]) -> Result<ModelRequest, Error> {
-    let mut request: SendMessageRequest = read(bytes)?;
-    if let Some(configuration) = &mut request.configuration {
-        configuration.blocking.get_or_insert(false);
-    }
-    Ok(request.into())
+    Ok(read::<SendMessageRequest>(bytes)?.into())
 }
 
 /// Appends the message of a call. Fails with `UnsupportedOperation` for one that 0.3 does not have.

@@ -129,17 +129,19 @@ fn bytes_that_are_base64_where_they_cannot_mean_to_be_are_decoded() {
     assert_eq!(&*sent(b"", "image/png"), b"");
 }
 
-fn configuration(json: Value) -> Option<op::SendMessageConfiguration> {
+fn configuration(json: &Value) -> Option<op::SendMessageConfiguration> {
     let message = json!({"messageId": "m", "role": "ROLE_USER", "content": [{"text": "a"}]});
     send(&json!({"message": message, "configuration": json})).unwrap().configuration.map(|it| *it)
 }
 
 #[test]
-fn a_call_waits_unless_it_says_otherwise() {
-    let at_once = |json: Value| configuration(json).is_some_and(|it| it.return_immediately);
-    assert!(at_once(json!({"blocking": false})));
-    for waiting in [json!({"blocking": true}), json!({}), json!({"historyLength": 1}), Value::Null] {
+fn a_configuration_in_json_that_does_not_say_to_wait_says_not_to() {
+    let at_once = |json: Value| configuration(&json).is_some_and(|it| it.return_immediately);
+    for waiting in [json!({"blocking": true}), Value::Null] {
         assert!(!at_once(waiting.clone()), "{waiting}");
+    }
+    for immediate in [json!({"blocking": false}), json!({"blocking": null}), json!({}), json!({"historyLength": 1})] {
+        assert!(at_once(immediate.clone()), "{immediate}");
     }
 }
 
@@ -182,7 +184,7 @@ fn a_history_length_of_zero_is_none_said() {
     assert_eq!(length("?historyLength=0"), None);
     assert_eq!(length("?historyLength=2"), Some(2));
     assert_eq!(length("?history_length=2&key=x"), Some(2));
-    assert_eq!(configuration(json!({"historyLength": 0})).and_then(|it| it.history_length), None);
+    assert_eq!(configuration(&json!({"historyLength": 0})).and_then(|it| it.history_length), None);
     for query in ["?historyLength=x", "?historyLength=-1"] {
         let error = request(&Verb::GET, &format!("/v1/tasks/7{query}"), "").unwrap_err();
         assert_eq!(error.field_violations()[0].field, "historyLength");

@@ -129,11 +129,11 @@ fn of_send(send: &mut SendMessageRequest) {
     let configuration = send.configuration.take().unwrap_or_default();
     let hook = configuration.task_push_notification_config.filter(|config| !config.url.is_empty());
     let hook = hook.map(|it| TaskPushNotificationConfig { tenant: None, id: None, task_id: None, ..it });
-    *send.configuration.get_or_insert_default() = Box::new(nuncio_model::op::SendMessageConfiguration {
+    **send.configuration.get_or_insert_default() = nuncio_model::op::SendMessageConfiguration {
         history_length: configuration.history_length.or(Some(i32::MAX)),
         task_push_notification_config: hook,
         ..Default::default()
-    });
+    };
 }
 
 /// A message of a client of 0.1 names its task.

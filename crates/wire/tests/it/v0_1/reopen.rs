@@ -27,12 +27,12 @@ async fn a_task_is_reopened_again_and_again() {
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
     let mut tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
     assert_eq!(tasks.len(), 4);
-    tasks.sort_by_key(|task| generation(task));
+    tasks.sort_by_key(generation);
     for (before, task) in tasks.iter().zip(tasks.iter().skip(1)) {
         let mark = &task.metadata.as_ref().unwrap()[METADATA_KEY];
         assert_eq!(*mark, json!({"taskId": "t", "generation": generation(before) + 1, "continues": before.id}));
         assert_eq!(task.context_id, before.context_id);
-        assert_eq!(task.history[0].reference_task_ids, [before.id.clone()]);
+        assert_eq!(task.history[0].reference_task_ids, std::slice::from_ref(&before.id));
     }
 }
 
@@ -49,7 +49,8 @@ async fn two_messages_reopen_a_task_once() {
     let garden = Garden(&engine, "ann");
     garden.send("t", "end").await.unwrap();
     let (one, two) = tokio::join!(garden.send("t", "one"), garden.send("t", "two"));
-    (one.unwrap(), two.unwrap());
+    one.unwrap();
+    two.unwrap();
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
     assert_eq!(ListTasksResponse::try_from(reply).unwrap().tasks.len(), 2);
 }

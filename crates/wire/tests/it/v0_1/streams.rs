@@ -36,10 +36,12 @@ async fn a_question_ends_the_stream_and_the_answer_begins_another() {
     let asked = garden.stream("tasks/sendSubscribe", message("t", "ask")).await;
     assert_eq!(words(&asked).last().unwrap(), "input-required.");
     let done = words(&garden.stream("tasks/sendSubscribe", message("t", "chunks")).await);
-    assert!(!done.contains(&"input-required.".to_owned()), "{done:?}");
+    assert!(!done.iter().any(|word| word.starts_with("input-required")), "{done:?}");
     assert_eq!(done.last().unwrap(), "completed.");
     let login = words(&garden.stream("tasks/sendSubscribe", message("u", "log in")).await);
     assert_eq!(login.last().unwrap(), "input-required.");
+    let done = words(&garden.stream("tasks/sendSubscribe", message("u", "chunks")).await);
+    assert_eq!(done.last().unwrap(), "completed.");
 }
 
 #[tokio::test]
@@ -93,13 +95,12 @@ struct Scripted(Mutex<Vec<Result<StreamResponse, Error>>>);
 impl Caller for Scripted {
     fn call(&self, request: Request) -> Calling<'_> {
         Box::pin(async move {
-            match request.call {
-                Call::GetTask(call) => Err(Error::task_not_found(call.id.as_str())),
-                _ => {
-                    let script = std::mem::take(&mut *self.0.lock().unwrap());
-                    let events = script.into_iter().map(|it| it.map(|it| Arc::new(StreamEvent::new(None, it))));
-                    Ok(Reply::Events(Box::pin(stream::iter(events.collect::<Vec<_>>()))))
-                }
+            if let Call::GetTask(call) = request.call {
+                Err(Error::task_not_found(call.id.as_str()))
+            } else {
+                let script = std::mem::take(&mut *self.0.lock().unwrap());
+                let events = script.into_iter().map(|it| it.map(|it| Arc::new(StreamEvent::new(None, it))));
+                Ok(Reply::Events(Box::pin(stream::iter(events.collect::<Vec<_>>()))))
             }
         })
     }

@@ -4,7 +4,7 @@ use nuncio_model::{Call, Error, ErrorKind, Message, Reply, StreamResponse, Task,
 use nuncio_wire::{Dialect, Version, dialect};
 
 use super::{
-    caller::{Prepared, all, stream},
+    caller::{Prepared, all, quiet, ready, stream},
     serve::{chunk, status, task},
 };
 
@@ -99,6 +99,17 @@ fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
         assert_eq!(seen, expected);
         assert!(matches!(&peer.asked()[1], Call::GetTask(get) if get.id.as_str() == "t"));
     }
+}
+
+#[test]
+fn a_quiet_stream_of_a_task_that_is_there_begins_at_once() {
+    let found = with_history();
+    let peer = Prepared::with([Ok(Reply::Events(quiet())), Ok(Reply::Task(found.clone().into()))]);
+    let seen = ready(peer.ask(version(), op::SubscribeToTaskRequest::new("t")));
+    assert_eq!(seen, [(None, StreamResponse::Task(found))]);
+    // Of a new task nothing can be said before its first event.
+    let peer = Prepared::with([Ok(Reply::Events(quiet()))]);
+    assert_eq!(ready(peer.ask(version(), op::SendStreamingMessageRequest(send(None)))), []);
 }
 
 #[test]

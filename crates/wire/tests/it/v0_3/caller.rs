@@ -77,13 +77,43 @@ impl Stream for Items {
     }
 }
 
-/// All events of a reply, with their places.
+/// A stream that stays open and says nothing.
+pub(super) fn quiet() -> EventStream {
+    struct Quiet;
+    impl Stream for Quiet {
+        type Item = Result<Arc<StreamEvent>, Error>;
+        fn poll_next(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Pending
+        }
+    }
+    Box::pin(Quiet)
+}
+
+/// All events of a reply that ends, with their places.
 pub(super) fn all(reply: Result<Reply, Error>) -> Vec<(Option<u64>, StreamResponse)> {
+    let (events, has_ended) = taken(reply);
+    assert!(has_ended);
+    events
+}
+
+/// The events of a reply that are there, with their places; it does not end.
+pub(super) fn ready(reply: Result<Reply, Error>) -> Vec<(Option<u64>, StreamResponse)> {
+    let (events, has_ended) = taken(reply);
+    assert!(!has_ended);
+    events
+}
+
+fn taken(reply: Result<Reply, Error>) -> (Vec<(Option<u64>, StreamResponse)>, bool) {
     let mut events: EventStream = reply.unwrap().try_into().unwrap();
     let mut all = Vec::new();
-    while let Some(event) = now(std::future::poll_fn(|cx| events.as_mut().poll_next(cx))) {
-        let event = event.unwrap();
-        all.push((event.sequence, event.response.clone()));
+    loop {
+        match events.as_mut().poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(event)) => {
+                let event = event.unwrap();
+                all.push((event.sequence, event.response.clone()));
+            }
+            Poll::Ready(None) => return (all, true),
+            Poll::Pending => return (all, false),
+        }
     }
-    all
 }

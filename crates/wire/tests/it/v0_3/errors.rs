@@ -68,7 +68,17 @@ fn what_a_peer_sent_goes_on_in_the_words_of_the_version() {
 
 #[test]
 fn what_an_older_peer_knows_is_known() {
-    let error = read(&json!({"code": -32001, "message": "m", "data": {"taskId": "t", "tries": 3, "none": null}}));
-    assert_eq!(error.metadata()["taskId"], "t");
-    assert_eq!(error.metadata()["tries"], "3");
+    let error =
+        read(&json!({"code": -32001, "message": "m", "data": {"taskId": "t", "tries": 3, "of": [1], "none": null}}));
+    let facts: Vec<_> = error.metadata().iter().map(|(name, fact)| (&**name, &**fact)).collect();
+    assert_eq!(facts, [("of", "[1]"), ("taskId", "t"), ("tries", "3")]);
+    let wrong = Error::invalid_params("message.role", "is required");
+    assert_eq!(read(&written(&wrong)).field_violations(), wrong.field_violations());
+    assert_eq!(written(&read(&written(&wrong))), written(&wrong));
+
+    // In 1.0 they are with the reason, and what has no type is not among the details.
+    let mut newer = Vec::new();
+    v10().encode_error(&error, &mut newer);
+    let data = json(&newer)["data"].clone();
+    assert_eq!((data.as_array().map(Vec::len), &data[0]["metadata"]["tries"]), (Some(1), &json!("3")));
 }

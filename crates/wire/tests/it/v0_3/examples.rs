@@ -47,6 +47,7 @@ fn response(spoken: &dyn JsonRpcDialect, method: Method, name: &str, document: &
             let reply = spoken.decode_reply(method, result.get().as_bytes()).unwrap();
             let write = |to: &mut Vec<u8>| spoken.encode_reply(method, &reply, to);
             jsonrpc::write_result(&id, &mut to, write).unwrap();
+            schema::check_result(v03().method_name(method).unwrap(), &json(&to)["result"]);
             // What is lost of a card is told with cards.
             if let Reply::Card(card) = &reply {
                 let result = json(&to)["result"].to_string();

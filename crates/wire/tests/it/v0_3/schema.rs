@@ -51,7 +51,7 @@ pub(super) fn check_result(method: &str, result: &Value) {
 }
 
 #[track_caller]
-pub(super) fn assert_is(value: &Value, kind: &str) {
+pub(crate) fn assert_is(value: &Value, kind: &str) {
     if let Err(reason) = is(value, kind) {
         panic!("not {kind}: {reason}\n{value}");
     }
@@ -76,8 +76,14 @@ fn is(value: &Value, kind: &str) -> Result<(), String> {
         let ok = reasons.iter().any(Result::is_ok);
         return ok.then_some(()).ok_or_else(|| format!("{reasons:?}"));
     }
+    if let Some(entry) = kind.strip_prefix("map<string, ").and_then(|it| it.strip_suffix('>')) {
+        return value.as_object().ok_or("not a map")?.values().try_for_each(|value| is(value, entry));
+    }
     if let Some(item) = kind.strip_suffix("[]") {
         return value.as_array().ok_or("not a list")?.iter().try_for_each(|value| is(value, item));
+    }
+    if let Some(entry) = kind.strip_prefix("map<string, ").and_then(|kind| kind.strip_suffix('>')) {
+        return value.as_object().ok_or("not an object")?.values().try_for_each(|value| is(value, entry));
     }
     let fits = match kind {
         "string" => value.is_string(),

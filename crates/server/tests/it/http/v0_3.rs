@@ -1,0 +1,128 @@
+//! HTTP+JSON of 0.3, by clients that know of no other version and do not say theirs.
+
+use nuncio_auth::Tokens;
+use nuncio_wire::{Version, Versions};
+use serde_json::{Value, json};
+
+use super::{
+    Running,
+    client::{Answer, Outgoing},
+};
+
+async fn running() -> Running {
+    Running::with(|builder| builder.versions(Versions::only([Version::V0_3, Version::V1_0]))).await
+}
+
+fn send(running: &Running, verb: &str, path: &str) -> Outgoing {
+    running.send(verb, path).without("a2a-version")
+}
+
+fn message(text: &str) -> Value {
+    json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": text}]}})
+}
+
+async fn post(running: &Running, path: &str, body: &Value) -> Answer {
+    send(running, "POST", path).json(body).fetch().await
+}
+
+#[tokio::test]
+async fn a_message_is_sent_and_its_task_read() {
+    let running = running().await;
+    let answer = post(&running, "/v1/message:send", &message("hello")).await;
+    assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
+    let task = &answer.json()["task"];
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{answer:?}");
+    assert_eq!(task["history"][0]["content"][0]["text"], "hello");
+    let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
+    assert_eq!(&send(&running, "GET", &path).fetch().await.json(), task);
+    // A body as the text has it, of who has read nothing else.
+    let kinded = json!({"message": {
+        "kind": "message", "messageId": "m-2", "role": "user", "parts": [{"kind": "text", "text": "hello"}],
+    }});
+    assert_eq!(
+        post(&running, "/v1/message:send", &kinded).await.json()["task"]["status"]["state"],
+        "TASK_STATE_COMPLETED"
+    );
+}
+
+#[tokio::test]
+async fn a_stream_has_bare_events_of_which_the_last_is_final() {
+    let running = running().await;
+    let mut feed = send(&running, "POST", "/v1/message:stream").json(&message("stream 3")).open().await;
+    let responses = feed.responses().await;
+    assert!(responses[0]["task"].is_object(), "{responses:?}");
+    assert!(responses.iter().any(|response| response["artifactUpdate"].is_object()));
+    let last = &responses.last().unwrap()["statusUpdate"];
+    assert_eq!((&last["final"], &last["status"]["state"]), (&json!(true), &json!("TASK_STATE_COMPLETED")));
+}
+
+#[tokio::test]
+async fn a_subscription_ends_when_the_task_needs_its_client() {
+    let running = running().await;
+    for verb in ["GET", "POST"] {
+        let asked = post(&running, "/v1/message:send", &message("ask")).await.json()["task"].clone();
+        assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+        let path = format!("/v1/tasks/{}:subscribe", asked["id"].as_str().unwrap());
+        let mut feed = send(&running, verb, &path).open().await;
+        assert_eq!(feed.response().await.unwrap()["task"]["id"], asked["id"]);
+        let mut body = message("hello");
+        body["message"]["taskId"] = asked["id"].clone();
+        post(&running, "/v1/message:send", &body).await;
+        let responses = feed.responses().await;
+        assert_eq!(responses.last().unwrap()["statusUpdate"]["final"], true);
+        // One that has ended is shown and no more.
+        let mut feed = send(&running, verb, &path).open().await;
+        assert_eq!(feed.responses().await[0]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    }
+}
+
+#[tokio::test]
+async fn webhooks_are_those_of_the_path_and_have_its_id() {
+    let running = running().await;
+    let task = post(&running, "/v1/message:send", &message("ask")).await.json()["task"]["id"].clone();
+    let task = task.as_str().unwrap();
+    let path = format!("/v1/tasks/{task}/pushNotificationConfigs");
+    let body = json!({"config": {"pushNotificationConfig": {"url": "https://example.com/hook"}}});
+    let answer = post(&running, &path, &body).await;
+    assert_eq!(answer.json()["name"], format!("tasks/{task}/pushNotificationConfigs/{task}"), "{answer:?}");
+    let listed = send(&running, "GET", &path).fetch().await.json();
+    assert_eq!(listed["configs"][0]["pushNotificationConfig"]["url"], "https://example.com/hook");
+    let one = format!("{path}/{task}");
+    assert_eq!(send(&running, "GET", &one).fetch().await.json()["pushNotificationConfig"]["id"], task);
+    assert_eq!(send(&running, "DELETE", &one).fetch().await.status, 200);
+    assert_eq!(send(&running, "GET", &path).fetch().await.json(), json!({}));
+}
+
+#[tokio::test]
+async fn errors_have_the_statuses_and_bodies_of_0_3() {
+    let running = running().await;
+    let answer = send(&running, "GET", "/v1/tasks/no-such").fetch().await;
+    assert_eq!((answer.status, answer.json()["code"].as_i64()), (404, Some(-32001)));
+    let answer = post(&running, "/v1/message:send", &json!({})).await;
+    assert_eq!((answer.status, answer.json()["code"].as_i64()), (422, Some(-32602)), "{answer:?}");
+    let answer = send(&running, "GET", "/v1/tasks").fetch().await;
+    assert_eq!((answer.status, answer.json()["code"].as_i64()), (501, Some(-32004)));
+    let answer = send(&running, "PUT", "/v1/message:send").fetch().await;
+    assert_eq!((answer.status, answer.header("allow")), (405, "POST"));
+}
+
+#[tokio::test]
+async fn the_extended_card_is_a_message_of_the_proto() {
+    let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
+    let versions = Versions::only([Version::V0_3, Version::V1_0]);
+    let running = Running::with(|builder| builder.versions(versions).authenticator(tokens)).await;
+    assert_eq!(send(&running, "GET", "/v1/card").fetch().await.status, 401);
+    let call = send(&running, "GET", "/v1/card").header("authorization", "Bearer correct horse battery");
+    let answer = call.fetch().await;
+    let card = answer.json();
+    assert_eq!(card["description"], "Does more for those it knows.", "{answer:?}");
+    assert_eq!(
+        card["capabilities"],
+        json!({
+            "streaming": true, "pushNotifications": true, "extensions": card["capabilities"]["extensions"],
+        })
+    );
+    let bearer = json!({"httpAuthSecurityScheme": {"scheme": "Bearer"}});
+    assert_eq!(card["securitySchemes"]["bearer"], bearer);
+    assert_eq!((&card["supportsAuthenticatedExtendedCard"], &card["protocolVersion"]), (&json!(true), &json!("0.3.0")));
+}
