@@ -1,5 +1,7 @@
 //! Where an agent is reached, as cards before 1.0 say it: `url`, `preferredTransport` and `additionalInterfaces`.
 
+use std::collections::HashSet;
+
 use nuncio_model::{
     AgentCard,
     card::{AgentInterface, binding},
@@ -21,11 +23,10 @@ pub(super) fn declared(members: &Map<String, Value>) -> Option<&str> {
 
 /// The interfaces that a document names as older versions do, without those that it names twice.
 pub(super) fn plain(members: &Map<String, Value>, version: &str) -> Vec<AgentInterface> {
-    let mut interfaces: Vec<AgentInterface> = Vec::new();
+    let (mut interfaces, mut known) = (Vec::new(), HashSet::new());
     let mut add = |url: Option<&str>, transport: Option<&str>| {
         let (Some(url), transport) = (url, transport.unwrap_or(binding::JSONRPC)) else { return };
-        let is_same = |it: &AgentInterface| it.url == url && it.protocol_binding.eq_ignore_ascii_case(transport);
-        if !interfaces.iter().any(is_same) {
+        if known.insert((url.to_owned(), transport.to_ascii_lowercase())) {
             let mut interface = AgentInterface::new(url, transport);
             version.clone_into(&mut interface.protocol_version);
             interfaces.push(interface);
@@ -88,14 +89,11 @@ pub(super) fn write(interfaces: &[&AgentInterface], generation: Generation, to: 
     to.insert("url".into(), main.map_or("", |it| it.url.as_str()).into());
     let Some(main) = main.filter(|_| generation > Generation::First) else { return };
     to.insert("preferredTransport".into(), transport(main).into());
-    let mut additional: Vec<Value> = Vec::new();
-    for interface in interfaces {
-        let interface = json!({"url": interface.url, "transport": transport(interface)});
-        // Two that differ by their tenant are the same without it.
-        if !additional.contains(&interface) {
-            additional.push(interface);
-        }
-    }
+    let mut known = HashSet::new();
+    // Two that differ by their tenant are the same without it.
+    let additional = interfaces.iter().map(|it| (it.url.as_str(), transport(it))).filter(|it| known.insert(*it));
+    let additional = additional.map(|(url, transport)| json!({"url": url, "transport": transport}));
+    let additional: Vec<Value> = additional.collect();
     to.insert("additionalInterfaces".into(), additional.into());
 }
 
