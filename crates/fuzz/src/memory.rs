@@ -4,8 +4,9 @@
 pub const BASE: u64 = 64 << 10;
 
 /// What each byte of an input may take beside that. The dearest bytes are those of an empty message in a list: three of
-/// JSON, or two of protobuf, become a task of the model, and a list that grows is there twice for a moment.
-pub const EACH_BYTE: u64 = 1 << 10;
+/// JSON, or two of protobuf, become a task, a skill or a detail of the model, a list that grows is there twice for a
+/// moment, and a check has two or three of what it compares.
+pub const EACH_BYTE: u64 = 2 << 10;
 
 /// Runs a check, and panics if it took more memory at any time than the input has paid for.
 ///

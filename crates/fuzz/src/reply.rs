@@ -25,7 +25,7 @@ pub(crate) fn jsonrpc(input: &[u8]) {
                 passed_on(&error, tell, hear);
             }
             Ok((_, Ok(result))) if method.is_streaming() => {
-                event::read("a reply of JSON-RPC", *version, rpc, result.get().as_bytes())
+                event::read("a reply of JSON-RPC", *version, rpc, result.get().as_bytes());
             }
             Ok((_, Ok(result))) => {
                 let decode = |bytes: &[u8]| rpc.decode_reply(method, bytes);

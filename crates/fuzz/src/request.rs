@@ -1,5 +1,7 @@
 //! Requests of JSON-RPC and of gRPC.
 
+use std::collections::BTreeMap;
+
 use nuncio_model::ErrorKind;
 use nuncio_wire::{
     Version, Versions, dialect,
@@ -20,6 +22,10 @@ pub(crate) fn jsonrpc(input: &[u8]) {
         }
     };
     envelope(&incoming);
+    // The last of several counts; what comes back is what was sent, digit by digit.
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(input).expect("a request is an object");
+    let (sent, taken) = (members.get("id"), incoming.id.as_ref());
+    assert_eq!(taken.map_or("null".to_owned(), ToString::to_string), sent.map_or("null", |id| id.get()));
     let Incoming { method, params, .. } = incoming;
     let parameters = negotiate::parameters(&method, params);
     assert!(parameters.extensions.len() <= negotiate::MAX_EXTENSIONS);

@@ -46,12 +46,21 @@ fn read(pieces: &[&[u8]]) -> Stream {
     Stream { events, end, retry: decoder.retry(), last_id: decoder.last_id().map(str::to_owned) }
 }
 
-/// An event that is written again is read as the same.
+/// An event that is written again is read as the same. What breaks a line in Unicode is written as JSON spells it, so only
+/// JSON may have it.
 fn written(event: &Event) {
     let mut to = Vec::new();
     sse::write_event(event.sequence(), event.data.as_bytes(), &mut to);
     let mut decoder = Decoder::new(usize::MAX);
     decoder.push(&to);
     let back = decoder.pop().expect("no limit").expect("a whole event");
-    assert_eq!((back.sequence(), &back.data), (event.sequence(), &event.data));
+    assert_eq!(back.sequence(), event.sequence());
+    assert!(!back.data.contains(BREAKS));
+    match serde_json::from_str::<serde_json::Value>(&event.data) {
+        Ok(json) => assert_eq!(serde_json::from_str(&back.data).ok(), Some(json)),
+        Err(_) if event.data.contains(BREAKS) => {}
+        Err(_) => assert_eq!(back.data, event.data),
+    }
 }
+
+const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];

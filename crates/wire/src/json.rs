@@ -47,7 +47,17 @@ fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
     let mut from = serde_json::Deserializer::from_str(json);
     match serde_path_to_error::deserialize::<_, T>(&mut from) {
         Ok(_) => (String::new(), from.end().map_or_else(|error| reason(&error), |()| "cannot be read".to_owned())),
-        Err(error) => (field(error.path()), reason(error.inner())),
+        Err(error) => {
+            let (mut field, reason) = (field(error.path()), reason(error.inner()));
+            // A member that is there twice, or not at all, is told of from around it.
+            if let Some((_, name)) =
+                reason.split_once(" field `").filter(|(what, _)| ["duplicate", "missing"].contains(what))
+            {
+                let dot = if field.is_empty() { "" } else { "." };
+                let _ = write!(field, "{dot}{}", name.trim_end_matches('`'));
+            }
+            (field, reason)
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use nuncio_fuzz::memory;
 
 #[test]
 fn what_is_in_proportion_passes() {
-    memory::in_proportion_to(&[0; 100], memory::BASE, || drop(vec![0_u8; 100 << 10]));
+    memory::in_proportion_to(&[0; 100], memory::BASE, || drop(vec![0_u8; 200 << 10]));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `authentication` of 0.1: names of schemes, and a text that may say more of them in JSON. Never a secret.
 
+use std::collections::HashSet;
+
 use nuncio_model::{
     AgentCard,
     card::{
@@ -84,7 +86,7 @@ pub(super) fn write(card: &AgentCard) -> Value {
     if needed.is_empty() {
         needed = card.security_schemes.keys().collect();
     }
-    let (mut names, mut credentials) = (Vec::<String>::new(), Map::new());
+    let (mut names, mut known, mut credentials) = (Vec::new(), HashSet::new(), Map::new());
     for scheme in needed.into_iter().filter_map(|name| card.security_schemes.get(name)) {
         let name = match scheme {
             SecurityScheme::ApiKey(_) => "ApiKey",
@@ -95,7 +97,7 @@ pub(super) fn write(card: &AgentCard) -> Value {
             SecurityScheme::OpenIdConnect(_) => "OpenIdConnect",
             _ => continue,
         };
-        if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if known.insert(name.to_ascii_lowercase()) {
             names.push(name.to_owned());
             if !matches!(scheme, SecurityScheme::HttpAuth(_)) {
                 credentials.extend(details(scheme));

@@ -90,14 +90,11 @@ pub(super) fn write(interfaces: &[&AgentInterface], generation: Generation, to: 
     to.insert("url".into(), main.map_or("", |it| it.url.as_str()).into());
     let Some(main) = main.filter(|_| generation > Generation::First) else { return };
     to.insert("preferredTransport".into(), transport(main).into());
-    let mut additional: Vec<Value> = Vec::new();
-    for interface in interfaces {
-        let interface = json!({"url": interface.url, "transport": transport(interface)});
-        // Two that differ by their tenant are the same without it.
-        if !additional.contains(&interface) {
-            additional.push(interface);
-        }
-    }
+    let mut known = HashSet::new();
+    // Two that differ by their tenant are the same without it.
+    let additional = interfaces.iter().map(|it| (it.url.as_str(), transport(it))).filter(|it| known.insert(*it));
+    let additional = additional.map(|(url, transport)| json!({"url": url, "transport": transport}));
+    let additional: Vec<Value> = additional.collect();
     to.insert("additionalInterfaces".into(), additional.into());
 }
 

@@ -14,7 +14,8 @@ use crate::json;
 pub fn query_pairs(query: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), Error>> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let broken = |_| Error::invalid_params(name, "is not percent-encoded UTF-8");
+        let field = if name.is_empty() { "query" } else { name };
+        let broken = |_| Error::invalid_params(field, "is not percent-encoded UTF-8");
         let decode = |text| percent_decode_str(text).decode_utf8().map_err(broken);
         Ok((decode(name)?, decode(value)?))
     })

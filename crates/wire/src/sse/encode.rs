@@ -3,7 +3,7 @@
 //! Some readers also break lines where only Unicode does (U+0085, U+2028, U+2029), against the standard; so these are
 //! written as JSON escapes, which mean the same.
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr2, memchr2_iter};
 
 /// Writes an event with this data, JSON, behind what is there.
 ///
@@ -33,16 +33,24 @@ const LINE_BREAKS: [(&str, &[u8]); 3] = [("\u{85}", b"\\u0085"), ("\u{2028}", b"
 
 /// Such characters stand in JSON only inside of strings, so each can be replaced where it stands.
 fn escape_line_breaks(to: &mut Vec<u8>, start: usize) {
-    if memchr2(0xc2, 0xe2, &to[start..]).is_none() {
-        return;
+    let Some((first, ..)) = line_break(&to[start..]) else { return };
+    // Written anew from the first on: to move what follows each of many would take the square of the time.
+    let tail = to.split_off(start + first);
+    let mut rest = &tail[..];
+    while let Some((at, length, escape)) = line_break(rest) {
+        to.extend_from_slice(&rest[..at]);
+        to.extend_from_slice(escape);
+        rest = &rest[at + length..];
     }
-    for (character, escape) in LINE_BREAKS {
-        let mut from = start;
-        while let Some(at) = memmem::find(&to[from..], character.as_bytes()).map(|at| from + at) {
-            to.splice(at..at + character.len(), escape.iter().copied());
-            from = at + escape.len();
-        }
-    }
+    to.extend_from_slice(rest);
+}
+
+/// Where the first of these characters is, how long it is, and how JSON spells it.
+fn line_break(text: &[u8]) -> Option<(usize, usize, &'static [u8])> {
+    memchr2_iter(0xc2, 0xe2, text).find_map(|at| {
+        let (character, escape) = LINE_BREAKS.iter().find(|(it, _)| text[at..].starts_with(it.as_bytes()))?;
+        Some((at, character.len(), *escape))
+    })
 }
 
 /// Writes an event of this type: `error`, where a stream of HTTP+JSON breaks off.

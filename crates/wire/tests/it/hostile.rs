@@ -1,5 +1,7 @@
 //! What no peer should send: an error comes of it, never a panic and never a stack that overflows.
 
+use std::time::{Duration, Instant};
+
 use nuncio_model::{ErrorKind, Method};
 use nuncio_wire::{Version, card, dialect, jsonrpc, rest, sse};
 use proptest::prelude::*;
@@ -54,6 +56,31 @@ fn a_hundred_levels_are_no_attack() {
     let web = dialect(Version::V1_0).rest().unwrap();
     let routed = web.route(&http::Method::POST, "/message:send").unwrap();
     assert!(rest::decode_call(web, &routed, None, None, body.as_bytes()).is_ok());
+}
+
+/// Far more than it takes where the time is in proportion to the length, and far less than where it is to its square.
+const IN_PROPORTION: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_card_with_many_interfaces_takes_no_square_of_the_time() {
+    let interfaces: Vec<_> = (0..50_000).map(|number| format!(r#"{{"url":"{number}"}}"#)).collect();
+    let json = format!(r#"{{"url":"a","additionalInterfaces":[{}]}}"#, interfaces.join(","));
+    let began = Instant::now();
+    let read = card::decode(json.as_bytes()).unwrap();
+    assert_eq!(read.supported_interfaces.len(), 50_001);
+    for version in Version::ALL {
+        card::encode_for(&read, *version);
+    }
+    assert!(began.elapsed() < IN_PROPORTION, "{:?}", began.elapsed());
+}
+
+#[test]
+fn an_event_full_of_line_breaks_takes_no_square_of_the_time() {
+    let data = format!("\"{}\"", "\u{2028}a\u{85}é".repeat(400_000));
+    let (mut to, began) = (Vec::new(), Instant::now());
+    sse::write_event(Some(1), data.as_bytes(), &mut to);
+    assert_eq!(to, format!("id: 1\ndata: \"{}\"\n\n", "\\u2028a\\u0085é".repeat(400_000)).into_bytes());
+    assert!(began.elapsed() < IN_PROPORTION, "{:?}", began.elapsed());
 }
 
 /// Text that looks enough like what is expected to get somewhere.
