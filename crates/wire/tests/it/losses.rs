@@ -90,15 +90,11 @@ impl About {
 }
 
 /// What a test finds lost on one way.
-#[derive(Debug)]
-pub(crate) struct Ledger {
-    told: BTreeMap<String, Told>,
-    seen: RefCell<BTreeSet<String>>,
-}
+#[derive(Debug, Default)]
+pub(crate) struct Ledger(RefCell<BTreeSet<String>>);
 
 impl Ledger {
-    /// Makes a value what is left of it. Where something is lost, the table must say so.
-    #[track_caller]
+    /// Makes a value what is left of it, and notes whether something was lost.
     pub(crate) fn lose<T: PartialEq>(&self, name: &str, value: &mut T, left: T) {
         if *value != left {
             *value = left;
@@ -106,16 +102,12 @@ impl Ledger {
         }
     }
 
-    /// Notes a loss, of which the table must tell.
-    #[track_caller]
+    /// Notes a loss.
     pub(crate) fn saw(&self, name: &str) {
-        let told = self.told.get(name);
-        assert!(matches!(told, Some(Told::Partly | Told::Lost)), "{name} is lost, and docs/versions.md says {told:?}");
-        self.seen.borrow_mut().insert(name.to_owned());
+        self.0.borrow_mut().insert(name.to_owned());
     }
 
     /// What all older versions lose of a part.
-    #[track_caller]
     pub(crate) fn of_part(&self, part: &mut Part) {
         let (content, metadata, mut filename, mut media_type) = std::mem::take(part).into_pieces();
         if !matches!(content, PartContent::Raw(_) | PartContent::Url(_)) {
@@ -131,7 +123,6 @@ impl Ledger {
     }
 
     /// The tenant of a call, which no older version has.
-    #[track_caller]
     pub(crate) fn of_tenant(&self, call: &mut Call) {
         if call.tenant().is_some() {
             self.saw("*.tenant");
@@ -149,14 +140,17 @@ pub(crate) fn hold<S: Strategy>(
     values: &S,
     property: impl Fn(&Ledger, S::Value) -> Result<(), TestCaseError>,
 ) {
-    let ledger = Ledger { told: told(way), seen: RefCell::default() };
+    let ledger = Ledger::default();
     let source_file = Some(Location::caller().file());
     let mut runner = TestRunner::new(ProptestConfig { cases, source_file, ..ProptestConfig::default() });
     if let Err(error) = runner.run(values, |value| property(&ledger, value)) {
         panic!("{error}\n{runner}");
     }
-    let seen = ledger.seen.borrow();
-    let lost = ledger.told.iter().filter(|(name, told)| **told == Told::Lost && About::of(name) == about);
+    let (seen, told) = (ledger.0.into_inner(), told(way));
+    let is_told = |name: &&String| matches!(told.get(*name), Some(Told::Partly | Told::Lost));
+    let untold: Vec<_> = seen.iter().filter(|name| !is_told(name)).collect();
+    assert!(untold.is_empty(), "these are lost, and docs/versions.md does not say so: {untold:?}");
+    let lost = told.iter().filter(|(name, told)| **told == Told::Lost && About::of(name) == about);
     let unseen: Vec<_> = lost.map(|(name, _)| name).filter(|name| !seen.contains(*name)).collect();
     assert!(unseen.is_empty(), "docs/versions.md says that these are lost, and they are not: {unseen:?}");
 }
