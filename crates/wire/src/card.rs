@@ -16,7 +16,12 @@ mod read;
 mod security;
 mod write;
 
-use nuncio_model::{AgentCard, Error, card::AgentInterface};
+use std::collections::BTreeMap;
+
+use nuncio_model::{
+    AgentCard, Error,
+    card::{AgentInterface, SecurityScheme},
+};
 use serde_json::{Map, Value};
 
 use generation::Generation;
@@ -65,6 +70,15 @@ pub fn encode_for(card: &AgentCard, version: Version) -> Vec<u8> {
             written(&write::members(card, generation, &interfaces))
         }
     }
+}
+
+/// Writes a card as [`encode_for`] does, with another form of its security schemes beside the version's.
+pub(crate) fn encode_beside(card: &AgentCard, version: Version, schemes: &BTreeMap<String, SecurityScheme>) -> Vec<u8> {
+    let mut document: Value = serde_json::from_slice(&encode_for(card, version)).unwrap_or_default();
+    if let Some(own) = document.get_mut("securitySchemes") {
+        merge::add(own, serde_json::to_value(schemes).unwrap_or_default());
+    }
+    written(&document)
 }
 
 /// Reads a card of any version, told apart by its members.

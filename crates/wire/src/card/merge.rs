@@ -16,7 +16,7 @@ pub(super) fn both(card: &AgentCard, older: Map<String, Value>) -> Value {
 
 /// Adds what a document does not have. Where both have a member, it is the members within that are added; entries of
 /// lists as long as each other belong together.
-fn add(document: &mut Value, other: Value) {
+pub(super) fn add(document: &mut Value, other: Value) {
     match (document, other) {
         (Value::Object(members), Value::Object(others)) => {
             for (name, value) in others {

@@ -107,7 +107,7 @@ async fn errors_have_the_statuses_and_bodies_of_0_3() {
 }
 
 #[tokio::test]
-async fn the_extended_card_is_a_message_of_the_proto() {
+async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_proto() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
     let versions = Versions::only([Version::V0_3, Version::V1_0]);
     let running = Running::with(|builder| builder.versions(versions).authenticator(tokens)).await;
@@ -122,7 +122,7 @@ async fn the_extended_card_is_a_message_of_the_proto() {
             "streaming": true, "pushNotifications": true, "extensions": card["capabilities"]["extensions"],
         })
     );
-    let bearer = json!({"httpAuthSecurityScheme": {"scheme": "Bearer"}});
+    let bearer = json!({"type": "http", "scheme": "Bearer", "httpAuthSecurityScheme": {"scheme": "Bearer"}});
     assert_eq!(card["securitySchemes"]["bearer"], bearer);
     assert_eq!((&card["supportsAuthenticatedExtendedCard"], &card["protocolVersion"]), (&json!(true), &json!("0.3.0")));
 }

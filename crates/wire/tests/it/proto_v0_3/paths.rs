@@ -112,7 +112,7 @@ fn the_extended_card_of_0_2_is_a_document_like_the_card_that_anybody_gets() {
 }
 
 #[test]
-fn the_card_of_0_3_has_its_security_in_wrappers() {
+fn the_card_of_0_3_has_both_forms_of_its_security_schemes() {
     let body = serde_json::json!({
         "name": "a", "description": "d", "version": "1", "url": "https://a.example/", "protocolVersion": "0.3.0",
         "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
@@ -123,9 +123,12 @@ fn the_card_of_0_3_has_its_security_in_wrappers() {
     let written = spec::json(&rest_reply(Method::GetExtendedAgentCard, &reply));
     assert_eq!(
         written["securitySchemes"]["key"],
-        serde_json::json!({"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}),
+        serde_json::json!({
+            "type": "apiKey", "in": "header", "name": "X-Key",
+            "apiKeySecurityScheme": {"location": "header", "name": "X-Key"},
+        }),
     );
-    assert_eq!(written["security"], serde_json::json!([{"schemes": {"key": {}}}]));
+    assert_eq!(written["security"], body["security"]);
     assert_eq!((&written["url"], &written["protocolVersion"]), (&"https://a.example/".into(), &"0.3.0".into()));
 }
 
