@@ -75,7 +75,8 @@ impl Transport for JsonRpc {
         let dialect = self.dialect;
         let read = move |data: &str| event(dialect, data);
         if answer.status.is_success() && answer.is("text/event-stream") {
-            return Ok(Reply::Events(sse::events(answer, self.link.max_message(), read)));
+            let events = sse::events(answer, self.link.max_message(), read);
+            return Ok(Reply::Events(if dialect.refuses_in_stream() { sse::accepted(events).await? } else { events }));
         }
         let whole = Whole::of(answer, self.link.max_message()).await?;
         if !whole.is_success() && jsonrpc::parse_response(self.dialect, &whole.body).is_err() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use nuncio_model::{Error, EventStream, Reply, StreamEvent, StreamResponse};
 use nuncio_wire::{
     rest,
@@ -36,6 +36,15 @@ where
         reader.is_over = item.is_err();
         Some((item, reader))
     }))
+}
+
+/// The events of a call that may be refused in its stream: what a peer says in the place of the first event is what comes
+/// of the call.
+pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Error> {
+    match events.next().await {
+        Some(Err(error)) if PeerCode::of(&error).is_some() => Err(error),
+        first => Ok(Box::pin(stream::iter(first).chain(events))),
+    }
 }
 
 /// A stream of one event.

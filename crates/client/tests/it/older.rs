@@ -7,7 +7,7 @@ use nuncio_model::{
 };
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, ok, status};
+use crate::fake::{Fake, ok, sse, status};
 
 fn client(fake: &Fake, version: &str, path: &str) -> Client {
     let url = format!("{}{path}", fake.url);
@@ -53,4 +53,16 @@ async fn the_extended_card_of_0_2_is_beside_the_address() {
     let fake = Fake::start(|_, _| status(401, "who?")).await;
     let error = client(&fake, "0.2", "/").extended_card().await.unwrap_err();
     assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::Unauthenticated);
+}
+
+#[tokio::test]
+async fn what_is_refused_in_the_place_of_the_first_event_is_refused() {
+    let refusal = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32004, "message": "no streams"}});
+    for version in ["0.3", "0.2"] {
+        let refused = refusal.clone();
+        let fake = Fake::start(move |_, _| sse(&[(None, refused.clone())], true)).await;
+        let error = client(&fake, version, "/").send_stream("hello").await.map(|_| ()).unwrap_err();
+        assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::UnsupportedOperation);
+        assert_eq!(error.as_agent_error().unwrap().message(), "no streams");
+    }
 }
