@@ -20,31 +20,50 @@ impl Signal {
 
 /// Runs a command until it is done, or a signal comes.
 pub(crate) async fn or_signal<T>(work: impl Future<Output = T>) -> Result<T, Signal> {
+    let mut signals = Signals::new();
     tokio::select! {
         done = work => Ok(done),
-        signal = next() => Err(signal),
+        signal = signals.next() => Err(signal),
     }
 }
 
-/// The next signal.
+/// The signals from now on, none of which is missed between two looks.
 #[cfg(unix)]
-pub(crate) async fn next() -> Signal {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => Signal::Interrupt,
-        _ = terminate.recv() => Signal::Terminate,
+pub(crate) struct Signals(Option<[tokio::signal::unix::Signal; 2]>);
+
+#[cfg(unix)]
+impl Signals {
+    pub(crate) fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let both = signal(SignalKind::interrupt()).and_then(|it| Ok([it, signal(SignalKind::terminate())?]));
+        Self(both.ok())
+    }
+
+    /// The next signal.
+    pub(crate) async fn next(&mut self) -> Signal {
+        let Some([interrupt, terminate]) = &mut self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => Signal::Interrupt,
+            _ = terminate.recv() => Signal::Terminate,
+        }
     }
 }
 
-/// The next signal.
+/// The signals from now on.
 #[cfg(not(unix))]
-pub(crate) async fn next() -> Signal {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => Signal::Interrupt,
-        Err(_) => std::future::pending().await,
+pub(crate) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+
+    /// The next signal.
+    pub(crate) async fn next(&mut self) -> Signal {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Interrupt,
+            Err(_) => std::future::pending().await,
+        }
     }
 }

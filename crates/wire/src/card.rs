@@ -16,12 +16,7 @@ mod read;
 mod security;
 mod write;
 
-use std::collections::BTreeMap;
-
-use nuncio_model::{
-    AgentCard, Error,
-    card::{AgentInterface, SecurityScheme},
-};
+use nuncio_model::{AgentCard, Error, card::AgentInterface};
 use serde_json::{Map, Value};
 
 use generation::Generation;
@@ -73,7 +68,8 @@ pub fn encode_for(card: &AgentCard, version: Version) -> Vec<u8> {
 }
 
 /// Writes a card as [`encode_for`] does, with another form of its security schemes beside the version's.
-pub(crate) fn encode_beside(card: &AgentCard, version: Version, schemes: &BTreeMap<String, SecurityScheme>) -> Vec<u8> {
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn encode_beside(card: &AgentCard, version: Version, schemes: &impl serde::Serialize) -> Vec<u8> {
     let mut document: Value = serde_json::from_slice(&encode_for(card, version)).unwrap_or_default();
     if let Some(own) = document.get_mut("securitySchemes") {
         merge::add(own, serde_json::to_value(schemes).unwrap_or_default());

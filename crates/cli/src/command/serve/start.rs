@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     diag,
     error::{CliError, Code},
-    signal::{self, Signal},
+    signal::Signals,
 };
 
 pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<ExitCode, CliError> {
@@ -56,12 +56,12 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
 async fn run(server: Server) -> Result<ExitCode, CliError> {
     let (told, first) = tokio::sync::oneshot::channel::<()>();
     let signals = async {
-        let signal = signal::next().await;
+        let mut signals = Signals::new();
+        signals.next().await;
         diag::line("stopping; once more to stop at once");
         // Nobody listens any more once the server has ended.
         let _ = told.send(());
-        let _: Signal = signal;
-        signal::next().await
+        signals.next().await
     };
     let serving = server.serve(async {
         let _ = first.await;
