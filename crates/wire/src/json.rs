@@ -48,7 +48,11 @@ fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
     match serde_path_to_error::deserialize::<_, T>(&mut from) {
         Ok(_) => (String::new(), from.end().map_or_else(|error| reason(&error), |()| "cannot be read".to_owned())),
         Err(error) => {
-            let (mut field, reason) = (field(error.path()), reason(error.inner()));
+            let (mut field, mut reason) = (field(error.path()), reason(error.inner()));
+            // A lone number that nothing can hold has no field, and is no object either.
+            if field.is_empty() && error.inner().is_syntax() && !json.trim_start().starts_with('{') {
+                reason.push_str(", expected an object");
+            }
             // A member that is there twice, or not at all, is told of from around it.
             if let Some((_, name)) =
                 reason.split_once(" field `").filter(|(what, _)| ["duplicate", "missing"].contains(what))

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, fmt};
 
-use nuncio_model::{Error, ErrorKind};
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use nuncio_model::{Error, ErrorKind, json::Key};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Id;
@@ -38,17 +38,17 @@ pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
         Some(None) => return Err((Id::NULL, invalid("id must be a string, a whole number or null"))),
     };
     let refuse = |reason: &str| Err((id.clone().unwrap_or_default(), invalid(reason)));
-    let method = members.method.map(RawValue::get).map(serde_json::from_str::<Method<'_>>);
+    let method = members.method.map(RawValue::get).map(serde_json::from_str::<Key<'_>>);
     let jsonrpc = members.jsonrpc.map(RawValue::get).filter(|version| *version != "null");
     let may_lack = match &method {
-        Some(Ok(Method(method))) if jsonrpc.is_none() || id.is_none() => MayLack::of(method),
+        Some(Ok(Key(method))) if jsonrpc.is_none() || id.is_none() => MayLack::of(method),
         _ => MayLack::default(),
     };
     if jsonrpc != Some("\"2.0\"") && (jsonrpc.is_some() || !may_lack.jsonrpc) {
         return refuse("jsonrpc must be \"2.0\"");
     }
     match method {
-        Some(Ok(Method(method))) => {
+        Some(Ok(Key(method))) => {
             let is_answered = may_lack.id || jsonrpc.is_none();
             let id = id.or(is_answered.then_some(Id::NULL));
             Ok(Incoming { id, method, params: members.params.filter(|params| params.get() != "null") })
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Members::default();
-                while let Some(Method(key)) = map.next_key()? {
+                while let Some(Key(key)) = map.next_key()? {
                     match &*key {
                         "jsonrpc" => members.jsonrpc = Some(map.next_value()?),
                         "id" => members.id = Some(map.next_value()?),
@@ -137,27 +137,5 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
         }
         from.deserialize_map(MembersVisitor)
-    }
-}
-
-/// A string, borrowed where it has no escapes.
-struct Method<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Method<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Method<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Method<'de>, E> {
-                Ok(Method(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Method<'de>, E> {
-                Ok(Method(Cow::Owned(text.to_owned())))
-            }
-        }
-        from.deserialize_str(TextVisitor)
     }
 }

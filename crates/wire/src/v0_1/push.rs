@@ -90,11 +90,11 @@ impl PushIn {
                 Some(Schemes::Several(schemes)) => schemes.into_iter().next().unwrap_or_default(),
                 None => String::new(),
             },
-            credentials: it.credentials,
+            credentials: it.credentials.filter(|it| !it.is_empty()),
         });
         TaskPushNotificationConfig {
             url: self.url.unwrap_or_default(),
-            token: self.token,
+            token: self.token.filter(|it| !it.is_empty()),
             authentication,
             ..TaskPushNotificationConfig::default()
         }

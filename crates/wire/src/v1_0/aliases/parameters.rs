@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use nuncio_model::{Method, TaskState, Value};
+use nuncio_model::{Method, TaskState, Value, json::Key};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, value::RawValue};
 
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Members::default();
-                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                while let Some(Key(key)) = map.next_key()? {
                     match &*key {
                         key if key.eq_ignore_ascii_case(VERSION_HEADER) => members.version = Some(map.next_value()?),
                         key if key.eq_ignore_ascii_case(EXTENSIONS) => members.extensions = Some(map.next_value()?),
