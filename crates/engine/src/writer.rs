@@ -10,7 +10,7 @@ use crate::{
     live::{Live, set_waker},
     record::Record,
     shared::Shared,
-    store::{Commit, Committed, PushConfig, StoreError},
+    store::{Claim, Commit, Committed, PushConfig, StoreError},
 };
 
 /// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
@@ -90,7 +90,11 @@ impl LogWriter {
     async fn claim_from_store(&self) -> Result<u64, Error> {
         let Live { scope, id, .. } = &*self.live;
         let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
-        let stored = claimed.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+        let stored = match claimed {
+            Some(Claim::Owned { stored, .. }) => stored,
+            Some(Claim::Held(_)) => return Err(self.report(StoreError::Conflict, "a claim")),
+            None => return Err(Error::task_not_found(id.as_str())),
+        };
         let epoch = stored.epoch;
         let is_new = self.live.lock().sequence != stored.sequence;
         if is_new {
@@ -192,6 +196,7 @@ impl LogWriter {
             released: release,
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
+            letters: Vec::new(),
         });
         let committed = if creates { self.write_once(commit).await? } else { self.write(commit).await? };
         self.epoch = Some(committed.epoch);
