@@ -23,6 +23,7 @@
 //! nuncio_engine::store_suite!(InMemory);
 //! ```
 
+pub mod races;
 pub mod store;
 
 pub(crate) mod random;
