@@ -3,6 +3,7 @@
 
 mod control;
 mod ending;
+mod settle;
 mod step;
 mod words;
 
@@ -47,6 +48,8 @@ pub(crate) struct Runner {
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
     staged: Vec<Incoming>,
+    /// It was left without a runner, and is to be settled; why it fails where it does.
+    unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
     left: bool,
     /// The task is somebody else's to run from now on.
@@ -119,6 +122,7 @@ impl Runner {
             first: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
+            unsettled: None,
             left: false,
             over: false,
         }
@@ -154,15 +158,23 @@ impl Runner {
             if self.left {
                 return Err(stopping());
             }
+            if let Some(reason) = self.unsettled.take() {
+                self.settle(reason).await?;
+            }
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
+            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
+            if next.as_ref().is_some_and(|next| next.waits) {
+                self.writer.stage_begun();
+            }
             self.commit(!is_next).await?;
-            if let Some(incoming) = self.queue.pop_front()
-                && !self.writer.state().is_terminal()
-            {
-                self.turn(incoming).await?;
+            if next.is_none() && !self.writer.state().is_terminal() {
+                next = self.queue.pop_front();
+            }
+            if let Some(next) = next {
+                self.turn(next).await?;
             }
         }
     }
@@ -181,9 +193,9 @@ impl Runner {
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, is_first, .. } = incoming;
+        let course = incoming.course.clone();
         course.begin(self.writer.staged());
-        let mut running = self.start(request, extensions, is_first);
+        let mut running = self.start(incoming);
         loop {
             let step = self.step(&mut running).await;
             let mut heard = std::mem::take(&mut running.heard);
@@ -223,7 +235,8 @@ impl Runner {
         }
     }
 
-    fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>, is_first: bool) -> Running {
+    fn start(&mut self, incoming: Incoming) -> Running {
+        let Incoming { request, extensions, is_first, resumed, .. } = incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         let task = {
@@ -237,6 +250,7 @@ impl Runner {
                 context_id: self.writer.context().clone(),
                 request,
                 task,
+                resumed,
                 scope: self.hold.scope.clone(),
                 extensions,
                 cancelled: cancelled.clone(),

@@ -156,9 +156,15 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Stages a message of the client.
-    pub(crate) fn stage_received(&mut self, message: Message) {
-        self.push(Record::received(self.staged() + 1, message));
+    /// Stages a message of the client, which has its turn at once or `waits` for it.
+    pub(crate) fn stage_received(&mut self, message: Message, waits: bool) {
+        let record = if waits { Record::waiting } else { Record::received };
+        self.push(record(self.staged() + 1, message));
+    }
+
+    /// Stages that the turn of a message begins that has waited for it.
+    pub(crate) fn stage_begun(&mut self) {
+        self.push(Record::Begun(self.staged() + 1));
     }
 
     fn push(&mut self, record: Record) {

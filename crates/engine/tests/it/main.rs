@@ -4,6 +4,7 @@
 
 mod cancel;
 mod conversation;
+mod cursor;
 mod dropped;
 mod failure;
 mod founding;
@@ -12,6 +13,7 @@ mod property;
 mod push;
 mod queue;
 mod readers;
+mod resumed;
 mod rigged;
 mod send;
 mod shutdown;
