@@ -24,6 +24,7 @@
 //! ```
 
 pub mod nodes;
+pub mod races;
 pub mod store;
 
 pub(crate) mod random;
