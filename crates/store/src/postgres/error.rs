@@ -72,17 +72,11 @@ pub(super) fn store_error(error: Error) -> StoreError {
     let code = error.code();
     if code == Some(&SqlState::DISK_FULL) {
         StoreError::Full(error.into())
-    } else if code == Some(&SqlState::DATA_CORRUPTED) || code == Some(&SqlState::INDEX_CORRUPTED) || is_misread(&error)
-    {
+    } else if code == Some(&SqlState::DATA_CORRUPTED) || code == Some(&SqlState::INDEX_CORRUPTED) {
         StoreError::Corrupt(error.into())
     } else {
         StoreError::Unavailable(error.into())
     }
-}
-
-/// A column that is not what it should be.
-fn is_misread(error: &Error) -> bool {
-    error.source().is_some_and(|source| source.is::<tokio_postgres::types::WasNull>())
 }
 
 /// Whether the server has said that it did nothing. Everything else, an end of the connection above all, says nothing

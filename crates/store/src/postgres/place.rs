@@ -71,8 +71,7 @@ fn trust(mode: &str, roots: Option<PathBuf>) -> Result<(SslMode, Trust), Postgre
         ("prefer", None) => Ok((SslMode::Prefer, Trust::Anybody)),
         ("require", None) => Ok((SslMode::Require, Trust::Anybody)),
         // As with PostgreSQL's own programs: who names roots wants them looked at.
-        ("prefer" | "require", Some(roots)) => Ok((SslMode::Require, Trust::Roots(roots))),
-        ("verify-full", Some(roots)) => Ok((SslMode::Require, Trust::Roots(roots))),
+        ("prefer" | "require" | "verify-full", Some(roots)) => Ok((SslMode::Require, Trust::Roots(roots))),
         ("verify-full", None) => Ok((SslMode::Require, Trust::Platform)),
         _ => Err(PostgresError::Url(format!("sslmode `{mode}` is none of disable, prefer, require and verify-full"))),
     }

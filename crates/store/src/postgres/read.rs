@@ -14,7 +14,6 @@ use tokio_postgres::{
 
 use super::{
     committer::state_column,
-    error::store_error,
     links::Links,
     statements::Sql,
     text::{ScopeColumns, from_column, to_column},
@@ -245,5 +244,5 @@ async fn total(
 
 /// The one number of an answer.
 pub(super) fn first(rows: &[Row]) -> Result<i64, StoreError> {
-    rows.first().map_or(Ok(0), |row| row.try_get(0).map_err(store_error))
+    rows.first().map_or(Ok(0), |row| value(row, 0))
 }

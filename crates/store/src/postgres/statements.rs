@@ -48,10 +48,10 @@ statements! {
         JOIN tasks AS t ON t.id = i.id AND t.tenant = i.tenant AND t.caller = i.caller";
     Post = include_str!("sql/post.sql");
     Mail = "SELECT l.id, l.tenant, l.caller, l.task, l.body FROM letters AS l JOIN tasks AS t ON t.id = l.task \
-        WHERE l.taken IS NULL AND l.rested IS NULL AND l.refused IS NULL AND t.owner = $1::int8 \
+        WHERE l.taken IS NULL AND l.refused IS NULL AND t.owner = $1::int8 \
         ORDER BY l.number LIMIT $2::int8";
     MailOfTask = "SELECT id, tenant, caller, task, body FROM letters \
-        WHERE taken IS NULL AND rested IS NULL AND refused IS NULL AND task = $1 ORDER BY number";
+        WHERE taken IS NULL AND refused IS NULL AND task = $1 ORDER BY number";
     MarkBegun = "UPDATE letters SET begun = $2::int8 WHERE id = $1";
     MarkRested = "UPDATE letters SET rested = $2::int8 WHERE id = $1";
     MarkRefused = "UPDATE letters SET refused = $2::bytea WHERE id = $1";
@@ -59,7 +59,7 @@ statements! {
             SELECT n.node FROM tasks AS t JOIN nodes AS n ON n.node = t.owner AND n.expires > clock_timestamp() \
             WHERE t.id = l.task \
         ) FROM letters AS l WHERE id = $1";
-    Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL RETURNING 1";
+    Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL AND refused IS NULL RETURNING 1";
     Discard = "DELETE FROM letters WHERE id = $1";
     Prune = include_str!("sql/prune.sql");
     SumUp = include_str!("sql/sum_up.sql");

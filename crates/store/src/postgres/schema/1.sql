@@ -96,6 +96,5 @@ CREATE TABLE letters (
     rested bigint,
     refused bytea
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-CREATE INDEX letters_waiting ON letters (task, number)
-    WHERE taken IS NULL AND rested IS NULL AND refused IS NULL;
+CREATE INDEX letters_waiting ON letters (task, number) WHERE taken IS NULL AND refused IS NULL;
 CREATE INDEX letters_by_age ON letters (left_at);

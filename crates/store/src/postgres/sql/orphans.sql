@@ -9,7 +9,7 @@ SELECT tenant, caller, id FROM (
     SELECT tenant, caller, id, created FROM tasks WHERE id = ANY ($2::text[]) AND owner = $3::int8
     UNION
     SELECT t.tenant, t.caller, t.id, t.created FROM letters AS l JOIN tasks AS t ON t.id = l.task
-    WHERE l.taken IS NULL AND l.rested IS NULL AND l.refused IS NULL
+    WHERE l.taken IS NULL AND l.refused IS NULL
         AND l.left_at < clock_timestamp() - $4::float8 * interval '1 second'
         AND t.owner IS NULL AND t.state <> ALL ($5::int2[])
 ) AS orphan

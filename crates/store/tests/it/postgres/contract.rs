@@ -1,7 +1,12 @@
 //! The contracts.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use nuncio_engine::testing::StoreFixture;
+use nuncio_engine::{
+    TaskStore as _,
+    testing::{ClusterFixture, StoreFixture},
+};
 use nuncio_store::PostgresStore;
 
 use super::place::Place;
@@ -23,4 +28,37 @@ impl StoreFixture for InSchema {
     }
 }
 
-nuncio_engine::store_suite!(InSchema);
+mod one_node {
+    use super::InSchema;
+    nuncio_engine::store_suite!(InSchema);
+}
+
+/// Nodes on one schema.
+struct Nodes {
+    place: Place,
+    lease: Duration,
+}
+
+#[async_trait]
+impl ClusterFixture for Nodes {
+    type Node = PostgresStore;
+
+    fn new(lease: Duration) -> Self {
+        Self { place: Place::new(), lease }
+    }
+
+    async fn open(&self) -> PostgresStore {
+        self.place.open(self.place.options().with_lease(self.lease)).await
+    }
+
+    async fn expire(&self, node: &PostgresStore) {
+        let node = i64::try_from(node.cluster().unwrap().node().0).unwrap();
+        let sql = "UPDATE nodes SET expires = clock_timestamp() WHERE node = $1";
+        self.place.client().await.execute(sql, &[&node]).await.unwrap();
+    }
+}
+
+mod nodes {
+    use super::Nodes;
+    nuncio_engine::cluster_suite!(Nodes);
+}
