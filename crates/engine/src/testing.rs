@@ -24,11 +24,13 @@
 //! ```
 
 pub mod cluster;
+pub mod nodes;
 pub mod store;
 
 pub(crate) mod random;
 
 pub use cluster::ClusterFixture;
+pub use nodes::{MemoryNode, SharedMemory};
 pub use store::StoreFixture;
 
 /// Runs a test of a suite to its end on a runtime of its own with two worker threads.

@@ -9,7 +9,7 @@ use nuncio_engine::{
 };
 use nuncio_store::PostgresStore;
 
-use super::place::Place;
+use super::place::{Place, options};
 
 struct InSchema(Place);
 
@@ -24,7 +24,7 @@ impl StoreFixture for InSchema {
 
     async fn open(&self) -> PostgresStore {
         self.0.end_leases().await;
-        self.0.open(self.0.options()).await
+        self.0.open(options()).await
     }
 }
 
@@ -48,7 +48,7 @@ impl ClusterFixture for Nodes {
     }
 
     async fn open(&self) -> PostgresStore {
-        self.place.open(self.place.options().with_lease(self.lease)).await
+        self.place.open(options().with_lease(self.lease)).await
     }
 
     async fn expire(&self, node: &PostgresStore) {

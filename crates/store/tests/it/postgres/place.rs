@@ -1,42 +1,38 @@
-//! A schema for a test.
+//! A database for a test.
 
-use std::{
-    process,
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use nuncio_store::{PostgresOptions, PostgresStore};
+use nuncio_testbed::{Database, Postgres};
 use tokio_postgres::{Client, NoTls};
 
-/// A schema of its own in the server of the tests.
+/// A database of its own in the server of the tests, or in one that is given.
 pub(super) struct Place {
-    url: String,
-    schema: String,
+    database: Database,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let url = std::env::var("NUNCIO_TEST_POSTGRES").unwrap();
-        Self { url, schema: format!("test_{}_{number}", process::id()) }
+        Self::on(Postgres::shared().unwrap())
     }
 
-    /// A lease that no test outlasts.
-    pub(super) fn options(&self) -> PostgresOptions {
-        PostgresOptions::new().with_schema(&*self.schema).with_lease(Duration::from_mins(10)).with_connections(2)
+    pub(super) fn on(server: &Postgres) -> Self {
+        Self { database: server.database().unwrap() }
+    }
+
+    pub(super) fn url(&self) -> &str {
+        self.database.url()
     }
 
     pub(super) async fn open(&self, options: PostgresOptions) -> PostgresStore {
-        PostgresStore::open(&self.url, options).await.unwrap()
+        PostgresStore::open(self.url(), options).await.unwrap()
     }
 
     /// The server, past the store.
     pub(super) async fn client(&self) -> Client {
-        let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+        let (client, connection) = tokio_postgres::connect(self.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
-        client.batch_execute(&format!("SET search_path = {}", self.schema)).await.unwrap();
+        client.batch_execute("SET search_path = nuncio").await.unwrap();
         client
     }
 
@@ -46,4 +42,9 @@ impl Place {
                    EXCEPTION WHEN undefined_table THEN NULL; END $$";
         self.client().await.batch_execute(sql).await.unwrap();
     }
+}
+
+/// Few connections, and a lease that no test outlasts.
+pub(super) fn options() -> PostgresOptions {
+    PostgresOptions::new().with_lease(Duration::from_mins(10)).with_connections(2)
 }
