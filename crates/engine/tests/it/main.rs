@@ -8,6 +8,7 @@ mod conversation;
 mod dropped;
 mod failure;
 mod founding;
+mod nodes;
 mod outage;
 mod property;
 mod push;
