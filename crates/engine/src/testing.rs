@@ -25,6 +25,7 @@
 
 pub mod cluster;
 pub mod nodes;
+pub mod races;
 pub mod store;
 
 pub(crate) mod random;
