@@ -3,14 +3,26 @@
 //! The log is the truth, and the bus only wakes: a signal that is lost, doubled or late costs time and nothing else, as
 //! what is missed is found by the next look at the store. `engine::testing::bus_suite!` holds an implementation against
 //! this contract.
+//!
+//! [`LocalBus`] is for engines of one process. For others there is [`RemoteBus`] over a [`Broker`]: it keeps what is to be
+//! sent, finds out when a connection is lost, makes it anew and says so, so that a broker is nothing but connections.
 
+mod backoff;
+mod listeners;
 mod local;
+mod newest;
+mod notice;
+mod outgoing;
+mod remote;
 
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
+pub use listeners::Listeners;
 pub use local::LocalBus;
+pub use notice::{LONGEST_NOTICE, Notice};
 use nuncio_model::TaskId;
+pub use remote::{BoxError, Broker, Connection, RemoteBus};
 
 use crate::store::NodeId;
 
@@ -26,13 +38,19 @@ pub trait EventBus: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// When the bus cannot be reached within a time of its own; try again later.
+    /// When the bus cannot be reached within a time of its own; try again later. And when it is closed.
     async fn subscribe(&self, topic: Topic) -> Result<Box<dyn Subscription>, BusError>;
 
-    /// Whether the bus can be reached.
+    /// Whether the bus can be reached. Known without asking anybody, so it may be a few seconds old; only a bus that was
+    /// just made waits for its first connection, for a time of its own.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be reached; that it is closed.
     async fn check(&self) -> Result<(), BusError>;
 
-    /// Sends what is waiting, for so long at most, and leaves.
+    /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is published
+    /// from here later goes nowhere. Other nodes notice nothing.
     async fn close(&self, patience: Duration);
 }
 
@@ -100,4 +118,10 @@ impl fmt::Display for Topic {
 /// The bus could not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("the bus cannot be reached")]
-pub struct BusError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct BusError(#[source] pub BoxError);
+
+impl BusError {
+    fn closed() -> Self {
+        Self("this node has left it".into())
+    }
+}

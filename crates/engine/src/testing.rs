@@ -23,10 +23,12 @@
 //! nuncio_engine::store_suite!(InMemory);
 //! ```
 
+pub mod bus;
 pub mod store;
 
 pub(crate) mod random;
 
+pub use bus::{BusFixture, Link, OutageFixture};
 pub use store::StoreFixture;
 
 /// Runs a test of a suite to its end on a runtime of its own with two worker threads.
