@@ -17,7 +17,6 @@
 
 mod broker;
 mod connection;
-mod inbound;
 mod options;
 mod subjects;
 mod url;
