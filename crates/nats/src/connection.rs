@@ -42,9 +42,7 @@ impl NatsConnection {
     ) -> Result<Self, BoxError> {
         let subjects = Subjects::new(prefix);
         let echo = Echo::open(&client, subjects.echo()).await?;
-        let connection = Self { client, subjects, listeners, readers: Mutex::default(), echo, lost };
-        connection.probe().await?;
-        Ok(connection)
+        Ok(Self { client, subjects, listeners, readers: Mutex::default(), echo, lost })
     }
 
     /// Waits until the server has done everything that it was told.

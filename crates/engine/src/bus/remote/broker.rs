@@ -13,7 +13,7 @@ pub trait Broker: Send + Sync + 'static {
     /// A connection to it.
     type Connection: Connection;
 
-    /// Connects. What comes in is given to the listeners, in its order, until the connection is dropped.
+    /// Connects. The connection is tried out afterwards. What comes in is given to the listeners, in its order, until the connection is dropped.
     ///
     /// # Errors
     ///

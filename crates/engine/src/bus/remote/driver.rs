@@ -48,6 +48,7 @@ impl<B: Broker> Driver<B> {
     /// Uses a connection until it fails, or the bus is closed.
     async fn serve(&self, connection: &B::Connection, backoff: &mut Backoff) -> Result<(), BoxError> {
         let shared = &*self.shared;
+        within(connection, connection.probe()).await?;
         let topics = shared.listeners.topics();
         if !topics.is_empty() {
             let topics: Vec<_> = topics.iter().copied().collect();
