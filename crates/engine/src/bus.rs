@@ -94,6 +94,15 @@ impl Topic {
     /// How many shards there are. Few enough to listen to all, enough that a node listens to few that it does not need.
     pub const SHARDS: u16 = 256;
 
+    /// The topic of this name; `None` where it is none.
+    pub fn named(name: &str) -> Option<Self> {
+        match name.split_once('.')? {
+            ("tasks", shard) => shard.parse().ok().filter(|shard| *shard < Self::SHARDS).map(Self::Tasks),
+            ("node", node) => node.parse().ok().map(|node| Self::Node(NodeId(node))),
+            _ => None,
+        }
+    }
+
     /// The topic of a task's changes.
     pub fn of(task: &TaskId) -> Self {
         // The same on every node and in every release: FNV-1a.
@@ -123,5 +132,28 @@ pub struct BusError(#[source] pub BoxError);
 impl BusError {
     fn closed() -> Self {
         Self("this node has left it".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_have_names() {
+        for topic in [Topic::Tasks(0), Topic::Tasks(255), Topic::Node(NodeId(0)), Topic::Node(NodeId(u64::MAX))] {
+            assert_eq!(Topic::named(&topic.to_string()), Some(topic));
+        }
+        for name in ["", "tasks", "tasks.", "tasks.256", "tasks.-1", "node.x", "other.1"] {
+            assert_eq!(Topic::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn tasks_spread_over_the_shards_and_stay_there() {
+        assert_eq!(Topic::of(&"0191d6a0-0000-7000-8000-000000000001".into()), Topic::Tasks(219));
+        let shards: std::collections::HashSet<_> =
+            (0..10_000).map(|number| Topic::of(&format!("task-{number}").into())).collect();
+        assert_eq!(shards.len(), usize::from(Topic::SHARDS));
     }
 }

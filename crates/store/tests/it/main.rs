@@ -1,4 +1,4 @@
-//! The store in SQLite: against the contract of stores, and what is its own.
+//! The stores: against the contract of stores, and what is their own.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod closing;
@@ -8,5 +8,7 @@ mod failure;
 mod full;
 mod logs;
 mod opening;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod support;
 mod upgrade;
