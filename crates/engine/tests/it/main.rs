@@ -4,7 +4,9 @@
 
 mod bus;
 mod cancel;
+mod cluster;
 mod conversation;
+mod cursor;
 mod dropped;
 mod failure;
 mod founding;
@@ -13,6 +15,7 @@ mod property;
 mod push;
 mod queue;
 mod readers;
+mod resumed;
 mod rigged;
 mod send;
 mod shutdown;
