@@ -15,7 +15,10 @@ use nuncio_engine::bus::{BoxError, Broker, Listeners};
 use secrecy::ExposeSecret as _;
 use tokio::sync::watch;
 
-use crate::{connection::NatsConnection, options::{Login, NatsOptions}};
+use crate::{
+    connection::NatsConnection,
+    options::{Login, NatsOptions},
+};
 
 /// How long one server may take to be connected to. The bus gives up a little later, and begins with another one.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -104,7 +107,9 @@ fn because(error: &dyn std::error::Error) -> String {
 }
 
 /// Whatever goes wrong ends the connection: then all that it missed is made up for.
-fn on_event(lost: Arc<watch::Sender<Option<String>>>) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync + 'static {
+fn on_event(
+    lost: Arc<watch::Sender<Option<String>>>,
+) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync + 'static {
     move |event| {
         if !matches!(event, Event::Connected | Event::LameDuckMode | Event::Draining) {
             lose(&lost, &event.to_string());

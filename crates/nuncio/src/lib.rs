@@ -39,6 +39,8 @@ pub use nuncio_client as client;
 #[cfg(feature = "server")]
 pub use nuncio_engine as engine;
 pub use nuncio_model as model;
+#[cfg(feature = "nats")]
+pub use nuncio_nats as nats;
 #[cfg(feature = "server")]
 pub use nuncio_push as push;
 #[cfg(feature = "server")]

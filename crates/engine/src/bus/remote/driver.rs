@@ -134,7 +134,10 @@ impl<B: Broker> Driver<B> {
         if self.is_down() {
             tracing::debug!(error = cause, "the bus cannot be reached");
         } else {
-            tracing::warn!(error = cause, "the bus is lost; until it is back, nodes learn late of one another's changes");
+            tracing::warn!(
+                error = cause,
+                "the bus is lost; until it is back, nodes learn late of one another's changes"
+            );
         }
         self.shared.state.send_modify(|state| {
             state.link = Link::Down(error.into());

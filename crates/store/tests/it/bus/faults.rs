@@ -8,7 +8,7 @@ use std::{
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
 use nuncio_testbed::{Postgres, PostgresOptions, Proxy, free_port};
 
-use super::{node, next, until_it_answers, wake};
+use super::{next, node, until_it_answers, wake};
 
 const TOPIC: Topic = Topic::Tasks(1);
 
