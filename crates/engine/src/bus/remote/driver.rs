@@ -10,6 +10,9 @@ use crate::bus::{Topic, backoff::Backoff};
 /// How often a connection that is not used is tried out.
 const PROBE: Duration = Duration::from_secs(1);
 
+/// A connection that was there for so long is no part of a row of failures.
+const LASTING: Duration = Duration::from_secs(10);
+
 /// Signals that are sent at once.
 const GROUP: usize = 512;
 
@@ -27,16 +30,25 @@ impl<B: Broker> Driver<B> {
     pub(super) async fn run(self) {
         let mut backoff = Backoff::default();
         loop {
-            let error = match self.connect().await {
-                Ok(connection) => match self.serve(&connection, &mut backoff).await {
+            let began = Instant::now();
+            let connected = tokio::select! {
+                connected = self.connect() => connected,
+                () = self.is_done() => return,
+            };
+            let error = match connected {
+                Ok(connection) => match self.serve(&connection).await {
                     Ok(()) => return,
                     Err(error) => error,
                 },
                 Err(error) => error,
             };
             self.note(error);
-            if self.waits(backoff.pause()).await {
-                return;
+            if began.elapsed() > LASTING {
+                backoff = Backoff::default();
+            }
+            tokio::select! {
+                () = sleep(backoff.pause()) => {}
+                () = self.is_done() => return,
             }
         }
     }
@@ -46,7 +58,7 @@ impl<B: Broker> Driver<B> {
     }
 
     /// Uses a connection until it fails, or the bus is closed.
-    async fn serve(&self, connection: &B::Connection, backoff: &mut Backoff) -> Result<(), BoxError> {
+    async fn serve(&self, connection: &B::Connection) -> Result<(), BoxError> {
         let shared = &*self.shared;
         within(connection, connection.probe()).await?;
         let topics = shared.listeners.topics();
@@ -62,7 +74,6 @@ impl<B: Broker> Driver<B> {
             state.link = Link::Up;
             state.topics = topics;
         });
-        *backoff = Backoff::default();
         let mut probe = interval_at(Instant::now() + PROBE, PROBE);
         probe.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -149,14 +160,12 @@ impl<B: Broker> Driver<B> {
         matches!(self.shared.state.borrow().link, Link::Down(_))
     }
 
-    /// Waits before the next attempt. Whether there need not be one, as the bus is closed and nothing is left to be sent.
-    async fn waits(&self, pause: Duration) -> bool {
-        let closing = &self.shared.closing;
-        tokio::select! {
-            () = sleep(pause) => {}
-            () = closing.cancelled(), if !closing.is_cancelled() => {}
+    /// Waits until the bus is closed and nothing is left to be sent.
+    async fn is_done(&self) {
+        self.shared.closing.cancelled().await;
+        if !self.shared.outgoing.is_empty() {
+            std::future::pending::<()>().await;
         }
-        closing.is_cancelled() && self.shared.outgoing.is_empty()
     }
 }
 

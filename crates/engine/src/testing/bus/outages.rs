@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     OutageFixture,
-    reading::{next, next_wake, numbered, read_all, read_to, subscribe_at_last, until_it_answers, wake},
+    reading::{PATIENCE, next, next_wake, numbered, read_all, read_to, subscribe_at_last, until_it_answers, wake},
 };
 use crate::bus::{EventBus, Signal, Topic};
 
@@ -135,7 +135,7 @@ pub async fn outages_may_come_again_and_again<F: OutageFixture>(fixture: F) {
     }
 }
 
-/// It waits for its patience at most.
+/// It waits for its patience at most, and not at all where there is nothing to be sent.
 pub async fn closing_in_an_outage_ends_in_time<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let mut subscription = here.subscribe(TOPIC).await.unwrap();
@@ -147,4 +147,11 @@ pub async fn closing_in_an_outage_ends_in_time<F: OutageFixture>(fixture: F) {
     let took = began.elapsed();
     assert!((Duration::from_millis(300)..Duration::from_secs(3)).contains(&took), "{took:?}");
     assert_eq!(next(&mut subscription).await, None);
+
+    let (idle, link) = fixture.join_by_a_link().await;
+    link.cut().await;
+    until_it_answers(&idle, false).await;
+    let began = Instant::now();
+    idle.close(PATIENCE).await;
+    assert!(began.elapsed() < PATIENCE / 4, "{:?}", began.elapsed());
 }
