@@ -23,6 +23,7 @@
 //! nuncio_engine::store_suite!(InMemory);
 //! ```
 
+pub mod bus;
 pub mod cluster;
 pub mod nodes;
 pub mod races;
@@ -30,6 +31,7 @@ pub mod store;
 
 pub(crate) mod random;
 
+pub use bus::{BusFixture, Link, OutageFixture};
 pub use cluster::ClusterFixture;
 pub use nodes::{MemoryNode, SharedMemory};
 pub use store::StoreFixture;

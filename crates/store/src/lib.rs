@@ -15,5 +15,5 @@ pub mod postgres;
 mod sqlite;
 
 #[cfg(feature = "postgres")]
-pub use postgres::{PostgresError, PostgresOptions, PostgresStore};
+pub use postgres::{PostgresBroker, PostgresError, PostgresOptions, PostgresStore};
 pub use sqlite::{OpenError, SqliteOptions, SqliteStore, Synchronous};

@@ -5,8 +5,10 @@
 //! - `links`, `read`, `pushes`, `cluster`: all else is a statement each, on a few connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
+//! - `bus`: signals between nodes.
 //! - `node`, `upkeep`: this process among others, and what is done now and then.
 
+mod bus;
 mod cluster;
 mod committer;
 mod error;
@@ -30,6 +32,7 @@ use std::{
     sync::Arc,
 };
 
+pub use bus::PostgresBroker;
 pub use error::PostgresError;
 use nuncio_engine::StoreError;
 pub use options::PostgresOptions;

@@ -1,6 +1,8 @@
 //! The stores: against the contract of stores, and what is their own.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+#[cfg(feature = "postgres")]
+mod bus;
 mod closing;
 mod contract;
 mod crash;
