@@ -55,7 +55,7 @@ pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: H
                 }
             }
             Ok(other) => panic!("{other:?} came, and {} tasks were to come yet", wanted.len()),
-            Err(_) => panic!("{} tasks did not come, {:?} among them", wanted.len(), wanted.iter().next()),
+            Err(late) => panic!("{late}: {} tasks did not come, {:?} among them", wanted.len(), wanted.iter().next()),
         }
     }
 }

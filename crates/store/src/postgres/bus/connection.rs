@@ -104,6 +104,7 @@ impl Line {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "so that it stands where errors are mapped")]
 fn told(error: tokio_postgres::Error) -> BoxError {
     explain(&error).into()
 }
