@@ -31,6 +31,7 @@ mod card;
 mod cors;
 mod drain;
 mod error;
+mod frame;
 mod head;
 mod health;
 mod limits;

@@ -56,6 +56,10 @@ impl Outgoing {
 
 /// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, anything with `+json`.
 pub fn is_json(content_type: &str) -> bool {
+    // What nearly all say needs no closer look.
+    if content_type == "application/json" {
+        return true;
+    }
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.split_once('/').is_some_and(|(_, subtype)| subtype == "json" || subtype.ends_with("+json"))
 }

@@ -26,7 +26,8 @@ pub trait Events: sealed::Sealed + fmt::Debug + Send + Sync {
         event.encoded(self.slot(), |event| {
             let mut to = Vec::with_capacity(512);
             self.encode_event(event, &mut to);
-            to.into()
+            // Kept for a while, and there may be many: without room to spare.
+            Bytes::copy_from_slice(&to)
         })
     }
 
