@@ -11,6 +11,7 @@
 
 mod binding;
 mod course;
+mod files;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) mod finality;
 mod version;
@@ -21,6 +22,7 @@ use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use course::{Course, Judging};
+pub use files::{FileBytes, UnknownFileBytes};
 pub use version::{UnknownVersion, Version};
 
 use crate::v1_0::V1_0;
@@ -99,13 +101,20 @@ pub enum Notice {
 
 /// The dialect of a version.
 pub fn dialect(version: Version) -> &'static dyn Dialect {
+    dialect_with(version, FileBytes::default())
+}
+
+/// The dialect of a version in which files are sent so.
+pub fn dialect_with(version: Version, files: FileBytes) -> &'static dyn Dialect {
+    #[cfg(not(any(feature = "v0-2", feature = "v0-3")))]
+    let _ = files;
     match version {
         #[cfg(feature = "v0-1")]
         Version::V0_1 => &crate::v0_1::V0_1,
         #[cfg(feature = "v0-2")]
-        Version::V0_2 => &crate::v0_3::V0_2,
+        Version::V0_2 => crate::v0_3::v0_2(files),
         #[cfg(feature = "v0-3")]
-        Version::V0_3 => &crate::v0_3::V0_3,
+        Version::V0_3 => crate::v0_3::v0_3(files),
         Version::V1_0 => &V1_0,
     }
 }

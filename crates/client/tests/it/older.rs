@@ -2,7 +2,7 @@
 
 use nuncio_client::{Binding, Client};
 use nuncio_model::{
-    ErrorKind,
+    ErrorKind, TaskPushNotificationConfig,
     op::{ListTasksRequest, SendMessageResponse},
 };
 use serde_json::{Value, json};
@@ -65,4 +65,47 @@ async fn what_is_refused_in_the_place_of_the_first_event_is_refused() {
         assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::UnsupportedOperation);
         assert_eq!(error.as_agent_error().unwrap().message(), "no streams");
     }
+}
+
+fn rest(fake: &Fake) -> Client {
+    Client::builder().version("0.3").endpoint(&fake.url, Binding::HttpJson).unwrap()
+}
+
+fn hook() -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig {
+        task_id: Some("t1".into()),
+        id: Some("mine".into()),
+        url: "https://example.com/hook".into(),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_refused_in_one_form_is_registered_in_the_other() {
+    let bare = json!({
+        "name": "tasks/t1/pushNotificationConfigs/mine",
+        "pushNotificationConfig": {"id": "mine", "url": "https://example.com/hook"},
+    });
+    let wanted = bare.clone();
+    let fake = Fake::start(move |request, _| {
+        if request.json() == wanted { ok(&wanted) } else { status(400, r#"{"code": -32602, "message": "wrong"}"#) }
+    })
+    .await;
+    let made = rest(&fake).create_push_config(hook()).await.unwrap();
+    assert_eq!((made.task_id, made.id), (hook().task_id, hook().id));
+    let seen = fake.seen();
+    assert_eq!(seen[0].json()["configId"], "mine");
+    assert_eq!((seen.len(), seen[1].json()), (2, bare));
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason() {
+    let fake = Fake::start(|request, _| {
+        let reason = if request.json()["config"].is_object() { "that address is private" } else { "no such form" };
+        status(400, &json!({"code": -32602, "message": reason}).to_string())
+    })
+    .await;
+    let error = rest(&fake).create_push_config(hook()).await.unwrap_err();
+    assert_eq!(error.as_agent_error().unwrap().message(), "that address is private");
+    assert_eq!(fake.seen().len(), 2);
 }

@@ -102,6 +102,13 @@ pub trait RestDialect: Events {
     /// is cut off.
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError>;
 
+    /// Server: whether a path is of this version and no newer one, also where nothing is at it. An error before a call is
+    /// known is told as the version tells it.
+    fn owns(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
+
     /// Server: reads and checks a call. The path wins over the body; a tenant in both must be the same (TENANT-3).
     ///
     /// Fails with `Parse` where the body is not JSON, else with `InvalidParams` that names the field.
@@ -109,6 +116,13 @@ pub trait RestDialect: Events {
 
     /// Client: writes a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error>;
+
+    /// Client: another way to make a call, for servers that answer the first with this status, because they read the
+    /// specification otherwise. `None` where there is none.
+    fn encode_again(&self, call: &Call, status: http::StatusCode) -> Option<Outgoing> {
+        let _ = (call, status);
+        None
+    }
 
     /// Server: writes the body of a successful answer. That of a deletion is `{}` and not `null` (C-10).
     ///
