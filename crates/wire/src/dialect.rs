@@ -12,9 +12,12 @@
 mod binding;
 mod course;
 mod files;
-#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) mod finality;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod join;
 mod version;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod webhook;
 
 use std::fmt;
 
@@ -23,6 +26,7 @@ use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use course::{Course, Judging};
 pub use files::{FileBytes, UnknownFileBytes};
+pub use finality::says_last;
 pub use version::{UnknownVersion, Version};
 
 use crate::v1_0::V1_0;
@@ -127,4 +131,11 @@ pub(crate) mod sealed {
 /// The error for a reply that is not of the kind that the method gives.
 pub(crate) fn wrong_reply(method: nuncio_model::Method) -> Error {
     Error::internal(format!("{} was given the reply of another operation", method.name()))
+}
+
+/// The error for a list of tasks, which no version before 1.0 has.
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn no_list() -> Error {
+    let message = "versions before 1.0 cannot list tasks; read them one by one";
+    Error::new(nuncio_model::ErrorKind::UnsupportedOperation, message)
 }

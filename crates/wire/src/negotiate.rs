@@ -34,6 +34,18 @@ pub struct Meant {
     pub older: Option<&'static dyn JsonRpcDialect>,
 }
 
+impl Meant {
+    /// The dialect in which a call of this method is refused whose params none can read: that which gave the method its
+    /// name.
+    pub fn refusing(&self, method: &str) -> &'static dyn JsonRpcDialect {
+        let named = |dialect: &dyn JsonRpcDialect| dialect.method(method).and_then(|it| dialect.method_name(it));
+        match self.older {
+            Some(older) if named(older) == Some(method) && named(self.dialect) != Some(method) => older,
+            _ => self.dialect,
+        }
+    }
+}
+
 impl Default for Versions {
     fn default() -> Self {
         Self { spoken: Version::ALL.to_vec(), lenient: false, files: FileBytes::default() }

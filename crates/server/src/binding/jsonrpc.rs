@@ -66,16 +66,26 @@ async fn call(
         Ok(meant) => meant,
         Err(error) => return (None, Err(error)),
     };
-    let dialect = match meant.older {
-        Some(older) if claims(service, &principal, older, incoming).await => older,
-        _ => meant.dialect,
-    };
-    let answer = async {
+    let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
         let method = dialect.method(&incoming.method);
         let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
-        let call = dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?;
+        Ok((method, dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?))
+    };
+    let (dialect, call) = match meant.older {
+        Some(older) if claims(service, &principal, older, incoming).await => (older, read(older)),
+        _ => match read(meant.dialect) {
+            Ok(call) => (meant.dialect, Ok(call)),
+            Err(_) => {
+                let refusing = meant.refusing(&incoming.method);
+                (refusing, read(refusing))
+            }
+        },
+    };
+    let answer = async {
+        let (method, call) = call?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
-        Ok((method, service.call(incoming, call).await?))
+        let answer = service.call(incoming, call).await;
+        Ok((method, answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))?))
     };
     (Some(dialect), answer.await)
 }

@@ -68,6 +68,12 @@ pub trait JsonRpcDialect: Events {
     /// Absent params are an empty object. Fails with `InvalidParams` that names the field, in JSON names.
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error>;
 
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
+
     /// Client: writes the params of a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error>;
 
@@ -114,6 +120,12 @@ pub trait RestDialect: Events {
     /// Fails with `Parse` where the body is not JSON, else with `InvalidParams` that names the field.
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error>;
 
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
+
     /// Client: writes a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error>;
 
@@ -153,6 +165,12 @@ pub trait GrpcDialect: Events {
 
     /// Server: reads the message of a call and checks it. Fails with `InvalidParams` that names the field, in JSON names.
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error>;
+
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
 
     /// Client: appends the message of a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error>;

@@ -91,6 +91,10 @@ impl GrpcDialect for Grpc {
         Ok(files::read(self.0.files, call))
     }
 
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        request::field_name(method, field)
+    }
+
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {
         request::encode_call(&files::written(self.0.files, call), to)
     }

@@ -65,6 +65,10 @@ impl RestDialect for Rest {
         Ok(files::read(self.0.files, call))
     }
 
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        proto::request::field_name(method, field)
+    }
+
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {
         outgoing::write(&files::written(self.0.files, call))
     }

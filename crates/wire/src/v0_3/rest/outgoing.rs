@@ -3,13 +3,11 @@
 use nuncio_model::{Call, Error, TaskId, TaskPushNotificationConfig};
 
 use crate::{
+    dialect::no_list,
     rest::{Outgoing, Query, path::encode},
-    v0_3::{
-        call::no_list,
-        proto::{
-            push,
-            request::{CreateTaskPushNotificationConfigRequest, NameRequest, SendMessageRequest},
-        },
+    v0_3::proto::{
+        push,
+        request::{CreateTaskPushNotificationConfigRequest, NameRequest, SendMessageRequest},
     },
 };
 
