@@ -1,8 +1,9 @@
 //! Agents of 0.2 and 0.3.
 
-use nuncio_client::{Binding, Client};
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, End};
 use nuncio_model::{
-    ErrorKind, TaskPushNotificationConfig,
+    ErrorKind, TaskPushNotificationConfig, TaskState,
     op::{ListTasksRequest, SendMessageResponse},
 };
 use serde_json::{Value, json};
@@ -108,4 +109,40 @@ async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason
     let error = rest(&fake).create_push_config(hook()).await.unwrap_err();
     assert_eq!(error.as_agent_error().unwrap().message(), "that address is private");
     assert_eq!(fake.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_task_without_an_id_is_no_answer() {
+    for (version, binding, answer) in [
+        ("1.0", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.3", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.1", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.3", Binding::HttpJson, json!({})),
+    ] {
+        let fake = Fake::start(move |_, _| ok(&answer)).await;
+        let client = Client::builder().version(version).endpoint(&fake.url, binding).unwrap();
+        let error = client.task("t1").await.unwrap_err();
+        assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::InvalidAgentResponse, "{version}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_is_not_known_ends_a_stream_by_the_agents_word() {
+    let status = json!({"state": "pondering"});
+    for (version, event) in [
+        ("0.3", json!({"kind": "status-update", "taskId": "t1", "contextId": "c1", "status": status, "final": true})),
+        ("0.1", json!({"id": "t1", "status": status, "final": true})),
+    ] {
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        let fake = Fake::start(move |_, _| sse(&[(None, answer.clone())], true)).await;
+        let mut watch = client(&fake, version, "/").send_stream("hello").await.unwrap();
+        let reading = async {
+            while let Some(event) = watch.next().await {
+                event.unwrap();
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(10), reading).await.expect("it ends");
+        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Unspecified)), "{version}");
+        assert_eq!(fake.seen().len(), 1, "{version}: it is not asked again");
+    }
 }
