@@ -35,7 +35,9 @@ impl Overlap {
         pieces.push(Arc::clone(event));
         // What takes the place of all before it stands at the beginning.
         open.retain(|at| (update.append || *at == 0) && parts[*at..].starts_with(piece));
-        open.iter_mut().for_each(|at| *at += piece.len());
+        for at in open.iter_mut() {
+            *at += piece.len();
+        }
         if open.contains(&parts.len()) {
             *known = pieces.len();
             open.retain(|at| *at < parts.len());
