@@ -47,5 +47,5 @@ pub use builder::Builder;
 pub use card::{PublicUrl, PublicUrlError};
 pub use error::BindError;
 pub use limits::Limits;
-pub use nuncio_wire::{Version, Versions};
+pub use nuncio_wire::{FileBytes, Version, Versions};
 pub use server::Server;

@@ -49,6 +49,12 @@ impl Outgoing {
         Self { method: http::Method::POST, path, body: Some(to) }
     }
 
+    /// With GET for POST and POST for GET, and without a body.
+    pub(crate) fn with_other_verb(self) -> Self {
+        let method = if self.method == http::Method::GET { http::Method::POST } else { http::Method::GET };
+        Self { method, path: self.path, body: None }
+    }
+
     pub(crate) fn delete(path: String) -> Self {
         Self { method: http::Method::DELETE, path, body: None }
     }
