@@ -18,6 +18,7 @@ mod read;
 mod readers;
 mod schema;
 mod store;
+mod upkeep;
 mod writer;
 
 use std::{
@@ -61,6 +62,8 @@ pub struct SqliteStore {
     readers: Arc<Readers>,
     queue: Queue,
     is_failing: Arc<AtomicBool>,
+    /// Whether the write-ahead log still has what was deleted.
+    empties: Arc<AtomicBool>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -83,7 +86,7 @@ impl SqliteStore {
         let opened = opened.await.map_err(|error| failed(error.into()))??;
         let (orders, received) = mpsc::channel();
         let writer = opened.writer;
-        let is_failing = writer.is_failing();
+        let (is_failing, empties) = (writer.is_failing(), writer.empties());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || writer.run(&received))
@@ -95,6 +98,7 @@ impl SqliteStore {
             cache: opened.cache,
             queue: Queue::start(options.queue.max(1), orders.clone()),
             is_failing,
+            empties,
             orders,
             thread: Mutex::new(Some(thread)),
         })
@@ -123,8 +127,12 @@ impl SqliteStore {
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
             Done::Found(found) => Ok(found),
-            Done::Committed(_) | Done::Claimed(_) => Ok(true),
+            Done::Committed(_) | Done::Claimed(_) | Done::Removed(_) => Ok(true),
         }
+    }
+
+    fn log_is_to_be_emptied(&self) -> bool {
+        self.empties.load(Ordering::Acquire)
     }
 
     fn is_failing(&self) -> bool {

@@ -4,6 +4,7 @@
 mod closing;
 mod contract;
 mod crash;
+mod erasing;
 mod failure;
 mod full;
 mod logs;
