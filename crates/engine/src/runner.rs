@@ -24,15 +24,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentFuture,
-    channel,
+    channel, cluster,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
+    recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::PushConfig,
+    store::{Letter, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
-    writer::LogWriter,
+    writer::{Claimed, LogWriter},
 };
 
 pub(crate) struct Runner {
@@ -49,6 +50,8 @@ pub(crate) struct Runner {
     staged: Vec<Incoming>,
     /// The node stops: the task stays as it is.
     left: bool,
+    /// The node was silent for too long.
+    lost: bool,
     /// The task is somebody else's to run from now on.
     over: bool,
 }
@@ -58,6 +61,14 @@ struct Birth {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
     patience: Duration,
+}
+
+/// Why a runner has nothing to do.
+enum Rest {
+    /// Nobody wants anything of it.
+    Over,
+    /// Somebody does, and it has to claim the task again, as it let go of it.
+    LetGo,
 }
 
 /// What one turn needs while it runs.
@@ -120,6 +131,7 @@ impl Runner {
             queue: VecDeque::new(),
             staged: Vec::new(),
             left: false,
+            lost: false,
             over: false,
         }
     }
@@ -130,23 +142,46 @@ impl Runner {
     #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            if let Err(error) = self.writer.claim().await {
-                // Nothing was begun, so it concerns those alone who wanted something.
-                self.let_go(&error);
-            } else if let Err(error) = self.work().await {
-                self.give_up(&error);
+            loop {
+                match self.writer.claim().await {
+                    Ok(Claimed::Here { abandoned, letters }) => self.own(abandoned, letters),
+                    Ok(Claimed::Elsewhere) => return self.forward(),
+                    // Nothing was begun, so it concerns those alone who wanted something.
+                    Err(error) => return self.let_go(&error),
+                }
+                match self.work().await {
+                    Ok(Rest::Over) => return self.stay(),
+                    Ok(Rest::LetGo) => {}
+                    Err(_) if self.is_elsewhere() => return self.lose(),
+                    Err(error) => return self.give_up(&error),
+                }
             }
         }
     }
 
-    async fn work(&mut self) -> Result<(), Error> {
+    /// Whether the task is there and other nodes may have it.
+    fn is_elsewhere(&self) -> bool {
+        self.writer.is_committed() && (self.lost || self.writer.is_fenced())
+    }
+
+    /// Does what has to be done before anything else with a task that was just claimed.
+    fn own(&mut self, abandoned: bool, letters: Vec<Letter>) {
+        if abandoned {
+            self.settle(ABANDONED);
+        }
+        for letter in letters {
+            self.take(Control::Letter(letter), None);
+        }
+    }
+
+    async fn work(&mut self) -> Result<Rest, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
         loop {
             let mut controls = Vec::new();
-            if self.rests(&mut controls) {
-                return Ok(());
+            if let Some(rest) = self.rests(&mut controls) {
+                return Ok(rest);
             }
             for control in controls {
                 self.take(control, None);
@@ -168,21 +203,30 @@ impl Runner {
     }
 
     /// Whether there is nothing left to do; then nobody runs the task any more.
-    fn rests(&mut self, controls: &mut Vec<Control>) -> bool {
+    fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
         let mut inner = self.hold.lock();
+        if !self.writer.is_owner() && inner.has_mail() {
+            return Some(Rest::LetGo);
+        }
         inner.empty_inbox(controls);
-        self.over = !self.left && controls.is_empty() && (self.queue.is_empty() || self.writer.state().is_terminal());
+        let is_idle = controls.is_empty() && self.staged.is_empty();
+        self.over = !self.left && is_idle && (self.queue.is_empty() || self.writer.state().is_terminal());
         if self.over {
             inner.running = false;
             inner.queued = 0;
         }
-        self.over
+        self.over.then_some(Rest::Over)
     }
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, is_first, .. } = incoming;
+        let Incoming { request, extensions, course, is_first, letter, .. } = incoming;
         course.begin(self.writer.staged());
+        if let Some(letter) = &letter {
+            // Before anybody sees what the turn says.
+            let mark = Mark::Begun(self.writer.staged());
+            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+        }
         let mut running = self.start(request, extensions, is_first);
         loop {
             let step = self.step(&mut running).await;
@@ -210,6 +254,10 @@ impl Runner {
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
+                    if let Some(letter) = &letter {
+                        let mark = Mark::Rested(self.writer.staged());
+                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                    }
                 }
                 return Ok(());
             }
