@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Message, Role, TaskState, op::SendMessageRequest};
+use nuncio_model::{Message, Role, TaskState, Timestamp, op::SendMessageRequest};
 use tokio::time::sleep;
 
-use super::{Runner, Running, ended};
+use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
     cluster::{self, Body},
     conversation::too_many,
+    housekeeping::in_words,
     inbox::{Control, Incoming},
     store::Letter,
 };
@@ -38,6 +39,10 @@ impl Runner {
             }
             // Somebody is at work on it.
             (Control::Settle(..), _) => {}
+            (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+                self.forget(before);
+            }
+            (Control::Expire(..), _) => {}
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -106,6 +111,15 @@ impl Runner {
             None => {
                 self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")));
             }
+        }
+    }
+
+    /// Fails a task that has waited for its client since before this moment.
+    fn forget(&mut self, before: Timestamp) {
+        let since = self.hold.lock().task.status.timestamp.unwrap_or_default();
+        if self.writer.state().is_interrupted() && since < before {
+            let time = self.shared.keeper.settings.interrupted_expiry.map(in_words).unwrap_or_default();
+            self.end(TaskState::Failed, Some(Message::agent(unanswered(&time))));
         }
     }
 

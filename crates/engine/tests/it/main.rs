@@ -8,6 +8,7 @@ mod conversation;
 mod dropped;
 mod failure;
 mod founding;
+mod housekeeping;
 mod outage;
 mod property;
 mod push;
