@@ -81,7 +81,14 @@ impl Housekeeping {
             && self.interrupted_expiry.is_none()
     }
 
-    /// Adds a rule of a tenant; one for the same tenant and state is replaced.
+    /// Adds a general rule; one for the same state is replaced.
+    pub fn with_rule(mut self, state: TaskState, time: Duration) -> Self {
+        self.retention = self.retention.with(state, time);
+        self
+    }
+
+    /// Adds a rule of a tenant, for which the general ones then do not hold; `None` keeps its tasks in that state for ever.
+    /// One for the same tenant and state is replaced.
     pub fn with_tenant_rule(mut self, tenant: Tenant, state: TaskState, time: Option<Duration>) -> Self {
         let rules = match self.tenants.entry(tenant) {
             Entry::Occupied(entry) => entry.into_mut(),

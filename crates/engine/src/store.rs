@@ -57,7 +57,8 @@ pub trait TaskStore: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
 
-    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page.
+    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that cannot be
+    /// read is left out of it, though not of the total.
     ///
     /// # Errors
     ///

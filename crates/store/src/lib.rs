@@ -5,4 +5,4 @@
 
 mod sqlite;
 
-pub use sqlite::{OpenError, SqliteOptions, SqliteStore, Synchronous};
+pub use sqlite::{BackupError, OpenError, SchemaVersion, SqliteOptions, SqliteStore, Synchronous};

@@ -6,12 +6,14 @@
 //! - `schema`, `columns`, `body`: how it all stands in tables.
 
 mod append;
+mod backup;
 mod body;
 mod cache;
 mod columns;
 mod connection;
 mod error;
 mod lock;
+mod open;
 mod options;
 mod queue;
 mod read;
@@ -19,6 +21,7 @@ mod readers;
 mod schema;
 mod store;
 mod upkeep;
+mod verify;
 mod writer;
 
 use std::{
@@ -32,8 +35,10 @@ use std::{
     thread::JoinHandle,
 };
 
+pub use backup::BackupError;
 pub use error::OpenError;
 use nuncio_engine::StoreError;
+pub use open::SchemaVersion;
 pub use options::{SqliteOptions, Synchronous};
 use parking_lot::Mutex;
 
@@ -107,6 +112,24 @@ impl SqliteStore {
     /// The database's path, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Notes which agent is served from it. Gives the one that was served last, if that was another.
+    ///
+    /// # Errors
+    ///
+    /// Those of any read and write.
+    pub async fn served_by(&self, agent: &str) -> Result<Option<String>, StoreError> {
+        let last = self.readers.read(|connection| {
+            let last = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
+            last.map_err(error::store_error)
+        });
+        let last = last.await?;
+        if last.as_deref() == Some(agent) {
+            return Ok(None);
+        }
+        self.write(Op::Serve(agent.to_owned())).await?;
+        Ok(last)
     }
 
     /// How many tasks it holds, of all callers.

@@ -41,6 +41,8 @@ pub(super) enum Op {
     Compact { before: Timestamp, limit: usize },
     /// Moves the log into the database and empties it, when nobody reads there.
     EmptyLog,
+    /// Notes the agent that is served.
+    Serve(String),
     /// Finds out whether writing works.
     Probe,
     /// Writes the log into the database and ends the thread.

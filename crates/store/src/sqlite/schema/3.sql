@@ -7,3 +7,6 @@ CREATE INDEX tasks_parked ON tasks (state, updated, updated_rest, task)
 CREATE TABLE deleted (
     task INTEGER PRIMARY KEY
 ) STRICT;
+
+-- The agent that was served last: another one is told whose tasks it finds.
+ALTER TABLE store ADD COLUMN agent TEXT;

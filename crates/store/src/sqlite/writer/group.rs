@@ -91,6 +91,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             Op::Delete { tasks, purge } => return Ok(Ok(Done::Removed(self.delete(tasks, purge.as_ref())?))),
             Op::Sweep => return Ok(Ok(Done::Removed(self.sweep()?))),
             Op::Compact { before, limit } => return Ok(Ok(Done::Removed(self.compact(*before, *limit)?))),
+            Op::Serve(agent) => self.serve(agent).map(|()| true)?,
             Op::Probe => self.probe().map(|()| true)?,
             Op::Close | Op::EmptyLog => true,
         };
@@ -130,6 +131,11 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             statement.raw_bind_parameter(first + 1, body)
         })?;
         self.new_events.clear();
+        Ok(())
+    }
+
+    fn serve(&self, agent: &str) -> Written<()> {
+        self.writer.connection.execute("UPDATE store SET agent = ?1", [agent])?;
         Ok(())
     }
 
