@@ -6,11 +6,13 @@
 //!   short, on the thread that asks; recent tasks need none.
 //! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 
+mod backup;
 mod cache;
 mod columns;
 mod connection;
 mod error;
 mod lock;
+mod open;
 mod options;
 mod queue;
 mod read;
@@ -18,6 +20,8 @@ mod readers;
 mod schema;
 mod short;
 mod store;
+mod upkeep;
+mod verify;
 mod writer;
 
 use std::{
@@ -31,8 +35,10 @@ use std::{
     thread::JoinHandle,
 };
 
+pub use backup::BackupError;
 pub use error::OpenError;
 use nuncio_engine::StoreError;
+pub use open::SchemaVersion;
 pub use options::{SqliteOptions, Synchronous};
 use parking_lot::Mutex;
 
@@ -64,6 +70,8 @@ pub struct SqliteStore {
     short_reads: ShortReads,
     queue: Queue,
     is_failing: Arc<AtomicBool>,
+    /// Whether the write-ahead log still has what was deleted.
+    empties: Arc<AtomicBool>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -86,7 +94,7 @@ impl SqliteStore {
         let opened = opened.await.map_err(|error| failed(error.into()))??;
         let (orders, received) = mpsc::channel();
         let writer = opened.writer;
-        let is_failing = writer.is_failing();
+        let (is_failing, empties) = (writer.is_failing(), writer.empties());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || writer.run(&received))
@@ -99,6 +107,7 @@ impl SqliteStore {
             cache: opened.cache,
             queue: Queue::start(options.queue.max(1), orders.clone()),
             is_failing,
+            empties,
             orders,
             thread: Mutex::new(Some(thread)),
         })
@@ -107,6 +116,24 @@ impl SqliteStore {
     /// The database's path, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Notes which agent is served from it. Gives the one that was served last, if that was another.
+    ///
+    /// # Errors
+    ///
+    /// Those of any read and write.
+    pub async fn served_by(&self, agent: &str) -> Result<Option<String>, StoreError> {
+        let last = self.readers.read(|connection| {
+            let last = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
+            last.map_err(error::store_error)
+        });
+        let last = last.await?;
+        if last.as_deref() == Some(agent) {
+            return Ok(None);
+        }
+        self.write(Op::Serve(agent.to_owned())).await?;
+        Ok(last)
     }
 
     /// How many tasks it holds, of all callers.
@@ -127,7 +154,7 @@ impl SqliteStore {
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
             Done::Found(found) => Ok(found),
-            Done::Committed(_) | Done::Claimed(_) => Ok(true),
+            Done::Committed(_) | Done::Claimed(_) | Done::Removed(_) => Ok(true),
         }
     }
 
@@ -135,6 +162,10 @@ impl SqliteStore {
     fn stop_reading(&self) {
         self.readers.close();
         self.short_reads.close();
+    }
+
+    fn log_is_to_be_emptied(&self) -> bool {
+        self.empties.load(Ordering::Acquire)
     }
 
     fn is_failing(&self) -> bool {

@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored,
+        Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::{
@@ -18,6 +19,7 @@ use super::{
     read::{
         events, list, pushes,
         task::{self, Glance},
+        upkeep,
     },
 };
 
@@ -26,7 +28,7 @@ impl TaskStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         match self.queue.write(Op::Append(Box::new(Append::new(commit)?))).await? {
             Done::Committed(committed) => Ok(committed),
-            Done::Found(_) | Done::Claimed(_) => Err(StoreError::Conflict),
+            _ => Err(StoreError::Conflict),
         }
     }
 
@@ -112,6 +114,28 @@ impl TaskStore for SqliteStore {
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         self.write(Op::Settle(Box::new(settlement))).await.map(|_| ())
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        self.delete_old(purge).await
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let states = states.to_vec();
+        self.readers.read(move |connection| upkeep::resting(connection, &states, before, limit)).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        self.delete_all(erase).await
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        let after = after.map_or(Ok(0), str::parse).map_err(|_| StoreError::BadPageToken)?;
+        self.readers.read(move |connection| upkeep::scan(connection, after, limit)).await
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.drop_logs(before, limit).await
     }
 
     /// Reads; and writes too when the last write failed, to see whether that is over.
