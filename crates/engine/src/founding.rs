@@ -83,5 +83,6 @@ fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> 
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
         letters: Vec::new(),
+        remember: None,
     }
 }

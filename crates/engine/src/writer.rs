@@ -197,6 +197,7 @@ impl LogWriter {
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
             letters: Vec::new(),
+            remember: None,
         });
         let committed = if creates { self.write_once(commit).await? } else { self.write(commit).await? };
         self.epoch = Some(committed.epoch);

@@ -7,6 +7,7 @@ mod builder;
 mod hooks;
 mod index;
 mod list;
+mod messages;
 mod node;
 mod order;
 mod pushes;
@@ -17,7 +18,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 pub use builder::MemoryStoreBuilder;
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, Timestamp};
 use parking_lot::Mutex;
 
 use self::{
@@ -71,6 +72,11 @@ impl MemoryStore {
         if !self.tables.add_task(&node) {
             return Err(StoreError::Conflict);
         }
+        if let Err(error) = node.remember(&commit) {
+            head.gone = true;
+            self.tables.remove_task(&node);
+            return Err(error);
+        }
         self.retention.added();
         let committed = self.write(&node, &mut head, commit)?;
         self.tables.list(node.entry(&head));
@@ -87,6 +93,7 @@ impl MemoryStore {
         if head.gone || head.sequence != commit.expected || commit.epoch != EPOCH {
             return Err(StoreError::Conflict);
         }
+        node.remember(&commit)?;
         let before = (head.at, head.state);
         let committed = self.write(&node, &mut head, commit)?;
         if (head.at, head.state) != before {
@@ -115,6 +122,7 @@ impl MemoryStore {
     fn evict(&self) {
         self.retention.evict(|node, head| {
             self.tables.unlist(node, head.state, node.place(head));
+            node.forget_messages();
             self.tables.remove_task(node);
             self.tables.tidy_scope(&node.scope);
             self.retention.removed();
@@ -171,6 +179,15 @@ impl TaskStore for MemoryStore {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         self.with_head(scope, id, |_, head| head.events_after(after, limit)).unwrap_or(Ok(Vec::new()))
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        Ok(self.tables.scope(scope).and_then(|scope| scope.messages.lock().find(message, since)))
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

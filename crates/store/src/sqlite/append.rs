@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_engine::{
     StoreError,
-    store::{Commit, Stored},
+    store::{Commit, Remember, Stored},
 };
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
 
@@ -28,6 +28,7 @@ pub(super) struct Append {
     /// The records; `None` where nobody will ever want them.
     pub(super) records: Option<String>,
     pub(super) push_configs: Vec<ConfigRow>,
+    pub(super) remember: Option<Box<Remember>>,
 }
 
 /// A push configuration as it is written.
@@ -71,6 +72,7 @@ impl Append {
             push_configs: configs.collect::<Result<_, StoreError>>()?,
             snapshot: commit.snapshot.map(Snapshot::new).transpose()?,
             records,
+            remember: commit.remember,
             scope: commit.scope,
             id: commit.id,
             context: commit.context,

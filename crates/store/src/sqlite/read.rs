@@ -2,5 +2,6 @@
 
 pub(super) mod events;
 pub(super) mod list;
+pub(super) mod messages;
 pub(super) mod pushes;
 pub(super) mod task;

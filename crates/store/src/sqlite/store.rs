@@ -7,7 +7,7 @@ use nuncio_engine::{
         Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     append::{Append, ConfigRow},
     error::store_error,
     queue::{Done, Op},
-    read::{events, list, pushes, task},
+    read::{events, list, messages, pushes, task},
 };
 
 #[async_trait]
@@ -62,6 +62,16 @@ impl TaskStore for SqliteStore {
     ) -> Result<Vec<Record>, StoreError> {
         let (scope, id) = (scope.clone(), id.clone());
         self.readers.read(move |connection| events::after(connection, &scope, &id, after, limit)).await
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        let (scope, message) = (scope.clone(), message.clone());
+        self.readers.read(move |connection| messages::task_of(connection, &scope, &message, since)).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

@@ -5,6 +5,7 @@ mod checkpoint;
 mod configs;
 mod group;
 mod heads;
+mod messages;
 mod prune;
 mod rows;
 mod scopes;

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::{
     index::{InContext, Lists},
+    messages::Messages,
     node::Node,
     order::{Entry, Place},
 };
@@ -19,10 +20,11 @@ use crate::hashing::{Hashing, hashing};
 
 const SHARDS: usize = 64;
 
-/// A scope, and the lists of its tasks.
+/// A scope, the lists of its tasks, and the messages that they took.
 pub(super) struct ScopeLists {
     pub(super) scope: Scope,
     pub(super) lists: Mutex<Lists>,
+    pub(super) messages: Mutex<Messages>,
 }
 
 /// A hash table that keeps the hashes, so that growing does not touch what it points to.
@@ -98,8 +100,10 @@ impl Tables {
         let hash = self.hash(scope);
         let mut scopes = self.scopes.shard(hash).lock();
         let slot = scopes.entry(hash, |(_, lists)| lists.scope == *scope, |(hash, _)| *hash);
-        let slot =
-            slot.or_insert_with(|| (hash, Arc::new(ScopeLists { scope: scope.clone(), lists: Mutex::default() })));
+        let slot = slot.or_insert_with(|| {
+            let (lists, messages) = (Mutex::default(), Mutex::default());
+            (hash, Arc::new(ScopeLists { scope: scope.clone(), lists, messages }))
+        });
         Arc::clone(&slot.get().1)
     }
 
