@@ -8,7 +8,9 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
+    admission::RETRY_AFTER,
     capability,
+    flights::Flight,
     founding::{self, Founding},
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
@@ -71,8 +73,13 @@ impl Opening {
     }
 
     /// A runner for a message that begins an interaction, and its task to be.
-    pub(crate) fn begin(mut self, shared: &Arc<Shared>, patience: Duration) -> Result<Beginning, Error> {
-        shared.turn_begins()?;
+    pub(crate) fn begin(
+        mut self,
+        shared: &Arc<Shared>,
+        patience: Duration,
+        flight: Option<Flight>,
+    ) -> Result<Beginning, Error> {
+        shared.turn_begins(&self.scope)?;
         let id = TaskId::generate();
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
         address(&mut self.request.message, &id, context);
@@ -84,7 +91,7 @@ impl Opening {
         let incoming = Incoming::new(self.request, self.extensions);
         let course = incoming.course.clone();
         let push_configs = push_configs.into_iter().collect();
-        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience);
+        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, flight);
         Ok(Beginning { hold, runner: Inline::new(runner), course })
     }
 
@@ -142,14 +149,21 @@ pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>
 }
 
 /// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
-pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Result<Option<Inline>, Error> {
+///
+/// Fails at a limit where it is a message; what ends a task is always let in.
+pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> Result<Option<Inline>, Error> {
     let mut inner = hold.lock();
     if inner.running {
-        if matches!(control, Control::Message(_)) && inner.waiting() >= shared.limits.queued_messages {
-            return Err(Error::new(
-                ErrorKind::ResourceExhausted,
-                format!("too many messages wait for task {}; try again later", hold.id),
-            ));
+        if let Control::Message(incoming) = &mut control {
+            if inner.waiting() >= shared.limits.queued_messages {
+                return Err(Error::new(
+                    ErrorKind::ResourceExhausted,
+                    format!("too many messages wait for task {}; try again later", hold.id),
+                )
+                .with_retry_after(RETRY_AFTER)
+                .with_metadata("limit", "queued_messages"));
+            }
+            incoming.place = Some(shared.queued.take(&hold.scope.principal, 1)?);
         }
         let waker = inner.tell_runner(control);
         drop(inner);
@@ -158,7 +172,8 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Resu
         }
         return Ok(None);
     }
-    shared.turn_begins()?;
+    let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
+    shared.turns.begin(&hold.scope.principal, limits)?;
     inner.running = true;
     // A runner that has yet to be polled has no waker.
     let _ = inner.tell_runner(control);

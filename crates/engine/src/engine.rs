@@ -7,12 +7,15 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{AgentCard, Caller, Calling, Error, Reply, Request};
+use nuncio_model::{AgentCard, Caller, Calling, Error, ErrorKind, Reply, Request};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
+    admission::{Gauge, Quota},
     agent::{Agent, DynAgent},
     capability,
+    flights::Flights,
+    idempotency::Idempotency,
     limits::Limits,
     op,
     push::PushGuard,
@@ -43,6 +46,7 @@ pub struct EngineBuilder {
     guard: Option<Arc<dyn PushGuard>>,
     limits: Limits,
     cancel_is_idempotent: bool,
+    idempotency: Idempotency,
 }
 
 impl EngineBuilder {
@@ -84,8 +88,25 @@ impl EngineBuilder {
         self
     }
 
+    /// Whether a message that is sent again is known by its id. By default it is not. The cards say so where it is.
+    pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.idempotency = idempotency;
+        self
+    }
+
     /// The engine.
-    pub fn build(self) -> Engine {
+    pub fn build(mut self) -> Engine {
+        self.idempotency.declare(&mut self.card);
+        if let Some(card) = &mut self.extended_card {
+            self.idempotency.declare(card);
+        }
+        let queued = Gauge::new(Quota {
+            name: "queued_messages",
+            what: "messages wait for their turn",
+            in_all: self.limits.queued_in_all,
+            per_caller: self.limits.queued_per_caller,
+            kind: ErrorKind::ResourceExhausted,
+        });
         Engine(Arc::new(Shared {
             agent: self.agent,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
@@ -94,9 +115,12 @@ impl EngineBuilder {
             guard: self.guard,
             limits: self.limits,
             cancel_is_idempotent: self.cancel_is_idempotent,
+            idempotency: self.idempotency,
+            flights: Arc::<Flights>::default(),
             registry: Registry::new(),
             push_wakeups: Arc::default(),
             turns: Turns::default(),
+            queued,
             abandoned: Abandoned::default(),
         }))
     }
@@ -115,6 +139,7 @@ impl Engine {
             guard: None,
             limits: Limits::default(),
             cancel_is_idempotent: false,
+            idempotency: Idempotency::Off,
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) async fn found(
         Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
         outcome => return outcome.map(|_| None),
     }
-    shared.turn_may_begin()?;
+    shared.turn_may_begin(scope)?;
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
     match shared.store.commit(first_commit(scope, begins, context)).await {
         Ok(_) => Ok(Some(founding)),

@@ -8,7 +8,7 @@ use std::sync::{
 use nuncio_model::{Error, Task, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
-use crate::{founding::Founding, reader::LogReader};
+use crate::{admission::Permit, founding::Founding, reader::LogReader};
 
 /// Something for a runner to do between two words of its agent.
 pub(crate) enum Control {
@@ -48,13 +48,23 @@ pub(crate) struct Incoming {
     pub(crate) is_first: bool,
     /// The task, where it was founded for this message.
     pub(crate) founding: Option<Founding>,
+    /// Its place among those that wait behind a turn, where it does.
+    pub(crate) place: Option<Permit>,
 }
 
 impl Incoming {
     /// A message that nobody needs to be told about.
     pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Self {
         let request = Arc::new(request);
-        Self { request, extensions, accepted: None, course: Course::new(), is_first: false, founding: None }
+        Self {
+            request,
+            extensions,
+            accepted: None,
+            course: Course::new(),
+            is_first: false,
+            founding: None,
+            place: None,
+        }
     }
 
     /// Tells the sender why the message does not enter the log.

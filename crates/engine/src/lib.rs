@@ -4,6 +4,7 @@
 //! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
+pub mod admission;
 pub mod bus;
 pub mod lifecycle;
 pub mod store;
@@ -15,8 +16,10 @@ mod channel;
 mod conversation;
 mod engine;
 mod feed;
+mod flights;
 mod founding;
 mod hashing;
+mod idempotency;
 mod inbox;
 mod inline;
 mod limits;
@@ -27,8 +30,10 @@ mod reader;
 mod record;
 mod recovery;
 mod registry;
+mod repetition;
 mod runner;
 mod shared;
+mod size;
 mod turn;
 mod turns;
 mod writer;
@@ -36,6 +41,7 @@ mod writer;
 pub use agent::{Agent, AgentError, agent_fn};
 pub use bus::EventBus;
 pub use engine::{Engine, EngineBuilder};
+pub use idempotency::Idempotency;
 pub use limits::Limits;
 pub use push::PushGuard;
 pub use record::{Received, Record};

@@ -9,12 +9,17 @@ use std::{
     task::{Context, Waker},
 };
 
-use nuncio_model::{Error, Message, Scope, Task, TaskId, TaskState};
+use nuncio_model::{Error, Message, MessageId, Scope, Task, TaskId, TaskState};
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
 
-use crate::{inbox::Control, lifecycle::Fold, record::Record, store::Stored};
+use crate::{
+    inbox::{Control, Course},
+    lifecycle::Fold,
+    record::Record,
+    store::Stored,
+};
 
 pub(crate) struct Live {
     pub(crate) id: TaskId,
@@ -43,6 +48,8 @@ pub(crate) struct Inner {
     inbox: VecDeque<Control>,
     /// How many messages the runner has taken in that wait for their turn.
     pub(crate) queued: usize,
+    /// The courses of messages whose turn is not over, where messages are known by their ids.
+    pub(crate) courses: Vec<(MessageId, Course)>,
     pub(crate) runner: Option<Waker>,
     /// The runner's waker while it waits for slow readers.
     pub(crate) pacer: Option<Waker>,
@@ -92,6 +99,7 @@ impl Live {
                 running: false,
                 inbox: VecDeque::new(),
                 queued: 0,
+                courses: Vec::new(),
                 runner: None,
                 pacer: None,
                 holders: 0,
@@ -182,6 +190,11 @@ impl Inner {
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
         self.queued + self.inbox.len()
+    }
+
+    /// The course of a message whose turn is not over.
+    pub(crate) fn course_of(&self, message: &MessageId) -> Option<Course> {
+        self.courses.iter().find(|(id, _)| id == message).map(|(_, course)| course.clone())
     }
 
     /// Puts something into the inbox; the waker is to be woken when the lock is gone.

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     agent::AgentFuture,
     channel,
+    flights::Flight,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
     registry::Hold,
@@ -43,6 +44,8 @@ pub(crate) struct Runner {
     birth: Option<Birth>,
     /// The message that begins it.
     first: Option<Incoming>,
+    /// Keeps its repetitions waiting until the task is in the store.
+    flight: Option<Flight>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
@@ -92,14 +95,22 @@ impl Runner {
         first: Incoming,
         push_configs: Vec<PushConfig>,
         patience: Duration,
+        flight: Option<Flight>,
     ) -> Self {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
         let request = Arc::clone(&first.request);
-        hold.lock().running = true;
+        {
+            let mut inner = hold.lock();
+            inner.running = true;
+            if shared.idempotency.is_on() {
+                inner.courses.push((message.message_id.clone(), first.course.clone()));
+            }
+        }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { request, patience });
+        runner.flight = flight;
         runner.first = Some(Incoming { is_first: true, ..first });
         runner
     }
@@ -117,6 +128,7 @@ impl Runner {
             writer,
             birth: None,
             first: None,
+            flight: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
             left: false,
@@ -148,6 +160,7 @@ impl Runner {
             if self.rests(&mut controls) {
                 return Ok(());
             }
+            self.refuse_repeated(&mut controls).await;
             for control in controls {
                 self.take(control, None);
             }
@@ -175,17 +188,21 @@ impl Runner {
         if self.over {
             inner.running = false;
             inner.queued = 0;
+            inner.courses.clear();
         }
         self.over
     }
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, is_first, .. } = incoming;
+        let Incoming { request, extensions, course, is_first, place, .. } = incoming;
+        drop(place);
         course.begin(self.writer.staged());
+        let message = self.shared.idempotency.is_on().then(|| request.message.message_id.clone());
         let mut running = self.start(request, extensions, is_first);
         loop {
-            let step = self.step(&mut running).await;
+            let mut step = self.step(&mut running).await;
+            self.refuse_repeated(&mut step.controls).await;
             let mut heard = std::mem::take(&mut running.heard);
             let is_flood = heard.len() >= channel::LIMIT;
             for word in heard.drain(..) {
@@ -210,6 +227,9 @@ impl Runner {
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
+                }
+                if let Some(message) = message {
+                    self.hold.lock().courses.retain(|(id, _)| *id != message);
                 }
                 return Ok(());
             }
@@ -255,9 +275,14 @@ impl Runner {
             return Ok(());
         }
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
+        self.flight = None;
         for mut incoming in self.staged.drain(..) {
             if let Some(founding) = incoming.founding.take() {
                 founding.begun();
+            }
+            if self.shared.idempotency.is_on() {
+                let message = incoming.request.message.message_id.clone();
+                self.hold.lock().courses.push((message, incoming.course.clone()));
             }
             if let Some(accepted) = incoming.accepted.take() {
                 let (reader, task, _) = LogReader::from_now(self.hold.clone());

@@ -2,13 +2,50 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Message, Role, TaskState, op::SendMessageRequest};
+use nuncio_model::{Error, ErrorKind, Message, Role, TaskState, Timestamp, op::SendMessageRequest};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended};
-use crate::inbox::{Control, Incoming};
+use crate::{
+    inbox::{Control, Incoming},
+    store::StoreError,
+};
 
 impl Runner {
+    /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
+    /// staged when this is called, so the store knows all that was taken.
+    pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
+        if controls.iter().any(|control| matches!(control, Control::Message(_)))
+            && let Some(since) = self.shared.idempotency.since()
+        {
+            Box::pin(self.refuse_repeated_since(since, controls)).await;
+        }
+    }
+
+    async fn refuse_repeated_since(&self, since: Timestamp, controls: &mut Vec<Control>) {
+        let mut taken = Vec::new();
+        for control in std::mem::take(controls) {
+            let Control::Message(incoming) = control else {
+                controls.push(control);
+                continue;
+            };
+            let id = incoming.request.message.message_id.clone();
+            if taken.contains(&id) {
+                // It is looked at again once the one before it is in the store.
+                self.hold.tell_runner(Control::Message(incoming));
+                continue;
+            }
+            match self.shared.store.task_of_message(&self.hold.scope, &id, since).await {
+                Ok(Some(task)) => incoming.refuse(StoreError::Repeated(task).into()),
+                Ok(None) => {
+                    taken.extend((!id.is_empty()).then_some(id));
+                    controls.push(Control::Message(incoming));
+                }
+                Err(error) => incoming.refuse(error.into()),
+            }
+        }
+    }
+
     /// Takes something from outside, between two words of a turn or between two turns.
     pub(super) fn take(&mut self, control: Control, turn: Option<&mut Running>) {
         match (control, turn) {
@@ -16,6 +53,13 @@ impl Runner {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
             (Control::Message(mut incoming), _) => {
+                if let Err(excess) = self.writer.check_message(&incoming.request.message) {
+                    let error = Error::new(
+                        ErrorKind::PayloadTooLarge,
+                        format!("{excess}; send a message without a task id to begin another in its context"),
+                    );
+                    return incoming.refuse(error.with_metadata("limit", excess.limit));
+                }
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 self.writer.stage_received(incoming.request.message.clone());

@@ -38,6 +38,7 @@ impl Runner {
             inner.empty_inbox(&mut controls);
             inner.running = false;
             inner.queued = 0;
+            inner.courses.clear();
             inner.epoch = None;
         }
         for control in controls {
@@ -70,7 +71,7 @@ impl Drop for Runner {
             let error = Error::new(ErrorKind::Internal, "the task was cut off");
             if self.writer.is_owner() { self.give_up(&error) } else { self.let_go(&error) }
         }
-        self.shared.turns.end();
+        self.shared.turns.end(&self.hold.scope.principal);
     }
 }
 

@@ -12,6 +12,7 @@ mod property;
 mod push;
 mod queue;
 mod readers;
+mod repetition;
 mod rigged;
 mod send;
 mod shutdown;
