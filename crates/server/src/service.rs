@@ -9,12 +9,13 @@ use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
 use crate::{
-    body::Body,
+    body::{Body, RequestBody},
     card::Cards,
     drain::Drain,
     head,
     load::{Load, StreamPermit},
-    read::BodyLimits,
+    rate::Rates,
+    read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
 };
 
@@ -27,6 +28,8 @@ pub(crate) struct Service {
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,
+    /// Where callers are held to a rate.
+    pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
     /// The value of `WWW-Authenticate` beside a 401.
     pub(crate) challenge: Option<HeaderValue>,
@@ -94,7 +97,7 @@ impl Service {
         if matches!(call, Call::GetExtendedAgentCard(_)) {
             self.cards.check_extended(&principal)?;
         }
-        let permit = call.method().is_streaming().then(|| self.load.stream()).transpose()?;
+        let permit = call.method().is_streaming().then(|| self.load.stream(&principal)).transpose()?;
         let scope = scope(principal, &call);
         head::add_extensions(&head.headers, &mut requested);
         let active = self.engine.active_extensions(&requested);
@@ -113,6 +116,17 @@ impl Service {
             (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(self.cards.complete(&card, head)))),
             (reply, _) => Outcome::Reply(reply),
         }
+    }
+
+    /// Reads the body of a request of this caller.
+    pub(crate) async fn read(
+        &self,
+        body: RequestBody,
+        head: &Parts,
+        limits: BodyLimits,
+        principal: &Principal,
+    ) -> Result<Whole, Error> {
+        read_body(body, &head.headers, limits, &self.load.bytes, principal).await
     }
 
     /// The response that streams these events as server-sent events.

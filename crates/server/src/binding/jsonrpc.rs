@@ -11,7 +11,6 @@ use nuncio_wire::{JsonRpcDialect, Version, dialect, jsonrpc, negotiate, rest::is
 use crate::{
     body::{Body, RequestBody},
     head,
-    read::read_body,
     service::{Answer, Incoming, Outcome, Service, scope},
     sse::{Envelope, EventBody},
 };
@@ -21,12 +20,16 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     if let Some(refusal) = refuse_head(head) {
         return refusal;
     }
-    let body = match read_body(body, &head.headers, service.body_limits).await {
+    let body = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => body,
-        Err(error) => return refuse(&error),
+        Err(error) => {
+            let mut refusal = refuse(&error);
+            service.complete_refusal(&error, refusal.headers_mut());
+            return refusal;
+        }
     };
     let newest = service.versions.newest().jsonrpc();
-    let incoming = match jsonrpc::parse_request(&body) {
+    let incoming = match jsonrpc::parse_request(&body.bytes) {
         Ok(incoming) => incoming,
         Err((id, error)) => return respond_error(service, newest, &id, &error),
     };
