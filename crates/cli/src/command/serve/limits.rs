@@ -1,5 +1,8 @@
 //! From settings to the limits of the server, the engine and programs. What is not set keeps its default.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use nuncio_adapters::ProgramLimits;
