@@ -156,12 +156,7 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
     if inner.running {
         if let Control::Message(incoming) = &mut control {
             if inner.waiting() >= shared.limits.queued_messages {
-                return Err(Error::new(
-                    ErrorKind::ResourceExhausted,
-                    format!("too many messages wait for task {}; try again later", hold.id),
-                )
-                .with_retry_after(RETRY_AFTER)
-                .with_metadata("limit", "queued_messages"));
+                return Err(too_many(&hold.id));
             }
             incoming.place = Some(shared.queued.take(&hold.scope.principal, 1)?);
         }
@@ -179,6 +174,13 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
     let _ = inner.tell_runner(control);
     drop(inner);
     Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), hold.clone()))))
+}
+
+/// The error for a message that finds too many others waiting.
+pub(crate) fn too_many(id: &TaskId) -> Error {
+    Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))
+        .with_retry_after(RETRY_AFTER)
+        .with_metadata("limit", "queued_messages")
 }
 
 fn address(message: &mut Message, id: &TaskId, context: ContextId) {

@@ -13,7 +13,9 @@ use tokio::{sync::Notify, time::timeout};
 use crate::{
     admission::{Gauge, Quota},
     agent::{Agent, DynAgent},
+    bus::EventBus,
     capability,
+    cluster::{self, Membership},
     flights::Flights,
     idempotency::Idempotency,
     limits::Limits,
@@ -47,12 +49,21 @@ pub struct EngineBuilder {
     limits: Limits,
     cancel_is_idempotent: bool,
     idempotency: Idempotency,
+    bus: Option<Arc<dyn EventBus>>,
 }
 
 impl EngineBuilder {
     /// Where tasks are kept; in memory by default.
     pub fn store(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// What wakes the other nodes that share the store. Without one they look at the store about once a second
+    /// ([`Limits::reread`]). Of no use where the store has one node. The engine closes it when it shuts down, so it is for
+    /// this engine alone.
+    pub fn bus(mut self, bus: Arc<dyn EventBus>) -> Self {
+        self.bus = Some(bus);
         self
     }
 
@@ -122,6 +133,7 @@ impl EngineBuilder {
             turns: Turns::default(),
             queued,
             abandoned: Abandoned::default(),
+            members: Membership::new(self.bus),
         }))
     }
 }
@@ -140,6 +152,7 @@ impl Engine {
             limits: Limits::default(),
             cancel_is_idempotent: false,
             idempotency: Idempotency::Off,
+            bus: None,
         }
     }
 
@@ -169,6 +182,11 @@ impl Engine {
         &self.0.store
     }
 
+    /// What wakes the other nodes, where there is something.
+    pub fn bus(&self) -> Option<&Arc<dyn EventBus>> {
+        self.0.members.bus()
+    }
+
     /// Told whenever pushes became due; for whatever delivers them from the store's outbox.
     pub fn push_wakeups(&self) -> &Arc<Notify> {
         &self.0.push_wakeups
@@ -193,7 +211,11 @@ impl Engine {
 
     /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it once,
     /// before requests come.
+    ///
+    /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
+    /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
     pub async fn recover(&self) -> Result<(), Error> {
+        cluster::join(&self.0);
         recovery::recover(&self.0).await
     }
 
@@ -201,7 +223,7 @@ impl Engine {
     /// agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
     /// server is stopping, and the store is closed.
     pub async fn shutdown(&self, grace: Duration) {
-        let Shared { registry, turns, store, .. } = &*self.0;
+        let Shared { registry, turns, store, members, .. } = &*self.0;
         turns.drain();
         if timeout(grace, turns.rest()).await.is_err() {
             turns.stop();
@@ -211,6 +233,10 @@ impl Engine {
             }
         }
         registry.all().iter().for_each(|live| live.break_off(stopping()));
+        members.left().cancel();
+        if let Some(bus) = members.bus() {
+            bus.close(CUT_OFF).await;
+        }
         if let Err(error) = store.close().await {
             tracing::error!(error = &error as &dyn std::error::Error, "the store did not close");
         }

@@ -13,6 +13,7 @@ pub mod testing;
 mod agent;
 mod capability;
 mod channel;
+mod cluster;
 mod conversation;
 mod engine;
 mod feed;

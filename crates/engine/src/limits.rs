@@ -38,6 +38,9 @@ pub struct Limits {
     pub task_size: u64,
     /// Records of a task; an event beyond fails the task, a message beyond is refused. 1,000,000.
     pub task_events: u64,
+    /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
+    /// read here, letters, tasks of nodes that are gone. 1 s.
+    pub reread: Duration,
     /// How long a failing commit is tried again before the turn is given up. 2 s.
     pub commit_retry: Duration,
 }
@@ -59,6 +62,7 @@ impl Default for Limits {
             running_turns_per_caller: 10_000,
             task_size: 256 * 1024 * 1024,
             task_events: 1_000_000,
+            reread: Duration::from_secs(1),
             commit_retry: Duration::from_secs(2),
         }
     }

@@ -8,6 +8,8 @@ use tokio::sync::Notify;
 use crate::{
     admission::Gauge,
     agent::DynAgent,
+    bus::Topic,
+    cluster::{Membership, catch_up},
     flights::Flights,
     idempotency::Idempotency,
     inbox::Control,
@@ -37,6 +39,7 @@ pub(crate) struct Shared {
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
     pub(crate) abandoned: Abandoned,
+    pub(crate) members: Membership,
 }
 
 impl Shared {
@@ -57,9 +60,15 @@ impl Shared {
         self.turn_begins(scope).map(|()| self.turns.end(&scope.principal))
     }
 
-    /// The task, live from now on. Tasks of other scopes are as if they were not there.
-    pub(crate) async fn attach(&self, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
+    /// The task, live from now on, and as the store has it. Tasks of other scopes are as if they were not there.
+    pub(crate) async fn attach(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
         let hold = self.registry.find_or_insert(scope, id);
+        let is_shared = self.store.cluster().is_some();
+        if is_shared {
+            // First, so that nothing is missed between the look at the store and the first signal.
+            Box::pin(self.members.listen(self, Topic::of(id))).await;
+        }
+        let is_known = hold.loaded.initialized();
         hold.loaded
             .get_or_try_init(|| async {
                 match self.store.load(scope, id).await? {
@@ -71,6 +80,9 @@ impl Shared {
                 }
             })
             .await?;
+        if is_shared && is_known {
+            Box::pin(catch_up(self, &hold)).await?;
+        }
         if hold.lock().sequence == 0 {
             return Err(Error::task_not_found(id.as_str()));
         }

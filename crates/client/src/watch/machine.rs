@@ -6,6 +6,7 @@ use futures_util::StreamExt as _;
 use nuncio_model::{
     Error, ErrorKind, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId,
     op::{GetTaskRequest, SubscribeToTaskRequest},
+    resume,
 };
 
 use super::{End, Progress};
@@ -20,6 +21,8 @@ pub(crate) struct Machine {
     reconnect: Reconnect,
     /// A request of this client without its call.
     blank: fn(nuncio_model::Call) -> Request,
+    /// Whether the agent is known to go on behind the last event that was seen.
+    resumes: bool,
     connection: Option<EventStream>,
     /// The message that began it, where it may be sent once more.
     again: Option<Again>,
@@ -39,6 +42,7 @@ impl Machine {
         transport: Arc<dyn Transport>,
         reconnect: Reconnect,
         blank: fn(nuncio_model::Call) -> Request,
+        resumes: bool,
         connection: EventStream,
         progress: Progress,
         again: Option<Again>,
@@ -47,6 +51,7 @@ impl Machine {
             transport,
             reconnect,
             blank,
+            resumes,
             connection: Some(connection),
             again,
             ready: VecDeque::new(),
@@ -159,6 +164,12 @@ impl Machine {
                 self.broken = Some(error);
                 Ok(())
             }
+            // What was missed is gone: what there is now must do.
+            (Err(error), _) if resume::is_lost(&error) && self.progress.forget_place() => {
+                self.attempts -= 1;
+                self.broken = Some(error);
+                Ok(())
+            }
             // Ended in the meantime, by the text (SUB-3) or by older SDKs (C-9); or not to be subscribed to at all.
             (Err(error), Some(task))
                 if matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::InvalidParams) =>
@@ -174,6 +185,9 @@ impl Machine {
         let Some(task) = task else { return self.again.as_ref()?.request_after(wait) };
         let mut request = (self.blank)(SubscribeToTaskRequest::new(task).into());
         request.last_event = self.progress.read(|seen| seen.sequence);
+        if self.resumes && request.last_event.is_some() {
+            request.extensions.push(resume::URI.into());
+        }
         Some(request)
     }
 

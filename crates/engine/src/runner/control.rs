@@ -1,21 +1,21 @@
 //! What comes from outside, and what comes of waiting.
 
-use std::sync::Arc;
-
-use nuncio_model::{Error, ErrorKind, Message, Role, TaskState, Timestamp, op::SendMessageRequest};
+use nuncio_model::{Error, ErrorKind, Message, MessageId, TaskState, Timestamp};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended};
 use crate::{
+    cluster::{self, Body},
+    conversation::too_many,
     inbox::{Control, Incoming},
-    store::StoreError,
+    store::{Letter, StoreError},
 };
 
 impl Runner {
     /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
     /// staged when this is called, so the store knows all that was taken.
     pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
-        if controls.iter().any(|control| matches!(control, Control::Message(_)))
+        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Letter(_)))
             && let Some(since) = self.shared.idempotency.since()
         {
             Box::pin(self.refuse_repeated_since(since, controls)).await;
@@ -25,24 +25,33 @@ impl Runner {
     async fn refuse_repeated_since(&self, since: Timestamp, controls: &mut Vec<Control>) {
         let mut taken = Vec::new();
         for control in std::mem::take(controls) {
-            let Control::Message(incoming) = control else {
+            let Some(id) = message_id(&control).filter(|id| !id.is_empty()) else {
                 controls.push(control);
                 continue;
             };
-            let id = incoming.request.message.message_id.clone();
             if taken.contains(&id) {
                 // It is looked at again once the one before it is in the store.
-                self.hold.tell_runner(Control::Message(incoming));
+                self.hold.tell_runner(control);
                 continue;
             }
             match self.shared.store.task_of_message(&self.hold.scope, &id, since).await {
-                Ok(Some(task)) => incoming.refuse(StoreError::Repeated(task).into()),
+                Ok(Some(task)) => self.refuse(control, StoreError::Repeated(task).into()),
                 Ok(None) => {
-                    taken.extend((!id.is_empty()).then_some(id));
-                    controls.push(Control::Message(incoming));
+                    taken.push(id);
+                    controls.push(control);
                 }
-                Err(error) => incoming.refuse(error.into()),
+                Err(error) => self.refuse(control, error.into()),
             }
+        }
+    }
+
+    fn refuse(&self, control: Control, error: Error) {
+        match control {
+            // Unless it was opened already.
+            Control::Letter(letter) if self.shared.members.take(&letter.id) => {
+                drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error));
+            }
+            control => control.refuse(error),
         }
     }
 
@@ -52,7 +61,7 @@ impl Runner {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
-            (Control::Message(mut incoming), _) => {
+            (Control::Message(mut incoming), turn) => {
                 if let Err(excess) = self.writer.check_message(&incoming.request.message) {
                     let error = Error::new(
                         ErrorKind::PayloadTooLarge,
@@ -62,7 +71,9 @@ impl Runner {
                 }
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                self.writer.stage_received(incoming.request.message.clone());
+                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
+                let letter = incoming.letter.as_ref();
+                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
@@ -73,7 +84,7 @@ impl Runner {
             }
             (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
-                self.settle(reason);
+                self.unsettled = Some(reason);
             }
             // Somebody is at work on it.
             (Control::Settle(..), _) => {}
@@ -82,6 +93,16 @@ impl Runner {
                     turn.cut_off();
                 }
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
+            }
+            (Control::Letter(letter), turn) => self.open(letter, turn),
+            // The claim has brought them.
+            (Control::Letters, _) => {}
+            (Control::Lost, turn) => {
+                if let Some(turn) = turn {
+                    turn.cut_off();
+                }
+                self.lost = true;
+                self.left = true;
             }
             (Control::Leave, turn) => {
                 if let Some(turn) = turn {
@@ -92,24 +113,28 @@ impl Runner {
         }
     }
 
-    /// Does what is to be done with a task that has no runner, and may need one.
-    fn settle(&mut self, reason: &'static str) {
-        let state = self.writer.state();
-        if state.is_terminal() || state.is_interrupted() {
+    /// Does what a letter says, unless that was done already.
+    fn open(&mut self, letter: Letter, turn: Option<&mut Running>) {
+        if !self.shared.members.take(&letter.id) {
             return;
         }
-        let last = {
-            let inner = self.hold.lock();
-            inner.task.history.iter().rev().find(|message| message.role == Role::User).cloned()
-        };
-        match last {
-            Some(message) if self.shared.agent.resumes() => {
-                self.queue.push_back(Incoming::new(SendMessageRequest::new(message), Arc::default()));
+        match Body::decode(&letter.body) {
+            Ok(Body::Message { request, extensions }) => {
+                let accepted = cluster::answer(&self.shared, &self.hold, letter.id.clone(), Result::err);
+                if self.queue.len() + self.staged.len() >= self.shared.limits.queued_messages {
+                    drop(accepted.send(Err(too_many(&self.hold.id))));
+                    return;
+                }
+                let mut incoming = Incoming::new(*request, extensions.into());
+                incoming.accepted = Some(accepted);
+                incoming.letter = Some(letter.id);
+                self.take(Control::Message(incoming), turn);
             }
-            Some(_) => self.end(TaskState::Failed, Some(Message::agent(reason))),
-            None => {
-                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")));
+            Ok(Body::Cancel) => {
+                let refused = cluster::answer(&self.shared, &self.hold, letter.id, Some);
+                self.take(Control::Cancel(refused), turn);
             }
+            Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
         }
     }
 
@@ -122,5 +147,17 @@ impl Runner {
             running.cut_off();
             self.end(TaskState::Canceled, None);
         }
+    }
+}
+
+/// The id of the message that a control brings.
+fn message_id(control: &Control) -> Option<MessageId> {
+    match control {
+        Control::Message(incoming) => Some(incoming.request.message.message_id.clone()),
+        Control::Letter(letter) => match Body::decode(&letter.body) {
+            Ok(Body::Message { request, .. }) => Some(request.message.message_id),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -47,7 +47,7 @@ impl Runner {
         let reason = format!("the agent broke the protocol: {error}{place}");
         tracing::warn!(task = %self.hold.id, "{reason}");
         running.cut_off();
-        self.end(TaskState::Failed, Some(Message::agent(reason)));
+        self.fail(running, &reason);
     }
 
     /// The agent said too much: its turn is over, and so is the task.

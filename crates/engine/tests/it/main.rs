@@ -3,17 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod admission;
+mod bus;
 mod cancel;
+mod cluster;
 mod conversation;
+mod cursor;
 mod dropped;
 mod failure;
+mod fencing;
 mod founding;
+mod nodes;
 mod outage;
 mod property;
 mod push;
 mod queue;
 mod readers;
 mod repetition;
+mod resumed;
 mod rigged;
 mod send;
 mod shutdown;

@@ -16,6 +16,7 @@ mod limits;
 mod older;
 mod quotas;
 mod rest;
+mod resume;
 mod routes;
 mod streams;
 mod tenants;
