@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -134,6 +134,16 @@ impl TaskStore for MemoryNode {
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
         self.shared.tasks.events_after(scope, id, after, limit).await
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.task_of_message(scope, message, since).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
