@@ -1,5 +1,6 @@
 //! The client: an agent's operations as methods.
 
+mod again;
 mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,6 +20,7 @@ use nuncio_model::{
 use nuncio_wire::Version;
 use url::Url;
 
+pub(crate) use again::Again;
 pub use send::IntoSendMessage;
 
 use crate::{
@@ -140,8 +142,23 @@ impl Client {
     }
 
     /// Makes a call that has its own extensions, or resumes a stream.
+    ///
+    /// A message whose connection broke is sent again, as often and as late as [`Reconnect`] says, where the agent's card
+    /// says that it knows a message by its id (`docs/extensions/idempotency.md`). To other agents nothing is sent twice:
+    /// whether they heard it is not known.
     pub async fn request(&self, request: Request) -> Result<Reply, ClientError> {
-        Ok(self.0.transport.call(request).await?)
+        Ok(self.call_again(request).await?.0)
+    }
+
+    /// Calls; and again, where that cannot do it twice. Gives the call, if it could be made once more.
+    async fn call_again(&self, request: Request) -> Result<(Reply, Option<Again>), ClientError> {
+        let Inner { transport, reconnect, .. } = &*self.0;
+        let again = Again::of(&request, self.card().as_deref(), self.version());
+        let reply = match (transport.call(request).await, &again) {
+            (Err(error), Some(again)) => again.send(&**transport, reconnect, error).await?,
+            (outcome, _) => outcome?,
+        };
+        Ok((reply, again))
     }
 
     /// Sends a message and waits until the task has ended or is interrupted (section 3.1.1).
@@ -151,15 +168,16 @@ impl Client {
 
     /// Sends a message and streams what comes of it (section 3.1.2).
     pub async fn send_stream(&self, message: impl IntoSendMessage) -> Result<Watch, ClientError> {
-        let events = self.call(SendStreamingMessageRequest(message.into_send_message())).await?;
-        Ok(self.watching(events, Progress::default()))
+        let call = SendStreamingMessageRequest(message.into_send_message());
+        let (reply, again) = self.call_again(request(call.into())).await?;
+        Ok(self.watching(EventStream::try_from(reply)?, Progress::default(), again))
     }
 
     /// Streams a task that exists, beginning with a snapshot of it (section 3.1.6).
     pub async fn watch(&self, task: impl Into<TaskId>) -> Result<Watch, ClientError> {
         let task = task.into();
         let events = self.call(SubscribeToTaskRequest::new(task.clone())).await?;
-        Ok(self.watching(events, Progress::of_task(task)))
+        Ok(self.watching(events, Progress::of_task(task), None))
     }
 
     /// Reads a task (section 3.1.3).
@@ -226,10 +244,10 @@ impl Client {
         Ok(card)
     }
 
-    fn watching(&self, events: EventStream, progress: Progress) -> Watch {
+    fn watching(&self, events: EventStream, progress: Progress, again: Option<Again>) -> Watch {
         let (transport, reconnect) = (self.0.transport.clone(), self.0.reconnect.clone());
         let resumes = self.card().is_some_and(|card| resume::is_declared(&card));
-        Watch::new(Machine::new(transport, reconnect, request, resumes, events, progress))
+        Watch::new(Machine::new(transport, reconnect, request, resumes, events, progress, again))
     }
 }
 

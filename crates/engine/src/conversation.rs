@@ -8,7 +8,9 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
+    admission::RETRY_AFTER,
     capability,
+    flights::Flight,
     founding::{self, Founding},
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
@@ -72,8 +74,13 @@ impl Opening {
     }
 
     /// A runner for a message that begins an interaction, and its task to be.
-    pub(crate) fn begin(mut self, shared: &Arc<Shared>, patience: Duration) -> Result<Beginning, Error> {
-        shared.turn_begins()?;
+    pub(crate) fn begin(
+        mut self,
+        shared: &Arc<Shared>,
+        patience: Duration,
+        flight: Option<Flight>,
+    ) -> Result<Beginning, Error> {
+        shared.turn_begins(&self.scope)?;
         let id = TaskId::generate();
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
         address(&mut self.request.message, &id, context);
@@ -85,7 +92,7 @@ impl Opening {
         let incoming = Incoming::new(self.request, self.extensions);
         let course = incoming.course.clone();
         let push_configs = push_configs.into_iter().collect();
-        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience);
+        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, flight);
         Ok(Beginning { hold, runner: Inline::new(runner), course })
     }
 
@@ -143,11 +150,16 @@ pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>
 }
 
 /// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
-pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Result<Option<Inline>, Error> {
+///
+/// Fails at a limit where it is a message; what ends a task is always let in.
+pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> Result<Option<Inline>, Error> {
     let mut inner = hold.lock();
     if inner.running {
-        if matches!(control, Control::Message(_)) && inner.waiting() >= shared.limits.queued_messages {
-            return Err(too_many(&hold.id));
+        if let Control::Message(incoming) = &mut control {
+            if inner.waiting() >= shared.limits.queued_messages {
+                return Err(too_many(&hold.id));
+            }
+            incoming.place = Some(shared.queued.take(&hold.scope.principal, 1)?);
         }
         let waker = inner.tell_runner(control);
         drop(inner);
@@ -156,7 +168,8 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Resu
         }
         return Ok(None);
     }
-    shared.turn_begins()?;
+    let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
+    shared.turns.begin(&hold.scope.principal, limits)?;
     inner.running = true;
     // A runner that has yet to be polled has no waker.
     let _ = inner.tell_runner(control);
@@ -167,6 +180,8 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Resu
 /// The error for a message that finds too many others waiting.
 pub(crate) fn too_many(id: &TaskId) -> Error {
     Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))
+        .with_retry_after(RETRY_AFTER)
+        .with_metadata("limit", "queued_messages")
 }
 
 fn address(message: &mut Message, id: &TaskId, context: ContextId) {

@@ -7,15 +7,18 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{AgentCard, Caller, Calling, Error, Reply, Request};
+use nuncio_model::{AgentCard, Caller, Calling, Error, ErrorKind, Reply, Request};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
+    admission::{Gauge, Quota},
     agent::{Agent, DynAgent},
     bus::EventBus,
     capability,
     cluster::{self, Membership},
+    flights::Flights,
     housekeeping::Housekeeping,
+    idempotency::Idempotency,
     inbox::Control,
     keeper::{self, Keeper},
     limits::Limits,
@@ -48,6 +51,7 @@ pub struct EngineBuilder {
     guard: Option<Arc<dyn PushGuard>>,
     limits: Limits,
     cancel_is_idempotent: bool,
+    idempotency: Idempotency,
     bus: Option<Arc<dyn EventBus>>,
     housekeeping: Housekeeping,
 }
@@ -105,8 +109,25 @@ impl EngineBuilder {
         self
     }
 
+    /// Whether a message that is sent again is known by its id. By default it is not. The cards say so where it is.
+    pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.idempotency = idempotency;
+        self
+    }
+
     /// The engine.
-    pub fn build(self) -> Engine {
+    pub fn build(mut self) -> Engine {
+        self.idempotency.declare(&mut self.card);
+        if let Some(card) = &mut self.extended_card {
+            self.idempotency.declare(card);
+        }
+        let queued = Gauge::new(Quota {
+            name: "queued_messages",
+            what: "messages wait for their turn",
+            in_all: self.limits.queued_in_all,
+            per_caller: self.limits.queued_per_caller,
+            kind: ErrorKind::ResourceExhausted,
+        });
         Engine(Arc::new(Shared {
             agent: self.agent,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
@@ -115,9 +136,12 @@ impl EngineBuilder {
             guard: self.guard,
             limits: self.limits,
             cancel_is_idempotent: self.cancel_is_idempotent,
+            idempotency: self.idempotency,
+            flights: Arc::<Flights>::default(),
             registry: Registry::new(),
             push_wakeups: Arc::default(),
             turns: Turns::default(),
+            queued,
             abandoned: Abandoned::default(),
             members: Membership::new(self.bus),
             keeper: Keeper::new(self.housekeeping),
@@ -138,6 +162,7 @@ impl Engine {
             guard: None,
             limits: Limits::default(),
             cancel_is_idempotent: false,
+            idempotency: Idempotency::Off,
             bus: None,
             housekeeping: Housekeeping::default(),
         }

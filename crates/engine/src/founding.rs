@@ -48,7 +48,7 @@ pub(crate) async fn found(
         Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
         outcome => return outcome.map(|_| None),
     }
-    shared.turn_may_begin()?;
+    shared.turn_may_begin(scope)?;
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
     match shared.store.commit(first_commit(scope, begins, context)).await {
         Ok(_) => Ok(Some(founding)),
@@ -83,5 +83,6 @@ fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> 
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
         letters: Vec::new(),
+        remember: None,
     }
 }

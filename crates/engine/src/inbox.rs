@@ -9,6 +9,7 @@ use nuncio_model::{Error, Message, Task, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
 use crate::{
+    admission::Permit,
     founding::Founding,
     reader::LogReader,
     store::{Letter, LetterId},
@@ -65,6 +66,8 @@ pub(crate) struct Incoming {
     pub(crate) resumed: bool,
     /// The task, where it was founded for this message.
     pub(crate) founding: Option<Founding>,
+    /// Its place among those that wait behind a turn, where it does.
+    pub(crate) place: Option<Permit>,
     /// The letter by which it came.
     pub(crate) letter: Option<LetterId>,
 }
@@ -82,6 +85,7 @@ impl Incoming {
             waits: false,
             resumed: false,
             founding: None,
+            place: None,
             letter: None,
         }
     }

@@ -4,6 +4,7 @@
 //! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
+pub mod admission;
 pub mod bus;
 pub mod lifecycle;
 pub mod store;
@@ -16,9 +17,11 @@ mod cluster;
 mod conversation;
 mod engine;
 mod feed;
+mod flights;
 mod founding;
 mod hashing;
 mod housekeeping;
+mod idempotency;
 mod inbox;
 mod inline;
 mod keeper;
@@ -30,8 +33,10 @@ mod reader;
 mod record;
 mod recovery;
 mod registry;
+mod repetition;
 mod runner;
 mod shared;
+mod size;
 mod turn;
 mod turns;
 mod writer;
@@ -40,6 +45,7 @@ pub use agent::{Agent, AgentError, agent_fn};
 pub use bus::EventBus;
 pub use engine::{Engine, EngineBuilder};
 pub use housekeeping::{Housekeeping, Retention, Swept};
+pub use idempotency::Idempotency;
 pub use limits::Limits;
 pub use push::PushGuard;
 pub use record::{Received, Record};

@@ -15,8 +15,12 @@ pub struct Limits {
     pub first_word_streaming: Duration,
     /// How long a turn may go on after its last word, a bare message or the end of its task; then it is cut off. 60 s.
     pub after_last_word: Duration,
-    /// Messages that may wait behind a running turn; one more is refused. 64.
+    /// Messages that may wait behind a running turn of their task; one more is refused. 64.
     pub queued_messages: usize,
+    /// Messages that may wait behind running turns of all tasks; one more is refused. 100,000.
+    pub queued_in_all: usize,
+    /// Messages of one caller that may wait behind running turns; one more is refused. 10,000.
+    pub queued_per_caller: usize,
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
@@ -27,6 +31,13 @@ pub struct Limits {
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
     pub running_turns: usize,
+    /// Turns of one caller that run at the same time; a message beyond is refused. 10,000.
+    pub running_turns_per_caller: usize,
+    /// Bytes that the events and messages of a task carry; an event beyond fails the task, a message beyond is refused.
+    /// 256 MiB.
+    pub task_size: u64,
+    /// Records of a task; an event beyond fails the task, a message beyond is refused. 1,000,000.
+    pub task_events: u64,
     /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
     /// read here, letters, tasks of nodes that are gone. 1 s.
     pub reread: Duration,
@@ -45,10 +56,15 @@ impl Default for Limits {
             first_word_streaming: Duration::from_millis(300),
             after_last_word: Duration::from_mins(1),
             queued_messages: 64,
+            queued_in_all: 100_000,
+            queued_per_caller: 10_000,
             window: 8192,
             slow_reader: Duration::from_secs(2),
             push_configs: 100,
             running_turns: 100_000,
+            running_turns_per_caller: 10_000,
+            task_size: 256 * 1024 * 1024,
+            task_events: 1_000_000,
             reread: Duration::from_secs(1),
             stall_timeout: None,
             commit_retry: Duration::from_secs(2),

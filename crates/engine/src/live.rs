@@ -9,14 +9,14 @@ use std::{
     task::{Context, Waker},
 };
 
-use nuncio_model::{Error, Message, Scope, Task, TaskId, TaskState};
+use nuncio_model::{Error, Message, MessageId, Scope, Task, TaskId, TaskState};
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
 
 use crate::{
     cluster::Correspondence,
-    inbox::Control,
+    inbox::{Control, Course},
     lifecycle::Fold,
     record::Record,
     store::{Erase, Stored},
@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     inbox: VecDeque<Control>,
     /// How many messages the runner has taken in that wait for their turn.
     pub(crate) queued: usize,
+    /// The courses of messages whose turn is not over, where messages are known by their ids.
+    pub(crate) courses: Vec<(MessageId, Course)>,
     pub(crate) runner: Option<Waker>,
     /// The runner's waker while it waits for slow readers.
     pub(crate) pacer: Option<Waker>,
@@ -108,6 +110,7 @@ impl Live {
                 running: false,
                 inbox: VecDeque::new(),
                 queued: 0,
+                courses: Vec::new(),
                 runner: None,
                 pacer: None,
                 holders: 0,
@@ -247,6 +250,11 @@ impl Inner {
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
         self.queued + self.inbox.len()
+    }
+
+    /// The course of a message whose turn is not over.
+    pub(crate) fn course_of(&self, message: &MessageId) -> Option<Course> {
+        self.courses.iter().find(|(id, _)| id == message).map(|(_, course)| course.clone())
     }
 
     /// Puts something into the inbox; the waker is to be woken when the lock is gone.

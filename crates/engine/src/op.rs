@@ -49,6 +49,7 @@ pub(crate) async fn call(shared: &Arc<Shared>, request: Request) -> Result<Reply
 }
 
 /// What goes with a message beside the message.
+#[derive(Clone)]
 pub(crate) struct With {
     pub(crate) extensions: Vec<Box<str>>,
     pub(crate) begins: Option<Box<Begins>>,

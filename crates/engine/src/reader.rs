@@ -116,6 +116,22 @@ impl LogReader {
         self.until(|inner| settled(inner, &course)).await
     }
 
+    /// Waits until there is a task, or a direct answer.
+    pub(crate) async fn begun(&self) -> Result<(), Error> {
+        poll_fn(|cx| {
+            let mut inner = self.hold.lock();
+            if inner.sequence > 0 || inner.direct.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(error) = &inner.broken {
+                return Poll::Ready(Err(error.clone()));
+            }
+            set_waker(&mut inner.readers[self.key].waker, cx);
+            Poll::Pending
+        })
+        .await
+    }
+
     /// Waits until the task has ended.
     pub(crate) async fn ended(self) -> Result<Arc<Task>, Error> {
         self.until(|inner| if_ended(inner).or_else(|| inner.broken.clone().map(Err))).await

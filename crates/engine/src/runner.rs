@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     agent::AgentFuture,
     channel, cluster,
+    flights::Flight,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
     recovery::ABANDONED,
@@ -47,6 +48,8 @@ pub(crate) struct Runner {
     birth: Option<Birth>,
     /// The message that begins it.
     first: Option<Incoming>,
+    /// Keeps its repetitions waiting until the task is in the store.
+    flight: Option<Flight>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
@@ -111,14 +114,22 @@ impl Runner {
         first: Incoming,
         push_configs: Vec<PushConfig>,
         patience: Duration,
+        flight: Option<Flight>,
     ) -> Self {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
         let request = Arc::clone(&first.request);
-        hold.lock().running = true;
+        {
+            let mut inner = hold.lock();
+            inner.running = true;
+            if shared.idempotency.is_on() {
+                inner.courses.push((message.message_id.clone(), first.course.clone()));
+            }
+        }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { request, patience });
+        runner.flight = flight;
         runner.first = Some(Incoming { is_first: true, ..first });
         runner
     }
@@ -136,6 +147,7 @@ impl Runner {
             writer,
             birth: None,
             first: None,
+            flight: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
             letters: Vec::new(),
@@ -187,6 +199,7 @@ impl Runner {
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
+            self.refuse_repeated(&mut controls).await;
             for control in controls {
                 self.take(control, None);
             }
@@ -234,6 +247,7 @@ impl Runner {
         if self.over {
             inner.running = false;
             inner.queued = 0;
+            inner.courses.clear();
         }
         self.over.then_some(Rest::Over)
     }
@@ -242,6 +256,7 @@ impl Runner {
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
         let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
         course.begin(self.writer.staged());
+        let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(letter) = &letter {
             // Before anybody sees what the turn says.
             let mark = Mark::Begun(self.writer.staged());
@@ -249,7 +264,8 @@ impl Runner {
         }
         let mut running = self.start(incoming);
         loop {
-            let step = self.step(&mut running).await;
+            let mut step = self.step(&mut running).await;
+            self.refuse_repeated(&mut step.controls).await;
             let mut heard = std::mem::take(&mut running.heard);
             let is_flood = heard.len() >= channel::LIMIT;
             for word in heard.drain(..) {
@@ -281,6 +297,9 @@ impl Runner {
                         let mark = Mark::Rested(self.writer.staged());
                         Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
                     }
+                }
+                if let Some(message) = message {
+                    self.hold.lock().courses.retain(|(id, _)| *id != message);
                 }
                 return Ok(());
             }
@@ -329,9 +348,14 @@ impl Runner {
             return Ok(());
         }
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
+        self.flight = None;
         for mut incoming in self.staged.drain(..) {
             if let Some(founding) = incoming.founding.take() {
                 founding.begun();
+            }
+            if self.shared.idempotency.is_on() {
+                let message = incoming.request.message.message_id.clone();
+                self.hold.lock().courses.push((message, incoming.course.clone()));
             }
             if let Some(accepted) = incoming.accepted.take() {
                 let (reader, task, _) = LogReader::from_now(self.hold.clone());

@@ -6,9 +6,12 @@ use nuncio_model::{AgentCard, Error, Scope, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
+    admission::Gauge,
     agent::DynAgent,
     bus::Topic,
     cluster::{Membership, catch_up},
+    flights::Flights,
+    idempotency::Idempotency,
     inbox::Control,
     keeper::Keeper,
     limits::Limits,
@@ -28,9 +31,14 @@ pub(crate) struct Shared {
     pub(crate) guard: Option<Arc<dyn PushGuard>>,
     pub(crate) limits: Limits,
     pub(crate) cancel_is_idempotent: bool,
+    pub(crate) idempotency: Idempotency,
+    /// Messages that may begin something; empty where ids say nothing.
+    pub(crate) flights: Arc<Flights>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) push_wakeups: Arc<Notify>,
     pub(crate) turns: Turns,
+    /// Messages that wait behind running turns.
+    pub(crate) queued: Arc<Gauge>,
     pub(crate) abandoned: Abandoned,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
@@ -44,14 +52,14 @@ impl Shared {
         }
     }
 
-    /// Counts a turn that is about to run, if another may.
-    pub(crate) fn turn_begins(&self) -> Result<(), Error> {
-        self.turns.begin(self.limits.running_turns)
+    /// Counts a turn of this caller that is about to run, if another may.
+    pub(crate) fn turn_begins(&self, scope: &Scope) -> Result<(), Error> {
+        self.turns.begin(&scope.principal, Some(&self.limits))
     }
 
-    /// Fails where no turn may begin now.
-    pub(crate) fn turn_may_begin(&self) -> Result<(), Error> {
-        self.turn_begins().map(|()| self.turns.end())
+    /// Fails where no turn of this caller may begin now.
+    pub(crate) fn turn_may_begin(&self, scope: &Scope) -> Result<(), Error> {
+        self.turn_begins(scope).map(|()| self.turns.end(&scope.principal))
     }
 
     /// The task, live from now on, and as the store has it. Tasks of other scopes are as if they were not there.

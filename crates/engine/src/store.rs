@@ -12,9 +12,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 pub use cluster::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted};
+pub(crate) use error::REPEATED;
 pub use error::StoreError;
 pub use memory::{MemoryStore, MemoryStoreBuilder};
-use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp};
+use nuncio_model::{
+    ContextId, MessageId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp,
+};
 pub use page_token::PageToken;
 pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 
@@ -32,6 +35,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// `Conflict` when the log does not end at `expected` or the epoch is not the task's; nothing is written then.
+    /// `Repeated` when that is right and a message that the commit wants to be remembered is remembered already; nothing
+    /// is written then either. Where a new task clashes with another of its id and with a message, it may be either.
     /// `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
@@ -56,6 +61,15 @@ pub trait TaskStore: Send + Sync + 'static {
         after: u64,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
+
+    /// The task that took a message of this id in this scope, where the message was remembered ([`Commit::remember`])
+    /// since this time.
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError>;
 
     /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that cannot be
     /// read is left out of it, though not of the total.
@@ -162,6 +176,8 @@ pub struct Commit {
     pub push_configs: Vec<PushConfig>,
     /// Letters whose messages are in the records, each with the number of its record: they are taken with the commit.
     pub letters: Vec<(LetterId, u64)>,
+    /// Messages in the records that are to be known again.
+    pub remember: Option<Box<Remember>>,
 }
 
 impl Commit {
@@ -169,6 +185,16 @@ impl Commit {
     pub fn sequence(&self) -> u64 {
         self.expected + self.records.len() as u64
     }
+}
+
+/// Messages that a commit remembers, for the commit's scope: with its task, and with the time of the commit by the store's
+/// clock. They are forgotten with the task, and some time after a later commit says that their time is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remember {
+    /// Their ids, none of them twice.
+    pub messages: Vec<MessageId>,
+    /// A message that was remembered before this is not known any more, and is remembered anew.
+    pub since: Timestamp,
 }
 
 /// What a commit did.

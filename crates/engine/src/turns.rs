@@ -1,23 +1,39 @@
 //! The turns that run on this node: how many, and whether more may.
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, Principal};
 use tokio::sync::Notify;
+
+use crate::{
+    admission::{Callers, Refusals},
+    limits::Limits,
+};
 
 /// Counts turns, and says when the engine stops.
 ///
 /// Who begins a turn writes the count and then reads the flag; who stops the engine writes the flag and then reads the
 /// count. Both in one order for all, so at least one sees the other.
-#[derive(Default)]
 pub(crate) struct Turns {
     running: AtomicUsize,
     idle: Notify,
     draining: AtomicBool,
     stopping: AtomicBool,
+    callers: Callers,
+    refusals: Refusals,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            running: AtomicUsize::default(),
+            idle: Notify::default(),
+            draining: AtomicBool::default(),
+            stopping: AtomicBool::default(),
+            callers: Callers::default(),
+            refusals: Refusals::new("running_turns"),
+        }
+    }
 }
 
 impl Turns {
@@ -26,22 +42,34 @@ impl Turns {
         self.running.load(Ordering::SeqCst)
     }
 
-    /// Counts a turn that is about to run, if another may.
-    pub(crate) fn begin(&self, limit: usize) -> Result<(), Error> {
+    /// Counts a turn of this caller that is about to run, if another may. Without limits, only that it may at all: what
+    /// ends a task is not refused for want of room.
+    pub(crate) fn begin(&self, principal: &Principal, limits: Option<&Limits>) -> Result<(), Error> {
+        const WHAT: &str = "turns are running";
         let others = self.running.fetch_add(1, Ordering::SeqCst);
+        let per_caller = limits.map_or(usize::MAX, |limits| limits.running_turns_per_caller);
+        let is_counted = self.callers.add(principal, 1, per_caller);
         let refusal = if self.are_draining() {
             stopping()
-        } else if others >= limit {
-            Error::new(ErrorKind::ResourceExhausted, "too many turns are running; try again later")
-                .with_retry_after(Duration::from_secs(1))
+        } else if !is_counted {
+            self.refusals.caller(principal, WHAT)
+        } else if limits.is_some_and(|limits| others >= limits.running_turns) {
+            self.refusals.all(principal, WHAT, ErrorKind::ResourceExhausted)
         } else {
             return Ok(());
         };
-        self.end();
+        self.leave(principal, is_counted);
         Err(refusal)
     }
 
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&self, principal: &Principal) {
+        self.leave(principal, true);
+    }
+
+    fn leave(&self, principal: &Principal, is_counted: bool) {
+        if is_counted {
+            self.callers.remove(principal, 1);
+        }
         if self.running.fetch_sub(1, Ordering::SeqCst) == 1 && self.are_draining() {
             self.idle.notify_waiters();
         }

@@ -2,15 +2,20 @@
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
-use nuncio_model::{ContextId, Error, Message, StreamEvent, StreamResponse, Task, TaskState, Timestamp};
+use nuncio_model::{
+    ContextId, Error, Message, MessageId, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     lifecycle::{self, Fold, IllegalTransition},
+    limits::Limits,
     live::{Live, set_waker},
     record::Record,
+    repetition,
     shared::Shared,
-    store::{Claim, Commit, Committed, Letter, LetterId, PushConfig, StoreError},
+    size::{self, TooMuch},
+    store::{Claim, Commit, Committed, Letter, LetterId, PushConfig, Remember, StoreError},
 };
 
 /// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
@@ -24,6 +29,8 @@ pub(crate) struct LogWriter {
     context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
+    /// Messages that are staged and are to be known again.
+    remember: Vec<MessageId>,
     letters: Vec<(LetterId, u64)>,
     /// The epoch under which this node owns the task; `None` until it has claimed it.
     epoch: Option<u64>,
@@ -31,6 +38,8 @@ pub(crate) struct LogWriter {
     snapshot_at: u64,
     state: TaskState,
     updated: Timestamp,
+    /// How many bytes its records carry; where it was taken up, the task as it was then.
+    size: u64,
     released: bool,
     /// A commit was begun, and nobody knows what came of it.
     in_doubt: bool,
@@ -65,12 +74,14 @@ impl LogWriter {
             context,
             batch: Vec::new(),
             push_configs,
+            remember: Vec::new(),
             letters: Vec::new(),
             epoch: Some(0),
             sequence: 0,
             snapshot_at: 0,
             state: TaskState::Submitted,
             updated: Timestamp::default(),
+            size: 0,
             released: true,
             in_doubt: false,
             fenced: false,
@@ -114,6 +125,7 @@ impl LogWriter {
         self.snapshot_at = inner.sequence;
         self.state = inner.state();
         self.updated = inner.task.status.timestamp.unwrap_or_default();
+        self.size = size::of_task(&inner.task) as u64;
         self.released = false;
         Ok(claimed)
     }
@@ -159,10 +171,33 @@ impl LogWriter {
         self.in_doubt
     }
 
+    /// Whether the task has room for an event of the agent.
+    pub(crate) fn check_event(&self, response: &StreamResponse) -> Result<(), TooMuch> {
+        self.check_size(size::of_event(response))
+    }
+
+    /// Whether the task has room for a message of the client.
+    pub(crate) fn check_message(&self, message: &Message) -> Result<(), TooMuch> {
+        self.check_size(size::of_message(message))
+    }
+
+    fn check_size(&self, more: usize) -> Result<(), TooMuch> {
+        let Limits { task_size, task_events, .. } = self.shared.limits;
+        if self.size.saturating_add(more as u64) > task_size {
+            return Err(TooMuch { limit: "task_size", reason: "bytes", most: task_size });
+        }
+        if self.staged() >= task_events {
+            return Err(TooMuch { limit: "task_events", reason: "events", most: task_events });
+        }
+        Ok(())
+    }
+
     /// Stages the task itself, the first record.
     pub(crate) fn stage_task(&mut self, task: Task) {
         self.state = task.state();
         self.updated = task.status.timestamp.unwrap_or_default();
+        self.size += size::of_task(&task) as u64;
+        self.remember(&task.history);
         self.push(Record::update(1, StreamResponse::Task(task)));
     }
 
@@ -172,6 +207,7 @@ impl LogWriter {
         if let StreamResponse::StatusUpdate(update) = &event.response {
             self.updated = update.status.timestamp.unwrap_or_else(Timestamp::now);
         }
+        self.size += size::of_event(&event.response) as u64;
         let sequence = Some(self.staged() + 1);
         match Arc::get_mut(&mut event) {
             Some(event) => event.sequence = sequence,
@@ -193,6 +229,8 @@ impl LogWriter {
 
     /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
     pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
+        self.size += size::of_message(&message) as u64;
+        self.remember(std::slice::from_ref(&message));
         let sequence = self.staged() + 1;
         let record = if waits { Record::waiting } else { Record::received };
         self.push(record(sequence, message));
@@ -202,6 +240,19 @@ impl LogWriter {
     /// Stages that the turn of a message begins that has waited for it.
     pub(crate) fn stage_begun(&mut self) {
         self.push(Record::Begun(self.staged() + 1));
+    }
+
+    fn remember(&mut self, messages: &[Message]) {
+        if self.shared.idempotency.is_on() {
+            repetition::remember(&mut self.remember, messages);
+        }
+    }
+
+    /// What of the staged messages the store is to know again.
+    fn remembered(&mut self) -> Option<Box<Remember>> {
+        let messages = std::mem::take(&mut self.remember);
+        let since = self.shared.idempotency.since().filter(|_| !messages.is_empty())?;
+        Some(Box::new(Remember { messages, since }))
     }
 
     fn push(&mut self, record: Record) {
@@ -236,6 +287,7 @@ impl LogWriter {
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
             letters: std::mem::take(&mut self.letters),
+            remember: self.remembered(),
         });
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
         let committed = outcome.map_err(|error| self.report(error, "a commit"))?;
@@ -292,11 +344,26 @@ impl LogWriter {
             Err(error) if error.is_transient() => Box::pin(self.write_again(&commit, error, begun)).await,
             outcome => outcome,
         };
+        let outcome = match outcome {
+            Err(StoreError::Repeated(other)) => Box::pin(self.write_anyway(commit, &other)).await,
+            outcome => outcome,
+        };
         // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be
         // read.
         self.in_doubt = outcome.as_ref().is_err_and(StoreError::is_transient);
         self.fenced = matches!(outcome, Err(StoreError::Conflict)) && self.shared.store.cluster().is_some();
         outcome
+    }
+
+    /// Commits although a message is known of another task: it was sent to both at the same moment, or they were told
+    /// apart too late. What else is in the commit must not be lost with it.
+    async fn write_anyway(&self, mut commit: Box<Commit>, other: &TaskId) -> Result<Committed, StoreError> {
+        tracing::warn!(task = %self.live.id, %other, "a message was sent to two tasks under one id");
+        commit.remember = None;
+        match self.shared.store.commit(Commit::clone(&commit)).await {
+            Err(error) if error.is_transient() => self.write_again(&commit, error, Instant::now()).await,
+            outcome => outcome,
+        }
     }
 
     /// Tries a commit that failed again and again, until its time is over or it is clear what came of it.
@@ -336,6 +403,10 @@ impl LogWriter {
     }
 
     fn report(&self, error: StoreError, what: &str) -> Error {
+        if let StoreError::Repeated(other) = &error {
+            tracing::debug!(task = %self.live.id, %other, "another node was faster to take the message");
+            return error.into();
+        }
         tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "{what} failed");
         error.into()
     }

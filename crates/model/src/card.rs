@@ -1,6 +1,7 @@
 //! The agent card: what an agent is, can and wants (section 4.4), and where it is reached.
 
 mod capabilities;
+pub mod extension;
 mod interface;
 mod security;
 mod signature;

@@ -69,6 +69,12 @@ pub struct CourierBuilder {
 pub struct CourierError(#[from] reqwest::Error);
 
 impl CourierBuilder {
+    /// How long one attempt may take, where nothing else is said.
+    pub const TIMEOUT: Duration = Duration::from_secs(15);
+
+    /// How many configurations are delivered to at the same time, where nothing else is said.
+    pub const CONCURRENCY: usize = 32;
+
     /// How long one attempt may take. 15 s by default; the specification recommends 10 to 30 s (NOTIFY-11).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -114,8 +120,8 @@ impl Courier {
             wakeups: Arc::clone(engine.push_wakeups()),
             guard,
             retry: Retry::default(),
-            timeout: Duration::from_secs(15),
-            concurrency: 32,
+            timeout: CourierBuilder::TIMEOUT,
+            concurrency: CourierBuilder::CONCURRENCY,
             stamp: None,
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     limits::Limits,
     listen::listen,
     load::Load,
+    rate::Rates,
     read::BodyLimits,
     server::Server,
     service::Service,
@@ -157,7 +158,8 @@ impl Builder {
             cards,
             body_limits: BodyLimits { size: self.limits.body, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,
-            load: Load::new(self.limits.requests, self.limits.streams),
+            load: Load::new(&self.limits),
+            rates: self.limits.rate.map(Rates::new),
             drain: Drain::default(),
             challenge,
         });

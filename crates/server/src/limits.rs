@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::rate::Rate;
+
 /// A server's limits. What is refused at one is refused in the shape of the request's binding.
 ///
 /// ```
@@ -27,8 +29,18 @@ pub struct Limits {
     pub head: usize,
     /// Requests under way whose response has not begun; one more is 503. 10,000.
     pub requests: usize,
+    /// Requests of one caller under way whose response has not begun; one more is 429. 2,500.
+    pub requests_per_caller: usize,
+    /// Bytes of the bodies of all requests under way; more is 503. At least [`body`](Self::body). 512 MiB.
+    pub body_bytes: usize,
+    /// Bytes of the bodies of one caller's requests under way; more is 429. At least [`body`](Self::body). 128 MiB.
+    pub body_bytes_per_caller: usize,
+    /// How many requests a caller may make in a time; one more is 429. As many as it likes.
+    pub rate: Option<Rate>,
     /// Streams that may be open; one more is 429. 20,000.
     pub streams: usize,
+    /// Streams of one caller that may be open; one more is 429. 5,000.
+    pub streams_per_caller: usize,
     /// Connections that may be open; further ones wait until one is closed. 20,000.
     pub connections: usize,
     /// Streams, and other requests, that one connection of HTTP/2 may have open. 256.
@@ -48,7 +60,12 @@ impl Default for Limits {
             stall_time: Duration::from_mins(1),
             head: 16 * 1024,
             requests: 10_000,
+            requests_per_caller: 2_500,
+            body_bytes: 512 * 1024 * 1024,
+            body_bytes_per_caller: 128 * 1024 * 1024,
+            rate: None,
             streams: 20_000,
+            streams_per_caller: 5_000,
             connections: 20_000,
             streams_per_connection: 256,
             keep_alive: Duration::from_secs(15),

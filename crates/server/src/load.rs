@@ -1,74 +1,64 @@
 //! What is under way, and how much of it may be.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_engine::admission::{Gauge, Permit, Quota};
+use nuncio_model::{Error, ErrorKind, Principal};
 
-/// A count with a limit.
-#[derive(Debug)]
-pub(crate) struct Gauge {
-    count: AtomicUsize,
-    limit: usize,
-}
-
-/// One of what a [`Gauge`] counts, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Permit(Arc<Gauge>);
+use crate::limits::Limits;
 
 /// Keeps a stream counted.
 pub(crate) type StreamPermit = Permit;
 
-impl Gauge {
-    pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { count: AtomicUsize::new(0), limit })
-    }
-
-    /// Counts one more, if there may be.
-    pub(crate) fn take(self: &Arc<Self>) -> Option<Permit> {
-        if self.count.fetch_add(1, Ordering::Relaxed) < self.limit {
-            Some(Permit(Arc::clone(self)))
-        } else {
-            self.count.fetch_sub(1, Ordering::Relaxed);
-            None
-        }
-    }
-
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.0.count.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// Requests and streams under way.
+/// What is under way.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
-    /// Requests whose response has not begun.
+    /// Requests whose response has not begun, before it is known whose they are.
     pub(crate) requests: Arc<Gauge>,
+    /// The same by caller.
+    pub(crate) calls: Arc<Gauge>,
     /// Streams that have not ended.
     pub(crate) streams: Arc<Gauge>,
+    /// Bytes of the bodies of requests.
+    pub(crate) bytes: Arc<Gauge>,
 }
 
 impl Load {
-    pub(crate) fn new(requests: usize, streams: usize) -> Self {
-        Self { requests: Gauge::new(requests), streams: Gauge::new(streams) }
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let gauge = |name, what, in_all, per_caller, kind| Gauge::new(Quota { name, what, in_all, per_caller, kind });
+        let none = usize::MAX;
+        // One request of the largest size must always be possible.
+        let bytes = |limit: usize| limit.max(limits.body);
+        Self {
+            requests: gauge("requests", "requests are under way", limits.requests, none, ErrorKind::Unavailable),
+            calls: gauge(
+                "requests_per_caller",
+                "requests are under way",
+                none,
+                limits.requests_per_caller,
+                ErrorKind::Unavailable,
+            ),
+            streams: gauge(
+                "streams",
+                "streams are open",
+                limits.streams,
+                limits.streams_per_caller,
+                ErrorKind::ResourceExhausted,
+            ),
+            bytes: gauge(
+                "body_bytes",
+                "bytes of requests are under way",
+                bytes(limits.body_bytes),
+                bytes(limits.body_bytes_per_caller),
+                ErrorKind::Unavailable,
+            ),
+        }
     }
 
-    /// Counts a stream.
+    /// Counts a stream of this caller.
     ///
     /// Fails with `ResourceExhausted` where there are too many.
-    pub(crate) fn stream(&self) -> Result<StreamPermit, Error> {
-        self.streams.take().ok_or_else(|| {
-            Error::new(ErrorKind::ResourceExhausted, "too many streams are open; try again later")
-                .with_retry_after(std::time::Duration::from_secs(1))
-        })
+    pub(crate) fn stream(&self, principal: &Principal) -> Result<StreamPermit, Error> {
+        self.streams.take(principal, 1)
     }
 }

@@ -1,13 +1,14 @@
 //! Reading a request's body: whole, bounded in size and in time.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use http::{HeaderMap, header::CONTENT_LENGTH};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
-use nuncio_model::{Error, ErrorKind};
+use nuncio_engine::admission::{Gauge, Permit};
+use nuncio_model::{Error, ErrorKind, Principal};
 
 use crate::body::{BoxError, RequestBody};
 
@@ -38,39 +39,62 @@ impl BodyLimits {
     }
 }
 
-/// Reads a body to its end.
-///
-/// Fails with `PayloadTooLarge`, with `DeadlineExceeded`, and with `InvalidRequest` where the client broke off.
-pub(crate) async fn read_body(body: RequestBody, headers: &HeaderMap, limits: BodyLimits) -> Result<Bytes, Error> {
-    limits.check(headers)?;
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
-    let mut whole = pin!(collect(body, limits));
-    // What is there already needs no timer.
-    match (&mut whole).now_or_never() {
-        Some(bytes) => bytes,
-        None => tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow())),
-    }
+/// The body of a request, which counts while it is held.
+pub(crate) struct Whole {
+    pub(crate) bytes: Bytes,
+    _counted: Option<Permit>,
 }
 
-async fn collect(mut body: RequestBody, limits: BodyLimits) -> Result<Bytes, Error> {
+/// Reads a body to its end, for this caller.
+///
+/// Fails with `PayloadTooLarge`, with `DeadlineExceeded`, with `InvalidRequest` where the client broke off, and as
+/// [`Gauge::take`] does where there are too many bytes under way.
+pub(crate) async fn read_body(
+    body: RequestBody,
+    headers: &HeaderMap,
+    limits: BodyLimits,
+    gauge: &Arc<Gauge>,
+    principal: &Principal,
+) -> Result<Whole, Error> {
+    limits.check(headers)?;
+    if body.is_end_stream() {
+        return Ok(Whole { bytes: Bytes::new(), _counted: None });
+    }
+    let mut permit = gauge.take(principal, 0)?;
+    let bytes = {
+        let mut whole = pin!(collect(body, limits, &mut permit));
+        // What is there already needs no timer.
+        match (&mut whole).now_or_never() {
+            Some(bytes) => bytes?,
+            None => tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow()))?,
+        }
+    };
+    Ok(Whole { bytes, _counted: Some(permit) })
+}
+
+async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
     let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
     if first.len() > limits.size {
         return Err(limits.too_large());
     }
+    counted.grow(first.len())?;
     if body.is_end_stream() {
         return Ok(first);
     }
     let Some(second) = next(&mut body).await? else { return Ok(first) };
     let rest = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(limits.size);
-    let mut whole = BytesMut::with_capacity(first.len() + second.len() + rest);
+    // What is set aside for the rest of it counts, too.
+    let mut room = second.len() + rest;
+    counted.grow(room)?;
+    let mut whole = BytesMut::with_capacity(first.len() + room);
     whole.extend_from_slice(&first);
     let mut more = Some(second);
     while let Some(data) = more {
         if whole.len() + data.len() > limits.size {
             return Err(limits.too_large());
         }
+        counted.grow(data.len().saturating_sub(room))?;
+        room = room.saturating_sub(data.len());
         whole.extend_from_slice(&data);
         more = next(&mut body).await?;
     }

@@ -10,12 +10,13 @@ use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
 use crate::{
-    body::Body,
+    body::{Body, RequestBody},
     card::Cards,
     drain::Drain,
     head,
     load::{Load, StreamPermit},
-    read::BodyLimits,
+    rate::Rates,
+    read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
 };
 
@@ -28,6 +29,8 @@ pub(crate) struct Service {
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,
+    /// Where callers are held to a rate.
+    pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
     /// The value of `WWW-Authenticate` beside a 401.
     pub(crate) challenge: Option<HeaderValue>,
@@ -96,7 +99,7 @@ impl Service {
             self.cards.check_extended(&principal)?;
         }
         let is_stream = call.method().is_streaming();
-        let permit = is_stream.then(|| self.load.stream()).transpose()?;
+        let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };
         let scope = scope(principal, &call);
         head::add_extensions(&head.headers, &mut requested);
@@ -123,6 +126,17 @@ impl Service {
             (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(self.cards.complete(&card, head)))),
             (reply, _) => Outcome::Reply(reply),
         }
+    }
+
+    /// Reads the body of a request of this caller.
+    pub(crate) async fn read(
+        &self,
+        body: RequestBody,
+        head: &Parts,
+        limits: BodyLimits,
+        principal: &Principal,
+    ) -> Result<Whole, Error> {
+        read_body(body, &head.headers, limits, &self.load.bytes, principal).await
     }
 
     /// The response that streams these events as server-sent events.

@@ -4,6 +4,7 @@ mod admit;
 mod authenticate;
 mod catch_panic;
 mod public;
+mod quota;
 mod trace;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use catch_panic::{CatchPanic, CatchPanicLayer};
 use http::HeaderValue;
 use nuncio_auth::Authenticator;
 use public::{Public, PublicLayer};
+use quota::{Quota, QuotaLayer};
 use tower::{ServiceBuilder, util::Either};
 use tower_http::cors::Cors;
 use trace::{Trace, TraceLayer};
@@ -24,7 +26,7 @@ pub(crate) use authenticate::Peer;
 
 /// The layers around the bindings.
 pub(crate) type Stack = CatchPanic<Trace<Either<Box<Cors<Answers>>, Answers>>>;
-type Answers = Public<Admit<Authenticate<Bindings>>>;
+type Answers = Public<Admit<Authenticate<Quota<Bindings>>>>;
 
 /// Builds the stack. A request goes through it from the top, its response from the bottom.
 ///
@@ -44,5 +46,7 @@ pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator
         .layer(AdmitLayer(Arc::clone(service)))
         // Strangers are turned away before a byte of their bodies is read.
         .layer(AuthenticateLayer::new(Arc::clone(service), authenticator))
+        // A caller that wants too much is told so, and the others go on.
+        .layer(QuotaLayer(Arc::clone(service)))
         .service(Bindings(Arc::clone(service)))
 }

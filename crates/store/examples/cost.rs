@@ -100,6 +100,7 @@ fn echo() -> Commit {
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
         letters: Vec::new(),
+        remember: None,
     }
 }
 

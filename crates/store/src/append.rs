@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_engine::{
     StoreError,
-    store::{Commit, LetterId, Stored},
+    store::{Commit, LetterId, Remember, Stored},
 };
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
 
@@ -30,6 +30,8 @@ pub(crate) struct Append {
     pub(crate) push_configs: Vec<ConfigRow>,
     /// Letters that are taken with it, each with the number of its record.
     pub(crate) letters: Vec<(LetterId, u64)>,
+    /// Messages that are to be known again.
+    pub(crate) remember: Option<Box<Remember>>,
 }
 
 /// A push configuration as it is written.
@@ -73,6 +75,7 @@ impl Append {
             push_configs: configs.collect::<Result<_, StoreError>>()?,
             snapshot: commit.snapshot.map(Snapshot::new).transpose()?,
             records,
+            remember: commit.remember,
             scope: commit.scope,
             id: commit.id,
             context: commit.context,

@@ -10,7 +10,7 @@ use nuncio_model::{
 };
 
 use super::{End, Progress};
-use crate::{error::ClientError, failure::Failure, settings::Reconnect, transport::Transport};
+use crate::{client::Again, error::ClientError, failure::Failure, settings::Reconnect, transport::Transport};
 
 /// How long a stream may stay open after the task's last event.
 const AFTERMATH: Duration = Duration::from_millis(500);
@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     /// Whether the agent is known to go on behind the last event that was seen.
     resumes: bool,
     connection: Option<EventStream>,
+    /// The message that began it, where it may be sent once more.
+    again: Option<Again>,
     /// Events to pass on before the connection's.
     ready: VecDeque<Arc<StreamEvent>>,
     progress: Progress,
@@ -43,6 +45,7 @@ impl Machine {
         resumes: bool,
         connection: EventStream,
         progress: Progress,
+        again: Option<Again>,
     ) -> Self {
         Self {
             transport,
@@ -50,6 +53,7 @@ impl Machine {
             blank,
             resumes,
             connection: Some(connection),
+            again,
             ready: VecDeque::new(),
             progress,
             attempts: 0,
@@ -132,46 +136,59 @@ impl Machine {
 
     /// Takes the stream up again.
     async fn reopen(&mut self) -> Result<(), Error> {
-        let Some(task) = self.progress.read(|seen| seen.task.clone()) else {
+        let task = self.progress.read(|seen| seen.task.clone());
+        if task.is_none() && self.again.is_none() {
             return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
-        };
+        }
         if self.attempts >= self.reconnect.attempts {
             let ended = || silent("the stream ended before the task did, and cannot be taken up again");
             return Err(self.broken.take().unwrap_or_else(ended));
         }
         let wait = self.broken.as_ref().and_then(Error::retry_after);
         let delay = self.reconnect.delay(self.attempts);
+        let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
         self.attempts += 1;
-        tokio::time::sleep(wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay))).await;
-        let mut request = (self.blank)(SubscribeToTaskRequest::new(task.clone()).into());
-        request.last_event = self.progress.read(|seen| seen.sequence);
-        if self.resumes && request.last_event.is_some() {
-            request.extensions.push(resume::URI.into());
-        }
-        match self.transport.call(request).await {
-            Ok(Reply::Events(connection)) => {
+        let Some(request) = self.next_request(task.clone(), wait) else {
+            return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
+        };
+        tokio::time::sleep(wait).await;
+        match (self.transport.call(request).await, task) {
+            (Ok(Reply::Events(connection)), _) => {
                 self.connection = Some(connection);
                 self.is_first = true;
                 self.is_owed = false;
                 Ok(())
             }
-            Ok(_) => Err(silent("the agent does not answer a subscription with a stream")),
-            Err(error) if is_transient(&error) => {
+            (Ok(_), _) => Err(silent("the agent does not answer a subscription with a stream")),
+            (Err(error), _) if is_transient(&error) => {
                 self.broken = Some(error);
                 Ok(())
             }
             // What was missed is gone: what there is now must do.
-            Err(error) if resume::is_lost(&error) && self.progress.forget_place() => {
+            (Err(error), _) if resume::is_lost(&error) && self.progress.forget_place() => {
                 self.attempts -= 1;
                 self.broken = Some(error);
                 Ok(())
             }
             // Ended in the meantime, by the text (SUB-3) or by older SDKs (C-9); or not to be subscribed to at all.
-            Err(error) if matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::InvalidParams) => {
+            (Err(error), Some(task))
+                if matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::InvalidParams) =>
+            {
                 self.read_end(task, error).await
             }
-            Err(error) => Err(error),
+            (Err(error), _) => Err(error),
         }
+    }
+
+    /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a wait.
+    fn next_request(&self, task: Option<TaskId>, wait: Duration) -> Option<Request> {
+        let Some(task) = task else { return self.again.as_ref()?.request_after(wait) };
+        let mut request = (self.blank)(SubscribeToTaskRequest::new(task).into());
+        request.last_event = self.progress.read(|seen| seen.sequence);
+        if self.resumes && request.last_event.is_some() {
+            request.extensions.push(resume::URI.into());
+        }
+        Some(request)
     }
 
     async fn read_end(&mut self, task: TaskId, refusal: Error) -> Result<(), Error> {

@@ -39,10 +39,11 @@ pub(super) struct Refusal {
 }
 
 /// The kinds with which runners refuse; any other is an internal error.
-const KINDS: [ErrorKind; 5] = [
+const KINDS: [ErrorKind; 6] = [
     ErrorKind::UnsupportedOperation,
     ErrorKind::TaskNotCancelable,
     ErrorKind::TaskNotFound,
+    ErrorKind::PayloadTooLarge,
     ErrorKind::ResourceExhausted,
     ErrorKind::Unavailable,
 ];

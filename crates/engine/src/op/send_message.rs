@@ -6,9 +6,11 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SendMessageRequest}
 
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    flights::Flight,
     inbox::Course,
     reader::{ended_before_its_turn, settled},
     registry::Hold,
+    repetition::{Entry, enter, is_repeated},
     shared::Shared,
 };
 
@@ -20,21 +22,53 @@ pub(super) async fn call(
     request: SendMessageRequest,
     with: With,
 ) -> Result<Reply, Error> {
-    let at_once = request.returns_immediately();
     let history = request.history_length();
-    let opening = Opening::new(shared, scope, request, with).await?;
-    let reply = if let Some(id) = opening.task_id() {
-        Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?)
-    } else {
-        let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
-        let Beginning { hold, runner, course } = opening.begin(shared, patience)?;
-        let answer = runner.until(|| answer(&hold, &course, at_once)).await;
-        answer.unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "the turn ended without an outcome")))?
-    };
-    Ok(match reply {
+    Ok(match answer_to(shared, scope, request, with).await? {
         Reply::Task(task) => Reply::Task(with_history(task, history)),
         message => message,
     })
+}
+
+async fn answer_to(
+    shared: &Arc<Shared>,
+    scope: Scope,
+    request: SendMessageRequest,
+    with: With,
+) -> Result<Reply, Error> {
+    if !shared.idempotency.is_on() {
+        return attempt(shared, scope, request, with, None).await;
+    }
+    loop {
+        let begins = request.message.task_id.is_none() && with.begins.is_none();
+        let flight = match enter(shared, &scope, &request.message, begins).await? {
+            Entry::First(flight) => flight,
+            Entry::Again(repetition) => return repetition.task(request.returns_immediately()).await.map(Reply::Task),
+            Entry::Answered(message) => return Ok(Reply::Message(message)),
+        };
+        match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {
+            // Another was faster, and its task is there now.
+            Err(error) if is_repeated(&error) => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn attempt(
+    shared: &Arc<Shared>,
+    scope: Scope,
+    request: SendMessageRequest,
+    with: With,
+    flight: Option<Flight>,
+) -> Result<Reply, Error> {
+    let at_once = request.returns_immediately();
+    let opening = Opening::new(shared, scope, request, with).await?;
+    if let Some(id) = opening.task_id() {
+        return Ok(Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?));
+    }
+    let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
+    let Beginning { hold, runner, course } = opening.begin(shared, patience, flight)?;
+    let answer = runner.until(|| answer(&hold, &course, at_once)).await;
+    answer.unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "the turn ended without an outcome")))
 }
 
 /// What came of a new interaction, if anything did yet: an answer, a task that has come to rest (SEND-9), or any task,

@@ -1,6 +1,6 @@
 //! What comes from outside, and what comes of waiting.
 
-use nuncio_model::{Message, TaskState, Timestamp};
+use nuncio_model::{Error, ErrorKind, Message, MessageId, TaskState, Timestamp};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
@@ -9,10 +9,53 @@ use crate::{
     conversation::too_many,
     housekeeping::in_words,
     inbox::{Control, Incoming},
-    store::Letter,
+    store::{Letter, StoreError},
 };
 
 impl Runner {
+    /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
+    /// staged when this is called, so the store knows all that was taken.
+    pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
+        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Letter(_)))
+            && let Some(since) = self.shared.idempotency.since()
+        {
+            Box::pin(self.refuse_repeated_since(since, controls)).await;
+        }
+    }
+
+    async fn refuse_repeated_since(&self, since: Timestamp, controls: &mut Vec<Control>) {
+        let mut taken = Vec::new();
+        for control in std::mem::take(controls) {
+            let Some(id) = message_id(&control).filter(|id| !id.is_empty()) else {
+                controls.push(control);
+                continue;
+            };
+            if taken.contains(&id) {
+                // It is looked at again once the one before it is in the store.
+                self.hold.tell_runner(control);
+                continue;
+            }
+            match self.shared.store.task_of_message(&self.hold.scope, &id, since).await {
+                Ok(Some(task)) => self.refuse(control, StoreError::Repeated(task).into()),
+                Ok(None) => {
+                    taken.push(id);
+                    controls.push(control);
+                }
+                Err(error) => self.refuse(control, error.into()),
+            }
+        }
+    }
+
+    fn refuse(&self, control: Control, error: Error) {
+        match control {
+            // Unless it was opened already.
+            Control::Letter(letter) if self.shared.members.take(&letter.id) => {
+                drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error));
+            }
+            control => control.refuse(error),
+        }
+    }
+
     /// Takes something from outside, between two words of a turn or between two turns.
     pub(super) fn take(&mut self, control: Control, turn: Option<&mut Running>) {
         match (control, turn) {
@@ -20,6 +63,13 @@ impl Runner {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
             (Control::Message(mut incoming), turn) => {
+                if let Err(excess) = self.writer.check_message(&incoming.request.message) {
+                    let error = Error::new(
+                        ErrorKind::PayloadTooLarge,
+                        format!("{excess}; send a message without a task id to begin another in its context"),
+                    );
+                    return incoming.refuse(error.with_metadata("limit", excess.limit));
+                }
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
@@ -111,5 +161,17 @@ impl Runner {
             running.cut_off();
             self.end(TaskState::Canceled, None);
         }
+    }
+}
+
+/// The id of the message that a control brings.
+fn message_id(control: &Control) -> Option<MessageId> {
+    match control {
+        Control::Message(incoming) => Some(incoming.request.message.message_id.clone()),
+        Control::Letter(letter) => match Body::decode(&letter.body) {
+            Ok(Body::Message { request, .. }) => Some(request.message.message_id),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -47,6 +47,7 @@ impl Runner {
             inner.empty_inbox(&mut undone);
             inner.running = false;
             inner.queued = 0;
+            inner.courses.clear();
             inner.epoch = None;
         }
         undone.extend(self.staged.drain(..).map(Control::Message));
@@ -107,7 +108,7 @@ impl Drop for Runner {
             let error = Error::new(ErrorKind::Internal, "the task was cut off");
             if self.writer.is_owner() { self.give_up(&error) } else { self.let_go(&error) }
         }
-        self.shared.turns.end();
+        self.shared.turns.end(&self.hold.scope.principal);
     }
 }
 

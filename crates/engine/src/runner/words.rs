@@ -7,7 +7,7 @@ use nuncio_model::{
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, turn::Word};
+use crate::{lifecycle::IllegalTransition, size::TooMuch, turn::Word};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -34,7 +34,9 @@ impl Runner {
         if !running.cancelled.is_cancelled() {
             running.timer = None;
         }
-        if let Err(error) = self.say(event) {
+        if let Err(excess) = self.writer.check_event(&event.response) {
+            self.overflow(running, excess);
+        } else if let Err(error) = self.say(event) {
             self.object(running, &error, origin.as_deref());
         }
     }
@@ -46,6 +48,13 @@ impl Runner {
         tracing::warn!(task = %self.hold.id, "{reason}");
         running.cut_off();
         self.fail(running, &reason);
+    }
+
+    /// The agent said too much: its turn is over, and so is the task.
+    fn overflow(&mut self, running: &mut Running, excess: TooMuch) {
+        tracing::warn!(task = %self.hold.id, limit = excess.limit, "{excess}");
+        running.cut_off();
+        self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
     }
 
     /// Says something about the task's state for the agent.
@@ -77,6 +86,9 @@ impl Runner {
     fn answer(&mut self, mut message: Message) {
         self.birth = None;
         complete_message(&mut message, None, self.writer.context());
+        if let Some(flight) = self.flight.take() {
+            flight.answer(&message);
+        }
         self.hold.change(|inner| inner.direct = Some(message));
     }
 }

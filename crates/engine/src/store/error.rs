@@ -1,6 +1,6 @@
 //! What can go wrong with a store.
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, TaskId};
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +9,9 @@ pub enum StoreError {
     /// Somebody else wrote to the task, or owns it now.
     #[error("the task was changed by another writer")]
     Conflict,
+    /// A message that was to be remembered is remembered already, with this task.
+    #[error("task {0} has the message already")]
+    Repeated(TaskId),
     /// Records that were asked for are no longer kept.
     #[error("the records are no longer kept")]
     Compacted,
@@ -33,6 +36,9 @@ impl StoreError {
     }
 }
 
+/// The metadata by which an error is known that says that a message came before, also where another node says it.
+pub(crate) const REPEATED: &str = "repeated";
+
 /// What a peer is told.
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
@@ -41,6 +47,12 @@ impl From<StoreError> for Error {
             StoreError::Full(_) | StoreError::Unavailable(_) => {
                 Self::new(ErrorKind::Unavailable, "the task store is unavailable; try again later").with_source(error)
             }
+            StoreError::Repeated(task) => Self::new(
+                ErrorKind::UnsupportedOperation,
+                format!("task {task} has the message already; read it with GetTask"),
+            )
+            .with_metadata("taskId", task.as_str())
+            .with_metadata(REPEATED, "true"),
             error => Self::internal(error),
         }
     }

@@ -8,6 +8,7 @@ mod hooks;
 mod index;
 mod line;
 mod list;
+mod messages;
 mod node;
 mod order;
 mod pushes;
@@ -19,7 +20,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 pub use builder::MemoryStoreBuilder;
-use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use parking_lot::Mutex;
 
 use self::{
@@ -74,6 +75,11 @@ impl MemoryStore {
         if !self.tables.add_task(&node) {
             return Err(StoreError::Conflict);
         }
+        if let Err(error) = node.remember(&commit) {
+            head.gone = true;
+            self.tables.remove_task(&node);
+            return Err(error);
+        }
         self.retention.added();
         let committed = self.write(&node, &mut head, commit)?;
         self.tables.list(node.entry(&head));
@@ -90,6 +96,7 @@ impl MemoryStore {
         if head.gone || head.sequence != commit.expected || commit.epoch != EPOCH {
             return Err(StoreError::Conflict);
         }
+        node.remember(&commit)?;
         let before = (head.at, head.state);
         let committed = self.write(&node, &mut head, commit)?;
         if (head.at, head.state) != before {
@@ -169,6 +176,15 @@ impl TaskStore for MemoryStore {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         self.with_head(scope, id, |_, head| head.events_after(after, limit)).unwrap_or(Ok(Vec::new()))
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        Ok(self.tables.scope(scope).and_then(|scope| scope.messages.lock().find(message, since)))
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

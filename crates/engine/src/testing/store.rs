@@ -9,6 +9,7 @@ mod durability;
 mod erasure;
 mod lists;
 mod logs;
+mod messages;
 mod pages;
 mod purges;
 mod pushes;
@@ -25,6 +26,7 @@ pub use durability::*;
 pub use erasure::*;
 pub use lists::*;
 pub use logs::*;
+pub use messages::*;
 pub use pages::*;
 pub use purges::*;
 pub use pushes::*;
@@ -88,6 +90,14 @@ macro_rules! store_suite {
             a_change_of_status_moves_a_task
             a_list_has_the_task_of_the_last_commit
             random_lists_are_as_a_plain_sort_has_them
+
+            a_remembered_message_is_refused_again
+            a_message_of_a_task_at_work_is_remembered
+            a_message_is_known_for_its_time
+            messages_of_callers_do_not_mix
+            a_message_that_was_not_written_is_not_known
+            one_of_many_repetitions_is_written
+            remembered_messages_survive
 
             pages_join_to_the_list
             pages_stay_right_when_tasks_change

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod admission;
 mod bus;
 mod cancel;
 mod cluster;
@@ -18,6 +19,7 @@ mod property;
 mod push;
 mod queue;
 mod readers;
+mod repetition;
 mod resumed;
 mod rigged;
 mod send;

@@ -17,7 +17,8 @@ use nuncio_engine::{
     },
 };
 use nuncio_model::{
-    Message, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Timestamp,
+    Message, MessageId, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus,
+    TaskStatusUpdateEvent, Timestamp,
 };
 use tokio::task::yield_now;
 
@@ -121,6 +122,7 @@ impl Rigged {
             snapshot: None,
             push_configs: Vec::new(),
             letters: Vec::new(),
+            remember: None,
         };
         self.inner.commit(commit).await.unwrap();
         Orphan { scope: Scope::open(), id: task.id }
@@ -174,6 +176,11 @@ impl TaskStore for Rigged {
         yield_now().await;
         self.reads.fetch_add(1, Ordering::AcqRel);
         self.inner.events_after(s, id, after, limit).await
+    }
+
+    async fn task_of_message(&self, s: &Scope, id: &MessageId, since: Timestamp) -> Result<Option<TaskId>, StoreError> {
+        yield_now().await;
+        self.inner.task_of_message(s, id, since).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

@@ -47,6 +47,7 @@ fn create(id: &str, state: TaskState) -> Commit {
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
         letters: Vec::new(),
+        remember: None,
     }
 }
 

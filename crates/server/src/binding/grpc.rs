@@ -29,7 +29,7 @@ use self::{
 use crate::{
     body::{Body, RequestBody},
     head,
-    read::read_body,
+    read::Whole,
     service::{Answer, Incoming, Outcome, Service},
 };
 
@@ -46,7 +46,7 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     }
     let path = service.cards.site().path(&head.uri);
     if proto::reflection::PATHS.contains(&path) {
-        return reflection::answer(service, body).unwrap_or_else(|error| refuse(&error));
+        return reflection::answer(service, &principal, body).unwrap_or_else(|error| refuse(&error));
     }
     let (dialect, method) = match service.versions.for_service(head::version(head).as_deref(), path) {
         Ok(meant) => meant,
@@ -102,7 +102,7 @@ async fn call(
     refuse_compression(&head.headers)?;
     let mut deadline = Deadline::of(&head.headers)?;
     let answer = deadline.bound(async {
-        let message = read_message(service, head, body).await?;
+        let (message, _counted) = read_message(service, head, body, &principal).await?;
         let call = dialect.decode_call(method, &message)?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
         let answer = service.call(incoming, call).await;
@@ -113,18 +113,24 @@ async fn call(
 }
 
 /// Reads the one message that a request is.
-async fn read_message(service: &Service, head: &Parts, body: RequestBody) -> Result<Bytes, Error> {
+async fn read_message(
+    service: &Service,
+    head: &Parts,
+    body: RequestBody,
+    principal: &Principal,
+) -> Result<(Bytes, Whole), Error> {
     let mut limits = service.body_limits;
     let mut frames = Frames::new(limits.size);
     limits.size += frame::HEADER;
-    frames.push(read_body(body, &head.headers, limits).await?);
+    let body = service.read(body, head, limits, principal).await?;
+    frames.push(body.bytes.clone());
     let message = frames.next()?;
     let message = message.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the request holds no message"))?;
     if frames.next()?.is_some() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request holds more than one message"));
     }
     frames.finish()?;
-    Ok(message)
+    Ok((message, body))
 }
 
 fn respond(

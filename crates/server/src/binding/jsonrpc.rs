@@ -11,7 +11,6 @@ use nuncio_wire::{JsonRpcDialect, jsonrpc, negotiate, rest::is_json, status};
 use crate::{
     body::{Body, RequestBody},
     head,
-    read::read_body,
     service::{Answer, Incoming, Outcome, Service, scope},
     sse::{Envelope, EventBody},
 };
@@ -22,11 +21,15 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     if let Some(refusal) = refuse_head(words, head) {
         return refusal;
     }
-    let body = match read_body(body, &head.headers, service.body_limits).await {
+    let body = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => body,
-        Err(error) => return refuse(words, &error),
+        Err(error) => {
+            let mut refusal = refuse(words, &error);
+            service.complete_refusal(&error, refusal.headers_mut());
+            return refusal;
+        }
     };
-    let incoming = match jsonrpc::parse_request(&body) {
+    let incoming = match jsonrpc::parse_request(&body.bytes) {
         Ok(incoming) => incoming,
         Err((id, error)) => return respond_error(service, words, &id, &error),
     };

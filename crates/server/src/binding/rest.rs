@@ -10,7 +10,6 @@ use nuncio_wire::{
 use crate::{
     body::{Body, RequestBody},
     head,
-    read::read_body,
     service::{Answer, Incoming, Outcome, Service},
     sse::Envelope,
 };
@@ -47,9 +46,9 @@ async fn call(
     dialect: &'static dyn RestDialect,
     routed: &Routed,
 ) -> Result<Answer, Error> {
-    let body = read_body(body, &head.headers, service.body_limits).await?;
+    let body = service.read(body, head, service.body_limits, &principal).await?;
     let content_type = head::content_type(&head.headers);
-    let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body)?;
+    let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body.bytes)?;
     let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
     let answer = service.call(incoming, call).await;
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))

@@ -6,18 +6,17 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use futures_util::future::Either;
 use http::{Request, Response};
-use nuncio_model::{Error, ErrorKind};
+use nuncio_engine::admission::Permit;
+use nuncio_model::Principal;
 use tower::{Layer, Service as TowerService};
 
 use crate::{
     binding::Words,
     body::{Body, RequestBody},
-    load::Permit,
     service::Service,
 };
 
@@ -51,11 +50,10 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        if let Some(permit) = self.service.load.requests.take() {
-            return Either::Left(Admitted { inner: self.inner.call(request), permit });
-        }
-        let error = Error::new(ErrorKind::Unavailable, "too many requests are under way; try again later")
-            .with_retry_after(Duration::from_secs(1));
+        let error = match self.service.load.requests.take(&Principal::Open, 1) {
+            Ok(permit) => return Either::Left(Admitted { inner: self.inner.call(request), permit }),
+            Err(error) => error,
+        };
         let mut refusal = Words::of(&self.service, request.uri(), request.headers()).refuse(&error);
         self.service.complete_refusal(&error, refusal.headers_mut());
         Either::Right(ready(Ok(refusal)))

@@ -5,17 +5,14 @@ use std::{
     future::Future,
     net::SocketAddr,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
-    time::Instant,
 };
 
 use futures_util::future::Either;
 use http::{Request, Response, request::Parts};
 use nuncio_auth::{AuthError, Authenticator};
+use nuncio_engine::admission::Sampled;
 use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 
@@ -36,13 +33,13 @@ struct Door {
     service: Arc<Service>,
     authenticator: Arc<dyn Authenticator>,
     is_open: bool,
-    refused: Refused,
+    refused: Sampled,
 }
 
 impl AuthenticateLayer {
     pub(super) fn new(service: Arc<Service>, authenticator: Arc<dyn Authenticator>) -> Self {
         let is_open = authenticator.is_open();
-        Self(Arc::new(Door { service, authenticator, is_open, refused: Refused::default() }))
+        Self(Arc::new(Door { service, authenticator, is_open, refused: Sampled::default() }))
     }
 }
 
@@ -111,36 +108,5 @@ impl Door {
         let mut refusal = Words::of(&self.service, &head.uri, &head.headers).refuse(&error);
         self.service.complete_refusal(&error, refusal.headers_mut());
         refusal
-    }
-}
-
-/// Refusals, of which a few are logged each second: an attacker must not fill the log.
-struct Refused {
-    since: Instant,
-    /// The second that is counted, in the upper half, and the refusals in it.
-    second: AtomicU64,
-}
-
-impl Default for Refused {
-    fn default() -> Self {
-        Self { since: Instant::now(), second: AtomicU64::new(0) }
-    }
-}
-
-impl Refused {
-    const LOGGED: u64 = 5;
-
-    /// Counts one more. If it is to be logged, gives how many of the last counted second were not.
-    fn next(&self) -> Option<u64> {
-        let now = self.since.elapsed().as_secs() + 1;
-        let before = self.second.load(Ordering::Relaxed);
-        let (second, count) = (before >> 32, before & 0xffff_ffff);
-        if second == now {
-            self.second.fetch_add(1, Ordering::Relaxed);
-            return (count < Self::LOGGED).then_some(0);
-        }
-        let is_first =
-            self.second.compare_exchange(before, now << 32 | 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        is_first.then_some(count.saturating_sub(Self::LOGGED))
     }
 }

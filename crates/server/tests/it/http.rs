@@ -14,6 +14,7 @@ mod health;
 mod http2;
 mod limits;
 mod older;
+mod quotas;
 mod rest;
 mod resume;
 mod routes;

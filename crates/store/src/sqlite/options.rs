@@ -23,6 +23,8 @@ pub struct SqliteOptions {
     pub cache: u64,
     /// How many reads can be under way at the same time; more wait. 4.
     pub readers: usize,
+    /// How many reads can wait for one of them, or be under way; more wait for room. 16,384.
+    pub read_queue: usize,
     /// How many commits can wait to be written; more wait for room. 1024.
     pub queue: usize,
     /// How long a write waits while another program, a backup for example, holds the database. 5 s.
@@ -38,6 +40,7 @@ impl Default for SqliteOptions {
             synchronous: Synchronous::Normal,
             cache: 64 * 1024 * 1024,
             readers: 4,
+            read_queue: 16_384,
             queue: 1024,
             busy_timeout: Duration::from_secs(5),
             log_retention: Duration::from_mins(10),
@@ -66,6 +69,12 @@ impl SqliteOptions {
     /// Sets how many reads can be under way at the same time; at least one.
     pub fn with_readers(mut self, readers: usize) -> Self {
         self.readers = readers.max(1);
+        self
+    }
+
+    /// Sets how many reads can wait; at least one.
+    pub fn with_read_queue(mut self, reads: usize) -> Self {
+        self.read_queue = reads.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod events;
 pub(super) mod list;
+pub(super) mod messages;
 pub(super) mod pushes;
 pub(super) mod task;
 pub(super) mod upkeep;

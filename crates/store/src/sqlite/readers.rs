@@ -12,7 +12,7 @@ use std::{
 use nuncio_engine::StoreError;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::{connection, error::closed, options::SqliteOptions};
 
@@ -35,6 +35,8 @@ pub(super) struct Readers {
     path: PathBuf,
     options: SqliteOptions,
     queue: Mutex<Queue>,
+    /// Places in the queue.
+    places: Arc<Semaphore>,
     work: Condvar,
 }
 
@@ -57,7 +59,8 @@ impl Queue {
 
 impl Readers {
     pub(super) fn new(path: PathBuf, options: &SqliteOptions) -> Arc<Self> {
-        Arc::new(Self { path, options: options.clone(), queue: Mutex::default(), work: Condvar::new() })
+        let places = Arc::new(Semaphore::new(options.read_queue));
+        Arc::new(Self { path, options: options.clone(), queue: Mutex::default(), places, work: Condvar::new() })
     }
 
     /// Reads inside a transaction: all that `read` sees is of the same moment.
@@ -67,6 +70,7 @@ impl Readers {
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| closed())?;
         let (sender, answer) = oneshot::channel();
         self.push(Box::new(move |connection| {
             // Whoever asked may have left.
@@ -74,6 +78,7 @@ impl Readers {
                 let result = connection.map_err(|error| StoreError::Unavailable(error.into())).and_then(read);
                 drop(sender.send(result));
             }
+            drop(place);
         }))?;
         answer.await.map_err(|_| closed())?
     }

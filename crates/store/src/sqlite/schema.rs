@@ -7,7 +7,12 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::error::OpenError;
 
 /// The steps from an empty database to the present schema. A step that was released is never changed.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// Marks a database as one of ours: "Nunc".
 const APPLICATION: i64 = 0x4e75_6e63;

@@ -8,7 +8,7 @@ use nuncio_engine::{
         PushSettlement, ScanPage, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     error::store_error,
     queue::{Done, Op},
     read::{
-        events, list, pushes,
+        events, list, messages, pushes,
         task::{self, Glance},
         upkeep,
     },
@@ -75,6 +75,16 @@ impl TaskStore for SqliteStore {
     ) -> Result<Vec<Record>, StoreError> {
         let (scope, id) = (scope.clone(), id.clone());
         self.readers.read(move |connection| events::after(connection, &scope, &id, after, limit)).await
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        let (scope, message) = (scope.clone(), message.clone());
+        self.readers.read(move |connection| messages::task_of(connection, &scope, &message, since)).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

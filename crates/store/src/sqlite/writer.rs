@@ -6,6 +6,7 @@ mod configs;
 mod deletes;
 mod group;
 mod heads;
+mod messages;
 mod prune;
 mod rows;
 mod scopes;

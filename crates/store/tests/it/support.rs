@@ -66,6 +66,7 @@ pub(crate) fn create(task: &Task) -> Commit {
         snapshot: Some(Arc::new(task.clone())),
         push_configs: Vec::new(),
         letters: Vec::new(),
+        remember: None,
     }
 }
 

@@ -4,14 +4,14 @@ mod named;
 
 use nuncio_adapters::{Exec, JsonLines, Program};
 use nuncio_demo::{Capability, Demo, DemoOptions};
-use nuncio_engine::{Engine, EngineBuilder};
+use nuncio_engine::{Engine, EngineBuilder, Idempotency};
 use nuncio_model::{
     AgentCard,
     card::{AgentExtension, AgentSkill},
 };
 
 use super::{limits, settings::Settings};
-use crate::error::CliError;
+use crate::{args::duration, error::CliError};
 
 /// An engine to be, with its card, and what people are told of the agent.
 pub(super) struct Chosen {
@@ -64,8 +64,20 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
     let engine = engine
         .card(card.clone())
         .limits(limits::engine(settings)?)
-        .cancel_is_idempotent(settings.switch("idempotent-cancel")?);
+        .cancel_is_idempotent(settings.switch("idempotent-cancel")?)
+        .idempotency(settings.parsed("idempotency", idempotency)?.unwrap_or_default());
     Ok(Chosen { engine, card, about })
+}
+
+fn idempotency(text: &str) -> Result<Idempotency, String> {
+    match text.trim() {
+        "off" => Ok(Idempotency::Off),
+        window => match duration(window) {
+            Ok(window) if window.is_zero() => Err("a window of no length; say `off`".to_owned()),
+            Ok(window) => Ok(Idempotency::Within(window)),
+            Err(reason) => Err(format!("{reason}, or `off`")),
+        },
+    }
 }
 
 fn options(settings: &Settings) -> Result<DemoOptions, CliError> {

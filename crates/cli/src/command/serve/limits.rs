@@ -1,8 +1,12 @@
 //! From settings to the limits of the server, the engine and programs. What is not set keeps its default.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use nuncio_adapters::ProgramLimits;
+use nuncio_server::Rate;
 
 use super::settings::Settings;
 use crate::error::CliError;
@@ -22,11 +26,26 @@ pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliEr
     put(&mut limits.head, settings.size("max-head")?);
     put(&mut limits.requests, settings.count("max-requests")?);
     put(&mut limits.streams, settings.count("max-streams")?);
+    put(&mut limits.body_bytes, settings.size("max-bytes")?);
+    put(&mut limits.requests_per_caller, settings.count("caller-requests")?);
+    put(&mut limits.body_bytes_per_caller, settings.size("caller-bytes")?);
+    put(&mut limits.streams_per_caller, settings.count("caller-streams")?);
+    limits.rate = rate(settings)?;
     put(&mut limits.connections, settings.count("max-connections")?);
     put(&mut limits.keep_alive, settings.duration("keep-alive")?);
     // Less than the ten seconds that supervisors usually give.
     limits.drain = settings.duration("drain")?.unwrap_or(Duration::from_secs(5));
     Ok(limits)
+}
+
+fn rate(settings: &Settings) -> Result<Option<Rate>, CliError> {
+    let number =
+        |name| settings.parsed(name, |text| text.trim().parse().map_err(|_| format!("`{text}` is not 1 or more")));
+    match (number("caller-rate")?, number("caller-burst")?) {
+        (Some(per_second), burst) => Ok(Some(Rate { per_second, burst: burst.unwrap_or(per_second) })),
+        (None, Some(_)) => Err(settings.wrong("caller-burst", "there is no --caller-rate that it could be beyond")),
+        (None, None) => Ok(None),
+    }
 }
 
 pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliError> {
@@ -35,6 +54,11 @@ pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliEr
     put(&mut limits.queued_messages, settings.count("max-queued-messages")?);
     put(&mut limits.push_configs, settings.count("max-webhooks")?);
     put(&mut limits.running_turns, settings.count("max-turns")?);
+    put(&mut limits.running_turns_per_caller, settings.count("caller-turns")?);
+    put(&mut limits.queued_in_all, settings.count("max-queued")?);
+    put(&mut limits.queued_per_caller, settings.count("caller-queued")?);
+    put(&mut limits.task_size, settings.size("max-task-size")?.map(|bytes| bytes as u64));
+    put(&mut limits.task_events, settings.count("max-task-events")?.map(|events| events as u64));
     Ok(limits)
 }
 

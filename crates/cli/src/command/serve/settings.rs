@@ -144,7 +144,7 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 7] = headed(
+const TASKS: [Setting; 8] = headed(
     "Tasks",
     [
         row(
@@ -178,10 +178,17 @@ const TASKS: [Setting; 7] = headed(
         row(One, "store-cache", "SIZE", "64M", "Memory for recent tasks"),
         row(One, "log-retention", "DURATION", "10m", "How long the events of a task that has ended can be resumed"),
         row(Switch, "idempotent-cancel", "", "", "Canceling twice gives the task instead of an error"),
+        row(
+            One,
+            "idempotency",
+            "WINDOW",
+            "off",
+            "How long a message that is sent again is known by its id and gets the answer of the first; or off",
+        ),
     ],
 );
 
-const LIMITS: [Setting; 14] = headed(
+const LIMITS: [Setting; 25] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -191,13 +198,24 @@ const LIMITS: [Setting; 14] = headed(
         row(One, "max-head", "SIZE", "16K", "The size of a request's head; more is 431"),
         row(One, "max-requests", "N", "10000", "Requests at the same time; one more is 503"),
         row(One, "max-streams", "N", "20000", "Open streams; one more is 429"),
+        row(One, "max-bytes", "SIZE", "512M", "Bytes of all requests at the same time; more is 503"),
         row(One, "max-connections", "N", "20000", "Open connections; more wait"),
         row(One, "keep-alive", "DURATION", "15s", "How long a stream is silent before it says so"),
         row(One, "max-turns", "N", "100000", "Turns at the same time; one more is refused"),
         row(One, "max-queued-messages", "N", "64", "Messages that wait behind a turn; one more is refused"),
+        row(One, "max-queued", "N", "100000", "Messages that wait behind turns of all tasks; one more is refused"),
+        row(One, "max-task-size", "SIZE", "256M", "What a task carries; the agent's word beyond fails it"),
+        row(One, "max-task-events", "N", "1000000", "Events of a task; the agent's word beyond fails it"),
         row(One, "max-webhooks", "N", "100", "Webhooks of one task"),
         row(One, "webhook-timeout", "DURATION", "15s", "How long one delivery may take"),
         row(One, "webhook-attempts", "N", "20", "Failures in a row after which a notification is given up"),
+        row(One, "caller-requests", "N", "2500", "Requests of one caller at the same time; one more is 429"),
+        row(One, "caller-bytes", "SIZE", "128M", "Bytes of one caller's requests at the same time; more is 429"),
+        row(One, "caller-streams", "N", "5000", "Open streams of one caller; one more is 429"),
+        row(One, "caller-turns", "N", "10000", "Turns of one caller at the same time; one more is refused"),
+        row(One, "caller-queued", "N", "10000", "Messages of one caller that wait behind turns; one more is refused"),
+        row(One, "caller-rate", "N", "none", "Requests per second of one caller; one more is 429"),
+        row(One, "caller-burst", "N", "as --caller-rate", "Requests that a caller may make at once"),
     ],
 );
 

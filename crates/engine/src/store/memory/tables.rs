@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::{
     index::{InContext, Lists},
+    messages::Messages,
     node::Node,
     order::{Entry, Place},
 };
@@ -22,10 +23,11 @@ use crate::hashing::{Hashing, hashing};
 
 const SHARDS: usize = 64;
 
-/// A scope, and the lists of its tasks.
+/// A scope, the lists of its tasks, and the messages that they took.
 pub(super) struct ScopeLists {
     pub(super) scope: Scope,
     pub(super) lists: Mutex<Lists>,
+    pub(super) messages: Mutex<Messages>,
     /// How many tasks are about to be added.
     coming: AtomicUsize,
 }
@@ -120,8 +122,8 @@ impl Tables {
         let mut scopes = self.scopes.shard(hash).lock();
         let slot = scopes.entry(hash, |(_, lists)| lists.scope == *scope, |(hash, _)| *hash);
         let slot = slot.or_insert_with(|| {
-            let (lists, coming) = (Mutex::default(), AtomicUsize::new(0));
-            (hash, Arc::new(ScopeLists { scope: scope.clone(), lists, coming }))
+            let (lists, messages, coming) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
+            (hash, Arc::new(ScopeLists { scope: scope.clone(), lists, messages, coming }))
         });
         slot.get().1.coming.fetch_add(1, Ordering::AcqRel);
         Coming(Arc::clone(&slot.get().1))

@@ -200,6 +200,7 @@ impl MemoryStore {
     /// Takes a task that is gone out of the tables.
     pub(super) fn forget(&self, node: &Arc<Node>, head: &mut Head) {
         self.tables.unlist(node, head.state, node.place(head));
+        node.forget_messages();
         self.tables.remove_task(node);
         self.tables.tidy_scope(&node.scope);
         self.retention.removed();

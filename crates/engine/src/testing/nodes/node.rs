@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -146,6 +146,16 @@ impl TaskStore for MemoryNode {
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
         self.shared.tasks.events_after(scope, id, after, limit).await
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.task_of_message(scope, message, since).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

@@ -128,6 +128,7 @@ impl Writer {
             snapshot: snapshot.then(|| Arc::new(self.task.clone())),
             push_configs: self.push_configs.clone(),
             letters: Vec::new(),
+            remember: None,
         }
     }
 

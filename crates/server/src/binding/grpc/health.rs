@@ -5,7 +5,7 @@ use futures_util::{StreamExt as _, future::ready, stream};
 use http::{HeaderValue, Response, request::Parts};
 use http_body::Frame;
 use http_body_util::{StreamBody, combinators::UnsyncBoxBody};
-use nuncio_model::Error;
+use nuncio_model::{Error, Principal};
 use nuncio_wire::proto::{
     frame,
     health::{self, Health},
@@ -28,7 +28,8 @@ pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: Re
 }
 
 async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<Response<Body>, Error> {
-    let name = health::decode_request(&read_message(service, head, body).await?)?;
+    let (message, _counted) = read_message(service, head, body, &Principal::Open).await?;
+    let name = health::decode_request(&message)?;
     let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
     if service.cards.site().path(&head.uri) == health::WATCH {
         return watch(service, is_known);
@@ -51,7 +52,7 @@ fn watch(service: &Service, is_known: bool) -> Result<Response<Body>, Error> {
         true => Health::Serving,
         false => Health::ServiceUnknown,
     };
-    let permit = service.load.stream()?;
+    let permit = service.load.stream(&Principal::Open)?;
     let drain = service.drain.clone();
     let (started, ended) = (drain.started(), drain.streams_end());
     let change = (now == Health::Serving).then_some(async move {

@@ -5,7 +5,7 @@ use futures_util::stream;
 use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, Principal};
 use nuncio_wire::{
     Versions,
     proto::{
@@ -29,13 +29,13 @@ use crate::{
 const LONGEST: usize = 64 * 1024;
 
 /// Answers the questions of this body as they come.
-pub(super) fn answer(service: &Service, body: RequestBody) -> Result<Response<Body>, Error> {
+pub(super) fn answer(service: &Service, principal: &Principal, body: RequestBody) -> Result<Response<Body>, Error> {
     let questions = Questions {
         body,
         frames: Frames::new(LONGEST),
         versions: service.versions.clone(),
         drain: service.drain.clone(),
-        _permit: service.load.stream()?,
+        _permit: service.load.stream(principal)?,
     };
     let frames = stream::unfold(Some(questions), |questions| async {
         let mut questions = questions?;

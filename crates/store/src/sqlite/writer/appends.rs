@@ -23,8 +23,12 @@ impl<'o> GroupWriter<'_, 'o> {
         let is_known = is_remembered || self.changes.heads.contains_key(&append.id);
         let scope = self.scope_key(&append.scope)?;
         let Some(scope) = scope.filter(|_| !is_known) else { return Ok(Err(StoreError::Conflict)) };
+        if let Some(other) = self.repeated(scope, append)? {
+            return Ok(Err(StoreError::Repeated(other)));
+        }
         let task = self.writer.next_task;
         self.writer.next_task += 1;
+        self.remember(scope, task, append)?;
         let head = Head {
             scope: append.scope.clone(),
             task,
@@ -57,6 +61,10 @@ impl<'o> GroupWriter<'_, 'o> {
         let head = self.head(&append.scope, &append.id)?;
         let may_write = |head: &Head| head.sequence == append.expected && head.epoch == append.epoch;
         let Some(mut head) = head.filter(may_write) else { return Ok(Err(StoreError::Conflict)) };
+        if let Some(other) = self.repeated(head.scope_key, append)? {
+            return Ok(Err(StoreError::Repeated(other)));
+        }
+        self.remember(head.scope_key, head.task, append)?;
         self.new_events.extend(append.records.as_ref().map(|body| (event_key(head.task, append.sequence), &**body)));
         if head.state != append.state {
             self.count(head.scope_key, head.state, -1);

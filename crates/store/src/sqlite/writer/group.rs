@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use nuncio_engine::StoreError;
+use nuncio_model::{MessageId, TaskId, Timestamp};
 
 use super::{
     Writer,
@@ -49,6 +50,10 @@ pub(super) struct GroupWriter<'w, 'o> {
     /// Records to insert, with their keys.
     pub(super) new_events: Vec<(i64, &'o str)>,
     pub(super) totals: HashMap<(i64, i32), i64>,
+    /// Messages that this group remembers, by scope and id.
+    pub(super) remembered: HashMap<(i64, MessageId), TaskId>,
+    /// Those that were remembered before this may go.
+    pub(super) forgotten_before: Option<Timestamp>,
 }
 
 pub(super) struct NewTask<'o> {
@@ -65,6 +70,8 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             new_tasks: Vec::new(),
             new_events: Vec::new(),
             totals: HashMap::new(),
+            remembered: HashMap::new(),
+            forgotten_before: None,
         }
     }
 
@@ -77,6 +84,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         self.flush()?;
         self.write_totals()?;
         self.drop_empty_scopes()?;
+        self.forget_messages()?;
         Ok((outcomes, self.changes))
     }
 

@@ -1,0 +1,77 @@
+//! Sending a message again after its connection broke: only to an agent that says that it knows a message by its id.
+
+use std::time::Duration;
+
+use nuncio_model::{AgentCard, Call, Error, ErrorKind, Reply, Request, card::extension};
+use nuncio_wire::Version;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use crate::{failure::Failure, settings::Reconnect, transport::Transport};
+
+/// A message that may be sent again, and for how long.
+pub(crate) struct Again {
+    request: Request,
+    until: Option<Instant>,
+}
+
+impl Again {
+    /// `None` where sending it twice could do it twice.
+    pub(super) fn of(request: &Request, card: Option<&AgentCard>, version: Option<Version>) -> Option<Self> {
+        let message = match &request.call {
+            Call::SendMessage(call) => &call.message,
+            Call::SendStreamingMessage(call) => &call.0.message,
+            _ => return None,
+        };
+        // Messages of 0.1 have no ids.
+        if message.message_id.is_empty() || version.is_some_and(|version| version.as_str() == "0.1") {
+            return None;
+        }
+        let declared = card?.capabilities.extensions.iter().find(|declared| declared.uri == extension::IDEMPOTENCY)?;
+        let window = declared.params.as_ref().and_then(|params| params.get("windowSeconds")).and_then(Value::as_f64);
+        let until = window.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        Some(Self { request: request.clone(), until: until.and_then(|window| Instant::now().checked_add(window)) })
+    }
+
+    /// Sends it again until it is answered, or the attempts or the window are over; only after the connection broke.
+    pub(super) async fn send(
+        &self,
+        transport: &dyn Transport,
+        reconnect: &Reconnect,
+        mut error: Error,
+    ) -> Result<Reply, Error> {
+        if !matches!(Failure::of(&error), Some(Failure::Broken { .. })) {
+            return Err(error);
+        }
+        for attempt in 0..reconnect.attempts {
+            let wait = error.retry_after().unwrap_or_else(|| reconnect.delay(attempt)).min(reconnect.max_delay);
+            if !self.may_wait(wait) {
+                break;
+            }
+            tracing::debug!(%error, attempt, "the message is sent again");
+            sleep(wait).await;
+            match transport.call(self.request.clone()).await {
+                Err(next) if is_transient(&next) => error = next,
+                outcome => return outcome,
+            }
+        }
+        Err(error)
+    }
+
+    /// The request, where it may still be sent after waiting for so long.
+    pub(crate) fn request_after(&self, wait: Duration) -> Option<Request> {
+        self.may_wait(wait).then(|| self.request.clone())
+    }
+
+    fn may_wait(&self, wait: Duration) -> bool {
+        self.until.is_none_or(|until| Instant::now() + wait < until)
+    }
+}
+
+/// Whether it may well be answered later.
+fn is_transient(error: &Error) -> bool {
+    match Failure::of(error) {
+        Some(failure) => matches!(failure, Failure::Broken { .. } | Failure::Unreachable { .. }),
+        None => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted),
+    }
+}

@@ -1,0 +1,138 @@
+//! Messages that are sent again when their connection breaks: only where the agent says that it knows them by their ids.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, Bytes},
+    response::{IntoResponse as _, Response},
+};
+use futures_util::StreamExt as _;
+use http::header;
+use nuncio_client::{Client, ClientError, Failure, Reconnect};
+use nuncio_model::{StreamResponse, card::extension, op::SendMessageResponse};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, Seen, chunk_event, ok, sse, status, status_event, task, task_event};
+
+/// The first bytes of an answer, and no more.
+fn cut(media_type: &'static str) -> Response {
+    let first = futures_util::stream::iter([Ok(Bytes::from_static(b" "))]);
+    let end = futures_util::stream::once(async {
+        // What was sent must be on its way before the connection is torn down.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Err(std::io::Error::other("cut off"))
+    });
+    ([(header::CONTENT_TYPE, media_type)], Body::from_stream(first.chain(end))).into_response()
+}
+
+/// An agent that answers calls by their number, counted from 0; its card says this of the extension.
+async fn agent(
+    params: Option<Value>,
+    answer: impl Fn(usize, &Seen) -> Response + Send + Sync + 'static,
+) -> (Fake, Client) {
+    let fake = Fake::start(move |seen, fake| {
+        if !seen.path.contains(".well-known") {
+            return answer(fake.calls().len(), seen);
+        }
+        let mut card = fake.card("HTTP+JSON");
+        if let Some(params) = &params {
+            card["capabilities"]["extensions"] = json!([{"uri": extension::IDEMPOTENCY, "params": params}]);
+        }
+        ok(&card)
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    reconnect.attempts = 3;
+    reconnect.first_delay = Duration::from_millis(5);
+    let client = Client::builder().reconnect(reconnect).connect(&*fake.url).await.unwrap();
+    (fake, client)
+}
+
+fn long() -> Value {
+    json!({"windowSeconds": 600})
+}
+
+fn done() -> Response {
+    ok(&json!({"task": task("TASK_STATE_COMPLETED")}))
+}
+
+fn is_broken(error: &ClientError) -> bool {
+    matches!(error, ClientError::Transport(Failure::Broken { .. }))
+}
+
+#[tokio::test]
+async fn a_send_whose_connection_breaks_is_sent_again_with_its_id() {
+    let (fake, client) = agent(Some(long()), |number, _| match number {
+        0 => cut("application/json"),
+        1 => status(503, "a moment"),
+        _ => done(),
+    })
+    .await;
+    assert!(matches!(client.send("hello").await.unwrap(), SendMessageResponse::Task(task) if task.id.as_str() == "t1"));
+    let calls = fake.calls();
+    assert_eq!(calls.len(), 3);
+    assert!(calls[0].body.contains("messageId"));
+    assert!(calls.iter().all(|call| call.body == calls[0].body && call.line() == "POST /message:send"));
+}
+
+#[tokio::test]
+async fn a_send_is_not_sent_again_where_that_could_do_it_twice() {
+    let (fake, client) = agent(None, |_, _| cut("application/json")).await;
+    assert!(is_broken(&client.send("hello").await.unwrap_err()));
+    assert!(is_broken(&client.send_stream("hello").await.unwrap_err()));
+    assert_eq!(fake.calls().len(), 2);
+    // What is not a message needs no id, and is the caller's to try again.
+    let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
+    assert!(is_broken(&client.cancel("t1").await.unwrap_err()));
+    assert_eq!(fake.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
+    let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
+    assert!(is_broken(&client.send("hello").await.unwrap_err()));
+    assert_eq!(fake.calls().len(), 4);
+    let (fake, client) = agent(Some(json!({"windowSeconds": 0})), |_, _| cut("application/json")).await;
+    assert!(is_broken(&client.send("hello").await.unwrap_err()));
+    assert_eq!(fake.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_is_an_answer_the_first_time() {
+    let (fake, client) = agent(Some(long()), |_, _| status(503, "later")).await;
+    assert!(client.send("hello").await.is_err());
+    assert_eq!(fake.calls().len(), 1, "the agent said no, and did nothing");
+    let (fake, client) = agent(Some(long()), |number, _| match number {
+        0 => cut("application/json"),
+        _ => status(400, "no"),
+    })
+    .await;
+    assert!(!is_broken(&client.send("hello").await.unwrap_err()));
+    assert_eq!(fake.calls().len(), 2);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_before_its_task_is_known_is_begun_again() {
+    let (fake, client) = agent(Some(long()), |number, seen| match number {
+        0 => cut("text/event-stream"),
+        1 => sse(&[(Some(1), task_event("TASK_STATE_WORKING")), (Some(2), chunk_event("a"))], false),
+        _ if seen.path == "/tasks/t1:subscribe" => {
+            sse(&[(Some(3), chunk_event("b")), (Some(4), status_event("TASK_STATE_COMPLETED"))], true)
+        }
+        _ => status(404, "what?"),
+    })
+    .await;
+    let mut watch = client.send_stream("hello").await.unwrap();
+    let mut chunks = String::new();
+    while let Some(event) = watch.next().await {
+        if let StreamResponse::ArtifactUpdate(update) = &event.unwrap().response {
+            chunks.push_str(&update.artifact.text());
+        }
+    }
+    assert_eq!(chunks, "ab");
+    assert_eq!(
+        fake.calls().iter().map(Seen::line).collect::<Vec<_>>(),
+        ["POST /message:stream", "POST /message:stream", "POST /tasks/t1:subscribe"]
+    );
+    assert_eq!(fake.calls()[0].body, fake.calls()[1].body);
+}

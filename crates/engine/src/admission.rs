@@ -1,0 +1,212 @@
+//! Admission: how much of something may be under way, in all and for each caller. One caller at its limit does not keep
+//! another from anything.
+//!
+//! A caller is a [`Principal`], whatever tenants it names and connections it has. Where nobody is asked who calls, there
+//! is one caller, and only the limits in all hold.
+
+mod callers;
+mod sampled;
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+pub(crate) use callers::Callers;
+use nuncio_model::{Error, ErrorKind, Principal};
+pub use sampled::Sampled;
+
+/// After how long a caller that was refused may try again.
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// What may be counted, and what is said of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Quota {
+    /// The limit's name: in the log and in the error's metadata.
+    pub name: &'static str,
+    /// What there is too much of, for people: `turns are running`.
+    pub what: &'static str,
+    /// How much there may be.
+    pub in_all: usize,
+    /// How much of it one caller may have.
+    pub per_caller: usize,
+    /// The error where there is too much in all. For one caller it is `ResourceExhausted`.
+    pub kind: ErrorKind,
+}
+
+/// Counts something that has a limit.
+pub struct Gauge {
+    quota: Quota,
+    total: AtomicUsize,
+    callers: Callers,
+    refusals: Refusals,
+}
+
+/// A part of what a [`Gauge`] counts, until it is dropped.
+pub struct Permit {
+    gauge: Arc<Gauge>,
+    /// Whose it is; the count of all is not kept by caller.
+    principal: Principal,
+    amount: usize,
+}
+
+impl Gauge {
+    /// A gauge at 0.
+    pub fn new(quota: Quota) -> Arc<Self> {
+        let refusals = Refusals::new(quota.name);
+        Arc::new(Self { quota, total: AtomicUsize::new(0), callers: Callers::default(), refusals })
+    }
+
+    /// Counts so much more for this caller, if there may be.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceExhausted` where the caller has too much, and the quota's kind where there is too much in all: each says
+    /// when to try again, and names the limit in its metadata.
+    pub fn take(self: &Arc<Self>, principal: &Principal, amount: usize) -> Result<Permit, Error> {
+        let mut permit = Permit { gauge: Arc::clone(self), principal: principal.clone(), amount: 0 };
+        permit.grow(amount)?;
+        Ok(permit)
+    }
+
+    /// How much there is.
+    pub fn count(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, principal: &Principal, amount: usize) -> Result<(), Error> {
+        let Quota { what, in_all, per_caller, kind, .. } = self.quota;
+        if !self.callers.add(principal, amount, per_caller) {
+            return Err(self.refusals.caller(principal, what));
+        }
+        let before = self.total.fetch_add(amount, Ordering::Relaxed);
+        if before.saturating_add(amount) > in_all {
+            self.remove(principal, amount);
+            return Err(self.refusals.all(principal, what, kind));
+        }
+        Ok(())
+    }
+
+    fn remove(&self, principal: &Principal, amount: usize) {
+        self.callers.remove(principal, amount);
+        self.total.fetch_sub(amount, Ordering::Release);
+    }
+}
+
+impl Permit {
+    /// Counts so much more, if there may be; else it stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Gauge::take`].
+    pub fn grow(&mut self, amount: usize) -> Result<(), Error> {
+        self.gauge.add(&self.principal, amount)?;
+        self.amount += amount;
+        Ok(())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.amount > 0 {
+            self.gauge.remove(&self.principal, self.amount);
+        }
+    }
+}
+
+impl fmt::Debug for Gauge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gauge").field("quota", &self.quota).field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+/// Says no at a limit: to the caller, and now and then to the log.
+pub struct Refusals {
+    name: &'static str,
+    sampled: Sampled,
+}
+
+impl Refusals {
+    /// Refusals at the limit of this name.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, sampled: Sampled::default() }
+    }
+
+    /// There is too much of this caller's.
+    pub fn caller(&self, principal: &Principal, what: &str) -> Error {
+        self.log(principal, "a caller is at its limit");
+        self.error(ErrorKind::ResourceExhausted, format!("too many of your {what}; try again later"))
+    }
+
+    /// There is too much in all.
+    pub fn all(&self, principal: &Principal, what: &str, kind: ErrorKind) -> Error {
+        self.log(principal, "a limit is reached");
+        self.error(kind, format!("too many {what}; try again later"))
+    }
+
+    fn error(&self, kind: ErrorKind, message: String) -> Error {
+        Error::new(kind, message).with_retry_after(RETRY_AFTER).with_metadata("limit", self.name)
+    }
+
+    fn log(&self, principal: &Principal, message: &str) {
+        if let Some(silent) = self.sampled.next() {
+            tracing::warn!(limit = self.name, caller = %principal, silent, "{message}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gauge(in_all: usize, per_caller: usize) -> Arc<Gauge> {
+        Gauge::new(Quota { name: "things", what: "things are there", in_all, per_caller, kind: ErrorKind::Unavailable })
+    }
+
+    #[test]
+    fn a_caller_at_its_limit_keeps_no_other_from_anything() {
+        let gauge = gauge(5, 2);
+        let (a, b) = (Principal::named("a"), Principal::named("b"));
+        let mut of_a = vec![gauge.take(&a, 1).unwrap(), gauge.take(&a, 1).unwrap()];
+        let error = gauge.take(&a, 1).unwrap_err();
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)));
+        assert_eq!(error.metadata()["limit"], "things");
+        let of_b = gauge.take(&b, 2).unwrap();
+        assert_eq!(gauge.count(), 4);
+        of_a.pop();
+        of_a.push(gauge.take(&a, 1).unwrap());
+        drop((of_a, of_b));
+        assert_eq!((gauge.count(), gauge.callers.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_limit_in_all_holds_for_all() {
+        let gauge = gauge(3, 2);
+        let _a = gauge.take(&Principal::named("a"), 2).unwrap();
+        let mut b = gauge.take(&Principal::named("b"), 1).unwrap();
+        assert_eq!(b.grow(1).unwrap_err().kind(), ErrorKind::Unavailable);
+        assert_eq!((b.amount, gauge.count()), (1, 3), "what was refused is not counted");
+        assert_eq!(gauge.take(&Principal::named("c"), 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        drop(b);
+        assert_eq!(gauge.callers.len(), 1);
+        drop(gauge.take(&Principal::named("c"), 1).unwrap());
+    }
+
+    #[test]
+    fn where_nobody_is_asked_only_the_limit_in_all_holds() {
+        let gauge = gauge(3, 1);
+        let _permit = gauge.take(&Principal::Open, 3).unwrap();
+        assert_eq!(gauge.take(&Principal::Open, 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        assert_eq!(gauge.callers.len(), 0);
+    }
+}

@@ -1,0 +1,156 @@
+//! A message that comes again: found by its id, held against the first, and answered as the first is.
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, ErrorKind, Message, MessageId, Role, Scope, StreamEvent, StreamResponse, Task, Timestamp};
+
+use crate::{
+    conversation::with_history,
+    feed::{Feed, Until},
+    flights::{Boarding, Flight},
+    inbox::Course,
+    reader::{LogReader, ended_before_its_turn},
+    registry::Hold,
+    shared::Shared,
+    store::REPEATED,
+    turns::stopping,
+};
+
+/// What is known of a message when it comes.
+pub(crate) enum Entry {
+    /// It is new, or ids say nothing.
+    First(Option<Flight>),
+    /// It came before, and belongs to a task.
+    Again(Repetition),
+    /// It came before, and this is the answer.
+    Answered(Box<Message>),
+}
+
+/// A message that its task has already.
+pub(crate) struct Repetition {
+    hold: Hold,
+    course: Course,
+}
+
+/// Looks whether a message came before. `begins` says that it may begin a task, so that others wait until it has.
+pub(crate) async fn enter(
+    shared: &Arc<Shared>,
+    scope: &Scope,
+    message: &Message,
+    begins: bool,
+) -> Result<Entry, Error> {
+    let Some(since) = shared.idempotency.since().filter(|_| !message.message_id.is_empty()) else {
+        return Ok(Entry::First(None));
+    };
+    // Most of the work is for the rare case, and the future of a call should be small.
+    Box::pin(look(shared, scope, message, since, begins)).await
+}
+
+async fn look(
+    shared: &Arc<Shared>,
+    scope: &Scope,
+    message: &Message,
+    since: Timestamp,
+    begins: bool,
+) -> Result<Entry, Error> {
+    loop {
+        // Those that come first are noted before the store is asked, so that none is missed on its way there.
+        let flight = match shared.flights.board(scope, &message.message_id) {
+            Boarding::First(flight) => flight,
+            Boarding::Again(progress) => {
+                if let Some(answer) = progress.landed().await {
+                    return Ok(Entry::Answered(Box::new(answer.clone())));
+                }
+                continue;
+            }
+        };
+        return Ok(match find(shared, scope, message, since).await? {
+            Some(repetition) => Entry::Again(repetition),
+            None => Entry::First(begins.then_some(flight)),
+        });
+    }
+}
+
+/// The task that has the message, where one has.
+async fn find(
+    shared: &Arc<Shared>,
+    scope: &Scope,
+    message: &Message,
+    since: Timestamp,
+) -> Result<Option<Repetition>, Error> {
+    let Some(id) = shared.store.task_of_message(scope, &message.message_id, since).await? else { return Ok(None) };
+    let hold = match shared.attach(scope, &id).await {
+        Ok(hold) => hold,
+        // It was deleted in between.
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let course = {
+        let inner = hold.lock();
+        if !is_of(message, &inner.task) {
+            return Err(Error::invalid_params(
+                "message.messageId",
+                format!("was used for another message, of task {id}; send a new message under an id of its own"),
+            )
+            .with_metadata("taskId", id.as_str()));
+        }
+        inner.course_of(&message.message_id)
+    };
+    // Of a turn that is over, or that an earlier process began, any rest will do.
+    let course = course.unwrap_or_else(|| {
+        let course = Course::new();
+        course.begin(0);
+        course
+    });
+    Ok(Some(Repetition { hold, course }))
+}
+
+/// Whether the message is the one that the task has under its id. Where it names no task and no context, it may be any.
+fn is_of(message: &Message, task: &Task) -> bool {
+    let may_be = task.history.iter().filter(|known| known.role == Role::User);
+    let Some(first) = may_be.rev().find(|known| known.message_id == message.message_id) else { return true };
+    message.task_id.as_ref().is_none_or(|id| *id == task.id)
+        && (message.context_id.is_none() || message.context_id == first.context_id)
+        && message.parts == first.parts
+        && message.metadata == first.metadata
+        && message.extensions == first.extensions
+        && message.reference_task_ids == first.reference_task_ids
+}
+
+impl Repetition {
+    /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest.
+    pub(crate) async fn task(self, at_once: bool) -> Result<Arc<Task>, Error> {
+        let (reader, task, _) = LogReader::from_now(self.hold);
+        if at_once {
+            return Ok(task);
+        }
+        let task = reader.settled(self.course.clone()).await?;
+        if self.course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
+    }
+
+    /// What a call that streams is answered: the task as it is, and what follows until its turn has come to rest.
+    pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<Feed, Error> {
+        let (reader, task, sequence) = LogReader::from_now(self.hold);
+        // The engine lets go of every reader when it stops; of one that comes later nobody would know.
+        if shared.turns.are_draining() && !task.state().is_terminal() {
+            return Err(stopping());
+        }
+        let task = Arc::unwrap_or_clone(with_history(task, history));
+        let first = StreamEvent::new(Some(sequence), StreamResponse::Task(task));
+        Ok(Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(self.course), [Arc::new(first)]))
+    }
+}
+
+/// Whether a message was refused because it is known already.
+pub(crate) fn is_repeated(error: &Error) -> bool {
+    error.metadata().contains_key(REPEATED)
+}
+
+/// The ids among these that are to be remembered.
+pub(crate) fn remember(ids: &mut Vec<MessageId>, messages: &[Message]) {
+    for Message { message_id: id, .. } in messages {
+        if !id.is_empty() && !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! How large a task is: what its events and messages carry, in bytes. What stands around that (ids, times, names of
+//! members) is not counted; each event has a number of its own for that.
+
+use nuncio_model::{Artifact, Message, Part, PartContent, StreamResponse, Struct, Task, Value};
+
+/// What is wrong with an event that is too much for its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMuch {
+    /// The limit's name.
+    pub(crate) limit: &'static str,
+    pub(crate) reason: &'static str,
+    pub(crate) most: u64,
+}
+
+impl std::fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the task is over its limit of {} {} ({})", self.most, self.reason, self.limit)
+    }
+}
+
+pub(crate) fn of_event(response: &StreamResponse) -> usize {
+    match response {
+        StreamResponse::Task(task) => of_task(task),
+        StreamResponse::Message(message) => of_message(message),
+        StreamResponse::StatusUpdate(update) => {
+            update.status.message.as_ref().map_or(0, of_message) + of_struct(update.metadata.as_deref())
+        }
+        StreamResponse::ArtifactUpdate(update) => of_artifact(&update.artifact) + of_struct(update.metadata.as_deref()),
+    }
+}
+
+pub(crate) fn of_task(task: &Task) -> usize {
+    task.artifacts.iter().map(of_artifact).sum::<usize>()
+        + task.history.iter().chain(&task.status.message).map(of_message).sum::<usize>()
+        + of_struct(task.metadata.as_deref())
+}
+
+pub(crate) fn of_message(message: &Message) -> usize {
+    of_parts(&message.parts) + of_struct(message.metadata.as_deref())
+}
+
+fn of_artifact(artifact: &Artifact) -> usize {
+    of_parts(&artifact.parts) + of_struct(artifact.metadata.as_deref())
+}
+
+fn of_parts(parts: &[Part]) -> usize {
+    let of_part = |part: &Part| match &part.content {
+        PartContent::Text(text) | PartContent::Url(text) => text.len(),
+        PartContent::Raw(bytes) => bytes.len(),
+        PartContent::Data(value) => of_value(value),
+    };
+    parts.iter().map(|part| of_part(part) + of_struct(part.metadata())).sum()
+}
+
+fn of_struct(members: Option<&Struct>) -> usize {
+    members.map_or(0, |members| members.iter().map(|(name, value)| name.len() + of_value(value)).sum())
+}
+
+/// As many bytes as it has in JSON, about.
+fn of_value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + of_value(item)).sum::<usize>(),
+        Value::Object(members) => {
+            2 + members.iter().map(|(name, member)| name.len() + 4 + of_value(member)).sum::<usize>()
+        }
+    }
+}

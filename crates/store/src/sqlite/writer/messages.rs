@@ -1,0 +1,59 @@
+//! Messages that are to be known when they come again.
+
+use nuncio_model::{TaskId, Timestamp};
+use rusqlite::OptionalExtension as _;
+
+use super::group::{GroupWriter, Written};
+use crate::sqlite::append::Append;
+
+/// How many messages whose time is over go for one that comes, at most.
+const FORGOTTEN: usize = 2;
+
+impl GroupWriter<'_, '_> {
+    /// The task that has one of the messages already that a commit is to remember.
+    pub(super) fn repeated(&self, scope: i64, append: &Append) -> Written<Option<TaskId>> {
+        let Some(remember) = &append.remember else { return Ok(None) };
+        let since = remember.since.as_millisecond();
+        let mut statement = self.writer.connection.prepare_cached(
+            "SELECT tasks.id FROM messages JOIN tasks USING (task) \
+             WHERE messages.scope = ?1 AND messages.id = ?2 AND at >= ?3",
+        )?;
+        for message in &remember.messages {
+            // A task of this group may not be in its table yet.
+            if let Some(task) = self.remembered.get(&(scope, message.clone())) {
+                return Ok(Some(task.clone()));
+            }
+            let found = statement.query_row((scope, message.as_str(), since), |row| row.get::<_, String>(0));
+            if let Some(task) = found.optional()? {
+                return Ok(Some(task.into()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Remembers the messages of a commit, of which none is known.
+    pub(super) fn remember(&mut self, scope: i64, task: i64, append: &Append) -> Written<()> {
+        let Some(remember) = &append.remember else { return Ok(()) };
+        let mut statement =
+            self.writer.connection.prepare_cached("INSERT OR REPLACE INTO messages VALUES (?1, ?2, ?3, ?4)")?;
+        let now = Timestamp::now();
+        for message in &remember.messages {
+            statement.execute((scope, message.as_str(), task, now.as_millisecond()))?;
+            self.remembered.insert((scope, message.clone()), append.id.clone());
+        }
+        self.forgotten_before = self.forgotten_before.max(Some(remember.since.min(now)));
+        Ok(())
+    }
+
+    /// Forgets a few of those whose time is over: as many as keep pace with those that come.
+    pub(super) fn forget_messages(&self) -> Written<()> {
+        let Some(before) = self.forgotten_before else { return Ok(()) };
+        let mut statement = self.writer.connection.prepare_cached(
+            "DELETE FROM messages WHERE (scope, id) IN \
+             (SELECT scope, id FROM messages INDEXED BY messages_by_time WHERE at < ?1 ORDER BY at LIMIT ?2)",
+        )?;
+        let limit = i64::try_from(FORGOTTEN * self.remembered.len()).unwrap_or(i64::MAX);
+        statement.execute((before.as_millisecond(), limit))?;
+        Ok(())
+    }
+}
