@@ -3,6 +3,7 @@
 mod clock;
 mod exit;
 mod group;
+mod guard;
 mod limits;
 mod path;
 mod process;
@@ -30,8 +31,9 @@ pub(crate) use self::{
 /// A program that is run once for each turn. Clones share its places ([`ProgramLimits::processes`]).
 ///
 /// It runs in the server's working directory and environment, with `NUNCIO_TASK_ID` and `NUNCIO_CONTEXT_ID` added. It
-/// is the leader of a process group of its own. At the end of the turn, whatever the reason, what is left of the group
-/// is killed; only a process that moves itself to another group (`setsid`) escapes that.
+/// is in a process group of its own turn. At the end of the turn, whatever the reason, what is left of the group is
+/// killed, and also when the server itself is killed; only a process that moves itself to another group (`setsid`)
+/// escapes that.
 #[derive(Debug, Clone)]
 pub struct Program {
     command: OsString,

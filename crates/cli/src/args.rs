@@ -100,6 +100,7 @@ pub(crate) enum TaskCommand {
     /// Cancel a task
     Cancel(command::task_cancel::TaskCancelArgs),
     /// Follow a task until it ends
+    #[command(visible_alias = "watch")]
     Subscribe(command::task_subscribe::TaskSubscribeArgs),
     /// Manage the webhooks of a task
     #[command(subcommand)]

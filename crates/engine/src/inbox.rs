@@ -8,7 +8,11 @@ use std::sync::{
 use nuncio_model::{Error, Message, Task, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
-use crate::{founding::Founding, reader::LogReader};
+use crate::{
+    founding::Founding,
+    reader::LogReader,
+    store::{Letter, LetterId},
+};
 
 /// Something for a runner to do between two words of its agent.
 pub(crate) enum Control {
@@ -23,6 +27,12 @@ pub(crate) enum Control {
     Fail(&'static str),
     /// The node stops; the turn will be run again.
     Leave,
+    /// The node was silent for so long that others may run the task.
+    Lost,
+    /// What another node wants.
+    Letter(Letter),
+    /// Nobody has the task, and letters wait for it: the claim brings them.
+    Letters,
 }
 
 impl Control {
@@ -32,7 +42,7 @@ impl Control {
         match self {
             Self::Message(incoming) => incoming.refuse(error),
             Self::Cancel(told) | Self::Settle(_, told) => drop(told.send(error)),
-            Self::Fail(_) | Self::Leave => {}
+            Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(_) | Self::Letters => {}
         }
     }
 }
@@ -52,6 +62,8 @@ pub(crate) struct Incoming {
     pub(crate) resumed: bool,
     /// The task, where it was founded for this message.
     pub(crate) founding: Option<Founding>,
+    /// The letter by which it came.
+    pub(crate) letter: Option<LetterId>,
 }
 
 impl Incoming {
@@ -67,6 +79,7 @@ impl Incoming {
             waits: false,
             resumed: false,
             founding: None,
+            letter: None,
         }
     }
 

@@ -25,15 +25,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentFuture,
-    channel,
+    channel, cluster,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
+    recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::PushConfig,
+    store::{Letter, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
-    writer::LogWriter,
+    writer::{Claimed, LogWriter},
 };
 
 pub(crate) struct Runner {
@@ -52,6 +53,8 @@ pub(crate) struct Runner {
     unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
     left: bool,
+    /// The node was silent for too long.
+    lost: bool,
     /// The task is somebody else's to run from now on.
     over: bool,
 }
@@ -61,6 +64,14 @@ struct Birth {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
     patience: Duration,
+}
+
+/// Why a runner has nothing to do.
+enum Rest {
+    /// Nobody wants anything of it.
+    Over,
+    /// Somebody does, and it has to claim the task again, as it let go of it.
+    LetGo,
 }
 
 /// What one turn needs while it runs.
@@ -124,6 +135,7 @@ impl Runner {
             staged: Vec::new(),
             unsettled: None,
             left: false,
+            lost: false,
             over: false,
         }
     }
@@ -134,23 +146,51 @@ impl Runner {
     #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            if let Err(error) = self.writer.claim().await {
-                // Nothing was begun, so it concerns those alone who wanted something.
-                self.let_go(&error);
-            } else if let Err(error) = self.work().await {
-                self.give_up(&error);
+            loop {
+                match self.writer.claim().await {
+                    Ok(Claimed::Here { abandoned, letters }) => {
+                        if let Err(error) = self.own(abandoned, letters).await {
+                            return self.give_up(&error);
+                        }
+                    }
+                    Ok(Claimed::Elsewhere) => return self.forward(),
+                    // Nothing was begun, so it concerns those alone who wanted something.
+                    Err(error) => return self.let_go(&error),
+                }
+                match self.work().await {
+                    Ok(Rest::Over) => return self.stay(),
+                    Ok(Rest::LetGo) => {}
+                    Err(_) if self.is_elsewhere() => return self.lose(),
+                    Err(error) => return self.give_up(&error),
+                }
             }
         }
     }
 
-    async fn work(&mut self) -> Result<(), Error> {
+    /// Whether the task is there and other nodes may have it.
+    fn is_elsewhere(&self) -> bool {
+        self.writer.is_committed() && (self.lost || self.writer.is_fenced())
+    }
+
+    /// Does what has to be done before anything else with a task that was just claimed.
+    async fn own(&mut self, abandoned: bool, letters: Vec<Letter>) -> Result<(), Error> {
+        if abandoned {
+            self.settle(ABANDONED).await?;
+        }
+        for letter in letters {
+            self.take(Control::Letter(letter), None);
+        }
+        Ok(())
+    }
+
+    async fn work(&mut self) -> Result<Rest, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
         loop {
             let mut controls = Vec::new();
-            if self.rests(&mut controls) {
-                return Ok(());
+            if let Some(rest) = self.rests(&mut controls) {
+                return Ok(rest);
             }
             for control in controls {
                 self.take(control, None);
@@ -165,13 +205,11 @@ impl Runner {
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
-            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
-            if next.as_ref().is_some_and(|next| next.waits) {
-                self.writer.stage_begun();
-            }
+            let mut next = self.next();
             self.commit(!is_next).await?;
-            if next.is_none() && !self.writer.state().is_terminal() {
-                next = self.queue.pop_front();
+            if next.is_none() {
+                next = self.next();
+                self.commit(false).await?;
             }
             if let Some(next) = next {
                 self.turn(next).await?;
@@ -179,22 +217,40 @@ impl Runner {
         }
     }
 
+    /// The message whose turn is next, if there is one. That it begins is staged where it waited for it.
+    fn next(&mut self) -> Option<Incoming> {
+        let next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal())?;
+        if next.waits {
+            self.writer.stage_begun();
+        }
+        Some(next)
+    }
+
     /// Whether there is nothing left to do; then nobody runs the task any more.
-    fn rests(&mut self, controls: &mut Vec<Control>) -> bool {
+    fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
         let mut inner = self.hold.lock();
+        if !self.writer.is_owner() && inner.has_mail() {
+            return Some(Rest::LetGo);
+        }
         inner.empty_inbox(controls);
-        self.over = !self.left && controls.is_empty() && (self.queue.is_empty() || self.writer.state().is_terminal());
+        let is_idle = controls.is_empty() && self.staged.is_empty();
+        self.over = !self.left && is_idle && (self.queue.is_empty() || self.writer.state().is_terminal());
         if self.over {
             inner.running = false;
             inner.queued = 0;
         }
-        self.over
+        self.over.then_some(Rest::Over)
     }
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let course = incoming.course.clone();
+        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
         course.begin(self.writer.staged());
+        if let Some(letter) = &letter {
+            // Before anybody sees what the turn says.
+            let mark = Mark::Begun(self.writer.staged());
+            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+        }
         let mut running = self.start(incoming);
         loop {
             let step = self.step(&mut running).await;
@@ -222,6 +278,10 @@ impl Runner {
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
+                    if let Some(letter) = &letter {
+                        let mark = Mark::Rested(self.writer.staged());
+                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                    }
                 }
                 return Ok(());
             }

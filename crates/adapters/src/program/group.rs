@@ -6,17 +6,29 @@ use rustix::{
 };
 use tokio::process::Child;
 
+use super::guard::Guard;
+
 /// A process group. Dropping it kills what is left of it.
 ///
-/// The group's id is that of its leader. The kernel gives it to no other process while a member lives; when none does,
-/// a signal goes to nobody.
+/// The group's id is that of its leader: the guard, or the program itself where there is none. The kernel gives it to no
+/// other process while a member lives; when none does, a signal goes to nobody.
 #[derive(Debug)]
-pub(super) struct Group(Option<Pid>);
+pub(super) struct Group {
+    id: Option<Pid>,
+    // Dropped after the group was signalled, so that its id is its own until then.
+    _guard: Option<Guard>,
+}
 
 impl Group {
-    /// The group that this child leads.
-    pub(super) fn of(leader: &Child) -> Self {
-        Self(leader.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    /// The group that a program is started in; 0 is a new one, which it leads.
+    pub(super) fn to_join(guard: Option<&Guard>) -> i32 {
+        guard.and_then(Guard::id).and_then(|id| i32::try_from(id).ok()).unwrap_or(0)
+    }
+
+    /// The group of this program.
+    pub(super) fn of(guard: Option<Guard>, program: &Child) -> Self {
+        let leader = guard.as_ref().map_or_else(|| program.id(), Guard::id);
+        Self { id: leader.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw), _guard: guard }
     }
 
     /// Asks it to end.
@@ -30,7 +42,7 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        let Some(group) = self.0 else { return };
+        let Some(group) = self.id else { return };
         match kill_process_group(group, signal) {
             // It is gone; some systems say EPERM where only zombies are left of it.
             Ok(()) | Err(io::Errno::SRCH | io::Errno::PERM) => {}

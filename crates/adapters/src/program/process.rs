@@ -12,7 +12,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Program, ProgramLimits, clock::Pulse, group::Group};
+use super::{Program, ProgramLimits, clock::Pulse, group::Group, guard::Guard};
 
 /// A running program. Dropping it kills its process group; the runtime reaps it.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ impl Program {
             place = Arc::clone(&self.places).acquire_owned() => place?,
             () = turn.cancelled().cancelled() => return Ok(None),
         };
+        let guard = Guard::start();
         let mut command = Command::new(&self.command);
         command.args(&self.arguments);
         for (name, value) in &self.environment {
@@ -57,13 +58,13 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
+            .process_group(Group::to_join(guard.as_ref()))
             .kill_on_drop(true);
         let program = self.command.to_string_lossy();
         let mut child = command
             .spawn()
             .map_err(|error| AgentError::new(format!("cannot start `{program}`: {error}")).with_source(error))?;
-        let group = Group::of(&child);
+        let group = Group::of(guard, &child);
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(AgentError::new(format!("cannot start `{program}`: its pipes are missing")));

@@ -1,6 +1,9 @@
 //! `nuncio serve`: what it says when it starts, what it keeps, and how it stops.
 
-use std::{io::Read as _, process::Stdio};
+use std::{
+    io::Read as _,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 
@@ -64,6 +67,31 @@ fn a_program_is_an_agent() {
     let agent = home.serve(&["--chunk", "--", "--exec", "--", "printf", "a--b"]);
     let task = home.run(&["send", "x", "-o", "json", "-a", &agent.address]).ok().json()["task"].clone();
     assert_eq!(task["artifacts"][0]["parts"], json!([{"text": "a"}, {"text": "b"}]));
+}
+
+#[test]
+fn no_program_outlives_a_server_that_is_killed() {
+    let home = Home::new();
+    // Neither it nor its child takes a hint.
+    let script =
+        "trap '' HUP INT TERM; sleep 300 & echo $$ $! >pids.new; mv pids.new pids; while :; do sleep 300; done";
+    for way in ["--exec", "--jsonl"] {
+        let mut agent = home.serve(&[way, script]);
+        home.run(&["send", "x", "--async", "-a", &agent.address]).ok();
+        let pids = eventually("the program runs", || std::fs::read_to_string(home.path().join("pids")).ok());
+        std::fs::remove_file(home.path().join("pids")).unwrap();
+        let pids: Vec<_> = pids.split_whitespace().map(str::to_owned).collect();
+        assert_eq!((pids.len(), pids.iter().all(|pid| is_alive(pid))), (2, true), "{way}");
+        agent.signal("KILL");
+        agent.wait();
+        eventually("its processes are gone", || (!pids.iter().any(|pid| is_alive(pid))).then_some(()));
+    }
+}
+
+/// Whether a process runs; one that nobody has reaped does not.
+fn is_alive(pid: &str) -> bool {
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+    !state.is_empty() && !state.starts_with(b"Z")
 }
 
 #[test]

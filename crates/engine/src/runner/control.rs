@@ -4,7 +4,12 @@ use nuncio_model::{Message, TaskState};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended};
-use crate::inbox::Control;
+use crate::{
+    cluster::{self, Body},
+    conversation::too_many,
+    inbox::{Control, Incoming},
+    store::Letter,
+};
 
 impl Runner {
     /// Takes something from outside, between two words of a turn or between two turns.
@@ -16,8 +21,10 @@ impl Runner {
             (Control::Message(mut incoming), turn) => {
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
-                self.writer.stage_received(incoming.request.message.clone(), incoming.waits);
+                let is_busy = turn.is_some() || self.unsettled.is_some();
+                incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
+                let message = incoming.request.message.clone();
+                self.writer.stage_received(message, incoming.waits, incoming.letter.as_ref());
                 self.staged.push(incoming);
             }
             (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
@@ -38,12 +45,47 @@ impl Runner {
                 }
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
+            (Control::Letter(letter), turn) => self.open(letter, turn),
+            // The claim has brought them.
+            (Control::Letters, _) => {}
+            (Control::Lost, turn) => {
+                if let Some(turn) = turn {
+                    turn.cut_off();
+                }
+                self.lost = true;
+                self.left = true;
+            }
             (Control::Leave, turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
                 }
                 self.left = true;
             }
+        }
+    }
+
+    /// Does what a letter says, unless that was done already.
+    fn open(&mut self, letter: Letter, turn: Option<&mut Running>) {
+        if !self.shared.members.take(&letter.id) {
+            return;
+        }
+        match Body::decode(&letter.body) {
+            Ok(Body::Message { request, extensions }) => {
+                let accepted = cluster::answer(&self.shared, &self.hold, letter.id.clone(), Result::err);
+                if self.queue.len() + self.staged.len() >= self.shared.limits.queued_messages {
+                    drop(accepted.send(Err(too_many(&self.hold.id))));
+                    return;
+                }
+                let mut incoming = Incoming::new(*request, extensions.into());
+                incoming.accepted = Some(accepted);
+                incoming.letter = Some(letter.id);
+                self.take(Control::Message(incoming), turn);
+            }
+            Ok(Body::Cancel) => {
+                let refused = cluster::answer(&self.shared, &self.hold, letter.id, Some);
+                self.take(Control::Cancel(refused), turn);
+            }
+            Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
         }
     }
 

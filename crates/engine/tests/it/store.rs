@@ -46,6 +46,7 @@ fn create(id: &str, state: TaskState) -> Commit {
         released: state != TaskState::Working,
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
+        letters: Vec::new(),
     }
 }
 

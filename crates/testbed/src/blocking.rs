@@ -1,0 +1,14 @@
+//! Asynchronous work from anywhere, also from within a runtime, where blocking on another is forbidden.
+
+use std::thread;
+
+use anyhow::{Context as _, Result, anyhow};
+
+/// Runs work to its end on a thread and a runtime of its own.
+pub(crate) fn run<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    let on_runtime = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.context("no runtime could be started")?.block_on(work)
+    };
+    thread::scope(|scope| scope.spawn(on_runtime).join()).map_err(|_| anyhow!("the work panicked"))?
+}

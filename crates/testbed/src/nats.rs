@@ -1,0 +1,150 @@
+//! A NATS server.
+
+use std::{
+    env,
+    net::{Ipv4Addr, TcpStream},
+    path::PathBuf,
+    process::Command,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use anyhow::{Result, anyhow, bail};
+use rustix::process::Signal;
+
+use crate::{port::free_port, process::Process, program};
+
+/// The variable that names a server that runs already.
+const VARIABLE: &str = "NUNCIO_TEST_NATS";
+
+/// How a server of our own is started.
+#[derive(Debug, Clone, Default)]
+pub struct NatsOptions {
+    arguments: Vec<String>,
+}
+
+impl NatsOptions {
+    /// As the server is by itself.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds arguments of `nats-server`.
+    pub fn with_args<T: Into<String>>(mut self, arguments: impl IntoIterator<Item = T>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// A NATS server: one that was given, or one of our own, which ends with this value.
+#[derive(Debug)]
+pub struct Nats {
+    url: String,
+    own: Option<Own>,
+}
+
+#[derive(Debug)]
+struct Own {
+    process: Mutex<Process>,
+    program: PathBuf,
+    port: u16,
+    options: NatsOptions,
+}
+
+impl Nats {
+    /// The server of all tests: the one that `NUNCIO_TEST_NATS` names, or one that this process starts once. Subjects
+    /// are shared with other tests, so each should have a prefix of its own.
+    ///
+    /// # Errors
+    ///
+    /// When none is named, and none can be started: there is no `nats-server`.
+    pub fn shared() -> Result<&'static Self> {
+        static SHARED: OnceLock<Result<Nats, String>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| match env::var(VARIABLE) {
+            Ok(url) => Ok(Self { url, own: None }),
+            Err(_) => Self::start(NatsOptions::new()).map_err(|error| format!("{error:#}")),
+        });
+        shared.as_ref().map_err(|error| anyhow!("{error}"))
+    }
+
+    /// Starts a server of the caller's own, on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    ///
+    /// When there is no `nats-server`, or it does not start.
+    pub fn start(options: NatsOptions) -> Result<Self> {
+        let program = program::find("nats-server", "nats-server")?;
+        let process = Mutex::new(Process::new("nats", &env::temp_dir())?);
+        let own = Own { process, program, port: free_port()?, options };
+        own.start()?;
+        Ok(Self { url: format!("nats://127.0.0.1:{}", own.port), own: Some(own) })
+    }
+
+    /// Its address, `nats://127.0.0.1:PORT`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its host and port, for a [`Proxy`](crate::Proxy).
+    pub fn address(&self) -> &str {
+        self.url.rsplit(['/', '@']).next().unwrap_or(&self.url)
+    }
+
+    /// Ends it in good order and starts it again on the same port. One that was killed is started.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not start.
+    pub fn restart(&self) -> Result<()> {
+        let own = self.own()?;
+        if own.process().id().is_some() {
+            own.process().stop(Signal::TERM)?;
+        }
+        own.start()
+    }
+
+    /// Kills it at once. Everything that it holds for clients is lost.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own.
+    pub fn kill(&self) -> Result<()> {
+        self.own()?.process().kill()
+    }
+
+    /// Stops it where it stands: its connections stay, and nothing is answered.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not run.
+    pub fn pause(&self) -> Result<()> {
+        self.own()?.process().pause()
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not run.
+    pub fn resume(&self) -> Result<()> {
+        self.own()?.process().resume()
+    }
+
+    fn own(&self) -> Result<&Own> {
+        match &self.own {
+            Some(own) => Ok(own),
+            None => bail!("the NATS server at {} is not ours to hurt; start one with Nats::start", self.url),
+        }
+    }
+}
+
+impl Own {
+    fn process(&self) -> MutexGuard<'_, Process> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self) -> Result<()> {
+        let mut command = Command::new(&self.program);
+        command.args(["-a", "127.0.0.1", "-p"]).arg(self.port.to_string()).args(&self.options.arguments);
+        self.process().start(&mut command, || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok())
+    }
+}

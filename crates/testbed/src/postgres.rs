@@ -1,0 +1,153 @@
+//! A PostgreSQL server.
+
+mod cluster;
+mod database;
+
+use std::{
+    env,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use url::Url;
+
+use self::cluster::Cluster;
+pub use self::database::Database;
+
+/// The variable that names a server that runs already: a URL of a role that may create databases.
+const VARIABLE: &str = "NUNCIO_TEST_POSTGRES";
+
+/// How a server of our own is started.
+#[derive(Debug, Clone, Default)]
+pub struct PostgresOptions {
+    is_durable: bool,
+    folder: Option<PathBuf>,
+    settings: Vec<String>,
+}
+
+impl PostgresOptions {
+    /// Without fsync: what is written is lost if the machine stops, but not if the server is killed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With fsync, as in production: for benchmarks.
+    pub fn with_fsync(mut self, is_durable: bool) -> Self {
+        self.is_durable = is_durable;
+        self
+    }
+
+    /// Puts its data into a new folder under this one: a small disk, for example. By default the system's for temporary
+    /// files.
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Adds a setting of the server, `max_connections=20` for example.
+    pub fn with_setting(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+}
+
+/// A PostgreSQL server: one that was given, or one of our own, which ends with this value.
+#[derive(Debug)]
+pub struct Postgres {
+    url: Url,
+    own: Option<Mutex<Cluster>>,
+}
+
+impl Postgres {
+    /// The server of all tests: the one that `NUNCIO_TEST_POSTGRES` names, or one that this process starts once.
+    ///
+    /// # Errors
+    ///
+    /// When none is named, and none can be started: there is no PostgreSQL on this machine.
+    pub fn shared() -> Result<&'static Self> {
+        static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            let server = match env::var(VARIABLE) {
+                Ok(url) => url.parse().context(VARIABLE).map(|url| Self { url, own: None }),
+                Err(_) => Self::start(PostgresOptions::new()),
+            };
+            server.map_err(|error| format!("{error:#}"))
+        });
+        shared.as_ref().map_err(|error| anyhow!("{error}"))
+    }
+
+    /// Starts a server of the caller's own, empty, on a free port of 127.0.0.1, in about a second.
+    ///
+    /// # Errors
+    ///
+    /// When there is no PostgreSQL on this machine, or it does not start.
+    pub fn start(options: PostgresOptions) -> Result<Self> {
+        let cluster = Cluster::start(options)?;
+        Ok(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) })
+    }
+
+    /// Makes a new, empty database, which is gone with its value.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer, or the role may not create databases.
+    pub fn database(&self) -> Result<Database> {
+        // One of our own goes with the server.
+        Database::create(&self.url, self.own.is_none())
+    }
+
+    /// The address of its database `postgres`, or of the one that was given.
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Its host and port, for a [`Proxy`](crate::Proxy).
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.url.host_str().unwrap_or("127.0.0.1"), self.url.port().unwrap_or(5432))
+    }
+
+    /// Ends it in good order, connections included, and starts it again on the same port. One that was killed is
+    /// started.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not start.
+    pub fn restart(&self) -> Result<()> {
+        self.own()?.restart()
+    }
+
+    /// Kills it at once, with all that work for it. What it told clients to be committed is there after a restart.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own.
+    pub fn kill(&self) -> Result<()> {
+        self.own()?.kill()
+    }
+
+    /// Stops it where it stands, with all that work for it: its connections stay, and nothing is answered.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not run.
+    pub fn pause(&self) -> Result<()> {
+        self.own()?.pause()
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not run.
+    pub fn resume(&self) -> Result<()> {
+        self.own()?.resume()
+    }
+
+    fn own(&self) -> Result<MutexGuard<'_, Cluster>> {
+        match &self.own {
+            Some(own) => Ok(own.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => bail!("the PostgreSQL server at {} is not ours to hurt; start one with Postgres::start", self.url),
+        }
+    }
+}

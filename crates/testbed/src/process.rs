@@ -1,0 +1,168 @@
+//! A server of our own as a process: started, killed, paused, and gone with its value.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::guard::Guard;
+
+/// How long a server may take to start or to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server's process and its folder. Dropping it kills the one and removes the other.
+#[derive(Debug)]
+pub(crate) struct Process {
+    guard: Guard,
+    folder: TempDir,
+    name: &'static str,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// None yet, with an empty folder under `parent`.
+    pub(crate) fn new(name: &'static str, parent: &Path) -> Result<Self> {
+        let folder = TempDir::with_prefix_in(format!("nuncio-{name}-"), parent)
+            .with_context(|| format!("no folder can be made in {}", parent.display()))?;
+        Ok(Self { guard: Guard::new(folder.path())?, folder, name, child: None })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Starts it, and waits until it is ready.
+    pub(crate) fn start(&mut self, command: &mut Command, mut is_ready: impl FnMut() -> bool) -> Result<()> {
+        let log = File::options().create(true).append(true).open(self.log())?;
+        let command = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = command.spawn().with_context(|| format!("cannot start {}", self.name))?;
+        self.child = Some(child);
+        self.guard.watch(self.id())?;
+        let deadline = Instant::now() + PATIENCE;
+        while !is_ready() {
+            if let Some(status) = self.child.as_mut().and_then(|child| child.try_wait().transpose()) {
+                bail!("{} ended as it started: {}\n{}", self.name, status?, self.last_words());
+            }
+            if Instant::now() > deadline {
+                bail!("{} is not ready after {PATIENCE:?}\n{}", self.name, self.last_words());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn last_words(&self) -> String {
+        let log = fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// Its process id while it runs.
+    pub(crate) fn id(&self) -> Option<Pid> {
+        self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw)
+    }
+
+    /// Kills it at once, with its children. Nothing happens to one that does not run.
+    pub(crate) fn kill(&mut self) -> Result<()> {
+        let Some(id) = self.id() else { return Ok(()) };
+        // It starts no other child while it stands still.
+        self.signal(Signal::STOP)?;
+        let children = children(id);
+        for child in &children {
+            let _ = kill_process(*child, Signal::KILL);
+        }
+        self.signal(Signal::KILL)?;
+        self.wait()?;
+        // What they share is free for the next one when they are gone.
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(child) = children.iter().find(|child| is_alive(**child)) {
+            if Instant::now() > deadline {
+                bail!("a child of {} does not end: process {child}", self.name);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// Asks it to end by a signal of its own, and waits for that.
+    pub(crate) fn stop(&mut self, signal: Signal) -> Result<()> {
+        self.signal(signal)?;
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(child) = &mut self.child {
+            if child.try_wait()?.is_some() {
+                break;
+            }
+            if Instant::now() > deadline {
+                bail!("{} does not end\n{}", self.name, self.last_words());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.wait()
+    }
+
+    /// Stops it where it stands, with its children: its connections stay, and nothing is answered.
+    pub(crate) fn pause(&self) -> Result<()> {
+        self.all(Signal::STOP)
+    }
+
+    /// Lets it go on.
+    pub(crate) fn resume(&self) -> Result<()> {
+        self.all(Signal::CONT)
+    }
+
+    fn all(&self, signal: Signal) -> Result<()> {
+        self.signal(signal)?;
+        for child in self.id().into_iter().flat_map(children) {
+            // One that has ended in the meantime is at rest.
+            let _ = kill_process(child, signal);
+        }
+        Ok(())
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let Some(id) = self.id() else { bail!("{} does not run", self.name) };
+        kill_process(id, signal).with_context(|| format!("{} takes no {signal:?}", self.name))
+    }
+
+    /// Reaps it.
+    fn wait(&mut self) -> Result<()> {
+        if let Some(mut child) = self.child.take() {
+            child.wait()?;
+        }
+        self.guard.watch(None)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.kill());
+    }
+}
+
+/// The children of a process. Those of PostgreSQL lead groups of their own, so there is no group to be signalled.
+fn children(parent: Pid) -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
+    ids.filter(|id| stat(*id).is_some_and(|(_, of)| of == parent.as_raw_nonzero().get())).collect()
+}
+
+fn is_alive(process: Pid) -> bool {
+    stat(process).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
+}
+
+/// A process's state and the id of its parent. They stand behind its name, which is in parentheses and may hold anything.
+fn stat(process: Pid) -> Option<(char, i32)> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}

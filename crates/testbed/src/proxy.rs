@@ -1,0 +1,93 @@
+//! A TCP proxy that breaks what goes through it.
+
+mod link;
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What a proxy does to its connections. The default is nothing: it passes everything on at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Faults {
+    /// New connections are reset at once; the others go on. With [`Proxy::cut`] the server is gone.
+    pub refuses: bool,
+    /// Nothing passes in either direction, nothing is closed, and new connections are accepted: a network that swallows
+    /// packets. What was held goes on its way afterwards.
+    pub holds: bool,
+    /// What clients send arrives, and what the server answers does not. A connection that lost an answer is reset
+    /// afterwards.
+    pub loses_replies: bool,
+    /// By how much what clients send is late.
+    pub delay_up: Duration,
+    /// By how much what the server answers is late.
+    pub delay_down: Duration,
+}
+
+/// A proxy on a free port of 127.0.0.1, on a thread of its own. Dropping it closes its connections and its port.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    faults: watch::Sender<Faults>,
+    /// Ends the connections of now; another one takes its place then.
+    connections: Arc<Mutex<CancellationToken>>,
+    end: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// A proxy for the server at `HOST:PORT`, which need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// When no port is free.
+    pub fn start(server: impl Into<String>) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port of 127.0.0.1 is free")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (faults, seen) = watch::channel(Faults::default());
+        let end = CancellationToken::new();
+        let connections = Arc::new(Mutex::new(end.child_token()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let work = link::accept(listener, server.into(), seen, Arc::clone(&connections), end.clone());
+        let thread = thread::Builder::new().name("proxy".to_owned()).spawn(move || runtime.block_on(work))?;
+        Ok(Self { address, faults, connections, end, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Changes what it does, from now on and to all of its connections.
+    pub fn set(&self, change: impl FnOnce(&mut Faults)) {
+        self.faults.send_modify(change);
+    }
+
+    /// Passes everything on again.
+    pub fn heal(&self) {
+        self.set(|faults| *faults = Faults::default());
+    }
+
+    /// Resets all connections of now.
+    pub fn cut(&self) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *connections, self.end.child_token()).cancel();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.end.cancel();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A connection through a proxy: two directions, each read at once and written when it is due.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::{mpsc, watch},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::Faults;
+
+/// How much is read at a time, and how many of these may be on their way.
+const PIECE: usize = 16 * 1024;
+const PIECES: usize = 64;
+
+pub(super) async fn accept(
+    listener: std::net::TcpListener,
+    server: String,
+    faults: watch::Receiver<Faults>,
+    connections: Arc<Mutex<CancellationToken>>,
+    end: CancellationToken,
+) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    loop {
+        let client = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = end.cancelled() => return,
+        };
+        let Ok((client, _)) = client else { continue };
+        if faults.borrow().refuses {
+            reset(&client);
+            continue;
+        }
+        let cut = connections.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        tokio::spawn(link(client, server.clone(), faults.clone(), cut));
+    }
+}
+
+async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>, cut: CancellationToken) {
+    let mut client = client;
+    let work = async {
+        let mut waits = faults.clone();
+        wait(&mut waits, |faults| !faults.holds).await?;
+        let server = TcpStream::connect(&server).await?;
+        Ok::<_, io::Error>(server)
+    };
+    let server = tokio::select! {
+        server = work => server,
+        () = cut.cancelled() => Err(gone()),
+    };
+    let Ok(mut server) = server else { return reset(&client) };
+    drop((client.set_nodelay(true), server.set_nodelay(true)));
+    let done = {
+        let (from_client, to_client) = client.split();
+        let (from_server, to_server) = server.split();
+        let both = async {
+            tokio::try_join!(
+                pass(from_client, to_server, Direction::Up, faults.clone()),
+                pass(from_server, to_client, Direction::Down, faults),
+            )
+        };
+        tokio::select! {
+            done = both => done.map(|_| ()),
+            () = cut.cancelled() => Err(gone()),
+        }
+    };
+    if done.is_err() {
+        reset(&client);
+        reset(&server);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Direction {
+    fn delay(self, faults: &Faults) -> Duration {
+        if self == Self::Up { faults.delay_up } else { faults.delay_down }
+    }
+
+    fn is_lost(self, faults: &Faults) -> bool {
+        self == Self::Down && faults.loses_replies
+    }
+}
+
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    direction: Direction,
+    faults: watch::Receiver<Faults>,
+) -> io::Result<()> {
+    let (read, mut written) = mpsc::channel::<(Instant, Vec<u8>)>(PIECES);
+    let delays = faults.clone();
+    let reading = async move {
+        loop {
+            let mut piece = vec![0; PIECE];
+            let length = from.read(&mut piece).await?;
+            piece.truncate(length);
+            let due = Instant::now() + direction.delay(&delays.borrow());
+            if read.send((due, piece)).await.is_err() || length == 0 {
+                return Ok(());
+            }
+        }
+    };
+    let mut faults = faults;
+    let writing = async {
+        while let Some((due, piece)) = written.recv().await {
+            tokio::time::sleep_until(due).await;
+            wait(&mut faults, |faults| !faults.holds).await?;
+            if direction.is_lost(&faults.borrow()) {
+                return lose(&mut written, &mut faults).await;
+            }
+            if piece.is_empty() {
+                return to.shutdown().await;
+            }
+            to.write_all(&piece).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(reading, writing).map(|_| ())
+}
+
+/// Throws away what comes as long as answers are lost. The connection cannot go on after that.
+async fn lose(
+    written: &mut mpsc::Receiver<(Instant, Vec<u8>)>,
+    faults: &mut watch::Receiver<Faults>,
+) -> io::Result<()> {
+    let throwing = async {
+        while written.recv().await.is_some() {}
+        std::future::pending().await
+    };
+    tokio::select! {
+        healed = wait(faults, |faults| !faults.loses_replies) => healed.and(Err(gone())),
+        never = throwing => never,
+    }
+}
+
+async fn wait(faults: &mut watch::Receiver<Faults>, until: impl FnMut(&Faults) -> bool) -> io::Result<()> {
+    faults.wait_for(until).await.map(|_| ()).map_err(|_| gone())
+}
+
+fn gone() -> io::Error {
+    io::ErrorKind::ConnectionReset.into()
+}
+
+/// Makes the close of a connection a reset: the other end sees an error and not an end.
+fn reset(stream: &TcpStream) {
+    drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
+}

@@ -1,0 +1,140 @@
+//! What a proxy does to connections.
+
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nuncio_testbed::{Proxy, free_port};
+
+/// A server that says everything again, as long as the process lives.
+fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || std::io::copy(&mut stream.try_clone().unwrap(), &mut stream));
+        }
+    });
+    address
+}
+
+fn connect(proxy: &Proxy) -> TcpStream {
+    let stream = TcpStream::connect(proxy.address()).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+fn say(stream: &mut TcpStream, word: &str) -> std::io::Result<String> {
+    stream.write_all(word.as_bytes())?;
+    hear(stream, word.len())
+}
+
+fn hear(stream: &mut TcpStream, length: usize) -> std::io::Result<String> {
+    let mut heard = vec![0; length];
+    stream.read_exact(&mut heard)?;
+    Ok(String::from_utf8(heard).unwrap())
+}
+
+/// Nothing comes for a while.
+fn silence(stream: &mut TcpStream) {
+    stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+    let kind = stream.read(&mut [0; 1]).unwrap_err().kind();
+    assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut), "{kind:?}");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+}
+
+#[test]
+fn it_passes_on_what_comes_and_the_end() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut stream = connect(&proxy);
+    let long = "x".repeat(3_000_000);
+    let mut writer = stream.try_clone().unwrap();
+    let written = long.clone();
+    let writing = thread::spawn(move || {
+        writer.write_all(written.as_bytes()).unwrap();
+        writer.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).unwrap();
+    assert_eq!(heard, long);
+    writing.join().unwrap();
+}
+
+#[test]
+fn a_cut_resets_what_is_open_and_nothing_else() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut stream = connect(&proxy);
+    assert_eq!(say(&mut stream, "one").unwrap(), "one");
+    proxy.cut();
+    assert_eq!(hear(&mut stream, 1).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert_eq!(say(&mut connect(&proxy), "two").unwrap(), "two");
+}
+
+#[test]
+fn it_refuses_new_connections_and_keeps_the_others() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut open = connect(&proxy);
+    assert_eq!(say(&mut open, "one").unwrap(), "one");
+    proxy.set(|faults| faults.refuses = true);
+    assert!(say(&mut connect(&proxy), "two").is_err());
+    assert_eq!(say(&mut open, "three").unwrap(), "three");
+    proxy.heal();
+    assert_eq!(say(&mut connect(&proxy), "four").unwrap(), "four");
+}
+
+#[test]
+fn what_it_holds_arrives_afterwards() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut open = connect(&proxy);
+    assert_eq!(say(&mut open, "one").unwrap(), "one");
+    proxy.set(|faults| faults.holds = true);
+    let mut new = connect(&proxy);
+    for (stream, word) in [(&mut open, "two"), (&mut new, "new")] {
+        stream.write_all(word.as_bytes()).unwrap();
+        silence(stream);
+    }
+    proxy.heal();
+    assert_eq!(hear(&mut open, 3).unwrap(), "two");
+    assert_eq!(hear(&mut new, 3).unwrap(), "new");
+}
+
+#[test]
+fn lost_replies_are_gone_and_their_connection_with_them() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = Proxy::start(listener.local_addr().unwrap().to_string()).unwrap();
+    let mut client = connect(&proxy);
+    let (mut server, _) = listener.accept().unwrap();
+    proxy.set(|faults| faults.loses_replies = true);
+    client.write_all(b"question").unwrap();
+    assert_eq!(hear(&mut server, 8).unwrap(), "question");
+    server.write_all(b"answer").unwrap();
+    silence(&mut client);
+    proxy.heal();
+    assert_eq!(hear(&mut client, 1).unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn each_direction_is_late_by_its_delay() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut stream = connect(&proxy);
+    assert_eq!(say(&mut stream, "one").unwrap(), "one");
+    let (up, down) = (Duration::from_millis(60), Duration::from_millis(90));
+    proxy.set(|faults| faults.delay_up = up);
+    let begun = Instant::now();
+    assert_eq!(say(&mut stream, "two").unwrap(), "two");
+    assert!(begun.elapsed() >= up);
+    proxy.set(|faults| faults.delay_down = down);
+    let begun = Instant::now();
+    assert_eq!(say(&mut stream, "three").unwrap(), "three");
+    assert!(begun.elapsed() >= up + down);
+}
+
+#[test]
+fn without_a_server_there_is_a_reset() {
+    let proxy = Proxy::start(format!("127.0.0.1:{}", free_port().unwrap())).unwrap();
+    assert!(say(&mut connect(&proxy), "one").is_err());
+}
