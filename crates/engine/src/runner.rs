@@ -49,6 +49,8 @@ pub(crate) struct Runner {
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
     staged: Vec<Incoming>,
+    /// What other nodes wanted of it while nobody had it.
+    letters: Vec<Letter>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
     unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
@@ -133,6 +135,7 @@ impl Runner {
             first: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
+            letters: Vec::new(),
             unsettled: None,
             left: false,
             lost: false,
@@ -149,9 +152,8 @@ impl Runner {
             loop {
                 match self.writer.claim().await {
                     Ok(Claimed::Here { abandoned, letters }) => {
-                        if let Err(error) = self.own(abandoned, letters).await {
-                            return self.give_up(&error);
-                        }
+                        self.unsettled = self.unsettled.or(abandoned.then_some(ABANDONED));
+                        self.letters = letters;
                     }
                     Ok(Claimed::Elsewhere) => return self.forward(),
                     // Nothing was begun, so it concerns those alone who wanted something.
@@ -172,23 +174,13 @@ impl Runner {
         self.writer.is_committed() && (self.lost || self.writer.is_fenced())
     }
 
-    /// Does what has to be done before anything else with a task that was just claimed.
-    async fn own(&mut self, abandoned: bool, letters: Vec<Letter>) -> Result<(), Error> {
-        if abandoned {
-            self.settle(ABANDONED).await?;
-        }
-        for letter in letters {
-            self.take(Control::Letter(letter), None);
-        }
-        Ok(())
-    }
-
     async fn work(&mut self) -> Result<Rest, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
         loop {
-            let mut controls = Vec::new();
+            self.settle_if_due().await?;
+            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
@@ -198,9 +190,7 @@ impl Runner {
             if self.left {
                 return Err(stopping());
             }
-            if let Some(reason) = self.unsettled.take() {
-                self.settle(reason).await?;
-            }
+            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
@@ -224,6 +214,16 @@ impl Runner {
             self.writer.stage_begun();
         }
         Some(next)
+    }
+
+    async fn settle_if_due(&mut self) -> Result<(), Error> {
+        if let Some(reason) = self.unsettled.take()
+            && let Err(error) = Box::pin(self.settle(reason)).await
+        {
+            self.writer.leave_in_doubt();
+            return Err(error);
+        }
+        Ok(())
     }
 
     /// Whether there is nothing left to do; then nobody runs the task any more.

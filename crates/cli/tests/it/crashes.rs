@@ -8,8 +8,8 @@ use crate::agent::{Agent, Home, eventually};
 const PROGRAM: &str = r#"
 read -r line
 case "$line" in
-*'"text":"second"'*) printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"b","parts":[{"text":"of the second"}]}}}' ;;
 *'"resumed":true'*) printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"two"}]},"append":true}}' ;;
+*'"text":"second"'*) printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"b","parts":[{"text":"of the second"}]}}}' ;;
 *)
     printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"one,"}]}}}'
     cat >/dev/null

@@ -23,8 +23,8 @@ impl Runner {
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
-                let message = incoming.request.message.clone();
-                self.writer.stage_received(message, incoming.waits, incoming.letter.as_ref());
+                let letter = incoming.letter.as_ref();
+                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {

@@ -8,6 +8,7 @@ mod conversation;
 mod cursor;
 mod dropped;
 mod failure;
+mod fencing;
 mod founding;
 mod outage;
 mod property;
