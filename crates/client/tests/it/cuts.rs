@@ -74,7 +74,7 @@ async fn run(way: Way, how: How, address: &str, seed: u64) {
         }
     }
     .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let seen = tokio::time::timeout(Duration::from_secs(60), read(&mut watch, &name)).await.expect("it hangs");
+    let seen = tokio::time::timeout(Duration::from_secs(180), read(&mut watch, &name)).await.expect("it hangs");
     assert_eq!(seen, (1..=CHUNKS).collect::<Vec<_>>(), "{name}");
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)), "{name}");
     assert_eq!(proxy.left(), 0, "{name}: not all {CUTS} cuts came to pass");

@@ -111,7 +111,7 @@ async fn a_thousand_agents_that_are_done_at_once_are_seen_to_their_end() {
                 .await;
             }
         };
-        within(60, rounds).await;
+        within(180, rounds).await;
     }
 }
 
@@ -164,7 +164,7 @@ async fn a_reader_that_stalls_for_ten_seconds_holds_up_nobody() {
         // Its events are in the store, or else the task is, as it ended.
         assert_eq!(chunks_of(stalled).await, 5_000);
     });
-    within(60, join_all(runs)).await;
+    within(180, join_all(runs)).await;
 }
 
 /// How many chunks a stream tells of, to its end.
