@@ -3,6 +3,7 @@
 
 mod control;
 mod ending;
+mod patience;
 mod settle;
 mod step;
 mod words;
@@ -17,6 +18,7 @@ use std::{
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, op::SendMessageRequest};
+use patience::Patience;
 use tokio::{
     task::yield_now,
     time::{Sleep, sleep},
@@ -84,6 +86,7 @@ struct Running {
     heard: Vec<Word>,
     cancelled: CancellationToken,
     timer: Option<Pin<Box<Sleep>>>,
+    patience: Option<Patience>,
     /// Whether the agent has said anything about the task.
     spoke: bool,
     /// Whether the agent has answered with a bare message.
@@ -268,6 +271,9 @@ impl Runner {
             if step.expired {
                 self.expire(&mut running);
             }
+            if step.is_silent && running.agent.is_some() {
+                self.lose_patience(&mut running);
+            }
             if let Some(outcome) = step.outcome {
                 running.cut_off();
                 self.conclude(&running, outcome);
@@ -319,7 +325,8 @@ impl Runner {
             words: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));
-        Running { agent, words, heard: Vec::new(), cancelled, timer: None, spoke: false, replied: false }
+        let patience = self.patience();
+        Running { agent, words, heard: Vec::new(), cancelled, timer: None, patience, spoke: false, replied: false }
     }
 
     /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the task

@@ -16,14 +16,16 @@ pub use nuncio_model::{
     TaskStatus,
 };
 
-#[cfg(all(feature = "client", not(feature = "server")))]
-pub use nuncio_client::Version;
 #[cfg(feature = "client")]
 pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watch};
+#[cfg(all(feature = "client", not(feature = "server")))]
+pub use nuncio_client::{FileBytes, Version};
 #[cfg(feature = "server")]
 pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
 #[cfg(feature = "server")]
-pub use nuncio_server::{Server, Version, Versions};
+pub use nuncio_server::{FileBytes, Server, Version, Versions};
+#[cfg(feature = "postgres")]
+pub use nuncio_store::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use nuncio_store::SqliteStore;
 
@@ -39,6 +41,8 @@ pub use nuncio_client as client;
 #[cfg(feature = "server")]
 pub use nuncio_engine as engine;
 pub use nuncio_model as model;
+#[cfg(feature = "nats")]
+pub use nuncio_nats as nats;
 #[cfg(feature = "server")]
 pub use nuncio_push as push;
 #[cfg(feature = "server")]

@@ -1,12 +1,13 @@
 //! What comes from outside, and what comes of waiting.
 
-use nuncio_model::{Message, TaskState};
+use nuncio_model::{Message, TaskState, Timestamp};
 use tokio::time::sleep;
 
-use super::{Runner, Running, ended};
+use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
     cluster::{self, Body},
     conversation::too_many,
+    housekeeping::in_words,
     inbox::{Control, Incoming},
     store::Letter,
 };
@@ -39,6 +40,10 @@ impl Runner {
             }
             // Somebody is at work on it.
             (Control::Settle(..), _) => {}
+            (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+                self.forget(before);
+            }
+            (Control::Expire(..), _) => {}
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -86,6 +91,15 @@ impl Runner {
                 self.take(Control::Cancel(refused), turn);
             }
             Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
+        }
+    }
+
+    /// Fails a task that has waited for its client since before this moment.
+    fn forget(&mut self, before: Timestamp) {
+        let since = self.hold.lock().task.status.timestamp.unwrap_or_default();
+        if self.writer.state().is_interrupted() && since < before {
+            let time = self.shared.keeper.settings.interrupted_expiry.map(in_words).unwrap_or_default();
+            self.end(TaskState::Failed, Some(Message::agent(unanswered(&time))));
         }
     }
 

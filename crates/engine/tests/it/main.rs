@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod bus;
 mod cancel;
 mod cluster;
 mod conversation;
@@ -10,6 +11,8 @@ mod dropped;
 mod failure;
 mod fencing;
 mod founding;
+mod housekeeping;
+mod nodes;
 mod outage;
 mod property;
 mod push;

@@ -5,6 +5,8 @@ use std::{io, path::PathBuf};
 use nuncio_engine::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
+pub(super) use crate::error::{closed, corrupt};
+
 /// Why a database could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -42,6 +44,19 @@ pub enum OpenError {
         /// The latest schema that is known here.
         known: i64,
     },
+    /// An earlier release has written it, and it is to be read only.
+    #[error(
+        "the database {path} has schema {found} and this release reads schema {known}; bring it up with `nuncio db migrate`, or serve it once",
+        path = .path.display()
+    )]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The schema that is known here.
+        known: i64,
+    },
     /// It is an SQLite database of something else.
     #[error("{path} is a database, but not one of Nuncio; give another path", path = .path.display())]
     Foreign {
@@ -66,16 +81,6 @@ pub(super) fn store_error(error: Error) -> StoreError {
         Kind::Corrupt => StoreError::Corrupt(error.into()),
         Kind::Unavailable => StoreError::Unavailable(error.into()),
     }
-}
-
-/// A body that cannot be read.
-pub(super) fn corrupt(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-    StoreError::Corrupt(error.into())
-}
-
-/// The store, or what it runs on, is gone.
-pub(super) fn closed() -> StoreError {
-    StoreError::Unavailable("the store is closed".into())
 }
 
 enum Kind {

@@ -92,7 +92,7 @@ const AGENT: [Setting; 17] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 8] = headed(
+const ADDRESS: [Setting; 9] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -117,6 +117,13 @@ const ADDRESS: [Setting; 8] = headed(
             "Speak these versions of the protocol, 1.0,0.3 for example; repeatable",
         ),
         row(Switch, "lenient-version", "", "", "Take calls of version 1.0 that do not say which version they are"),
+        row(
+            One,
+            "file-bytes",
+            "FORM",
+            "raw",
+            "How the bytes of files are sent in 0.3 and 0.2 over gRPC and REST: raw, or base64 for clients on the Python SDK",
+        ),
         row(One, "card-max-age", "DURATION", "5m", "How long clients may keep the card"),
     ],
 );
@@ -137,10 +144,30 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 5] = headed(
+const TASKS: [Setting; 7] = headed(
     "Tasks",
     [
-        row(One, "store", "STORE", "sqlite:./nuncio.db", "Where tasks are kept: sqlite:PATH or memory"),
+        row(
+            One,
+            "store",
+            "STORE",
+            "sqlite:./nuncio.db",
+            "Where tasks are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory",
+        ),
+        row(
+            One,
+            "lease",
+            "SECONDS",
+            "10",
+            "How long a node on a shared store may be silent before others take its tasks over",
+        ),
+        row(
+            One,
+            "bus",
+            "BUS",
+            "postgres with such a store, else none",
+            "What wakes other nodes on the same store: nats://HOST[,HOST][/PREFIX], tls://..., postgres (that of the store) or none",
+        ),
         row(
             One,
             "sqlite-synchronous",
@@ -202,6 +229,11 @@ pub(super) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
 }
 
+/// Whether the value of a setting may be an address with a password in it.
+pub(super) fn is_address(name: &str) -> bool {
+    matches!(name, "store" | "bus")
+}
+
 /// A variable with a slip in its name does nothing, so it is said.
 fn warn_of_unknown_variables() {
     let known =
@@ -246,6 +278,9 @@ impl Settings {
         }
         for (name, values) in &args.given {
             settings.set.insert(name, (values.clone(), Source::Flag));
+        }
+        for (_, (values, _)) in settings.set.iter().filter(|(name, _)| is_address(name)) {
+            diag::hide(values.iter().filter_map(|value| values::login(value)).map(str::to_owned));
         }
         Ok(settings)
     }
@@ -311,6 +346,9 @@ impl Settings {
             .map(|setting| {
                 let is_secret = setting.name == "token";
                 let (value, source) = match self.set.get(setting.name) {
+                    Some((values, source)) if is_address(setting.name) => {
+                        (values::without_login(&values.join(",")), source.clone())
+                    }
                     Some((values, source)) => (values.join(","), source.clone()),
                     None if setting.kind == Kind::Switch => ("false".to_owned(), Source::Default),
                     None => (setting.default.to_owned(), Source::Default),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -16,8 +16,8 @@ use super::{
 use crate::{
     record::Record,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery, Mark,
-        NodeId, Orphan, Posted, PushConfig, PushSettlement, StoreError, Stored, TaskStore,
+        Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery,
+        Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError, Stored, TaskStore,
     },
 };
 
@@ -58,6 +58,18 @@ impl MemoryNode {
         Ok(())
     }
 
+    /// Forgets who owns tasks that are gone.
+    async fn forget_owners(&self) -> Result<(), StoreError> {
+        let mut state = self.shared.state.lock().await;
+        let keys: Vec<_> = state.owners.keys().cloned().collect();
+        for (scope, id) in keys {
+            if self.shared.tasks.load(&scope, &id).await?.is_none() {
+                state.owners.remove(&(scope, id));
+            }
+        }
+        Ok(())
+    }
+
     fn with_epoch(stored: Stored, owner: Option<&Owner>) -> Stored {
         Stored { epoch: owner.map_or(stored.epoch, |owner| owner.epoch), ..stored }
     }
@@ -75,7 +87,15 @@ impl TaskStore for MemoryNode {
             return Err(StoreError::Conflict);
         }
         let letters = std::mem::take(&mut commit.letters);
-        let owner = Owner { node: self.me(), epoch, at_work: !commit.released, ended: commit.state.is_terminal() };
+        // Who is at work stays who it was: a node that lost its lease is another by now, and at work on nothing.
+        let before = state.owners.get(&key).copied();
+        let owner = Owner {
+            node: before.filter(|owner| owner.at_work).map_or_else(|| self.me(), |owner| owner.node),
+            epoch,
+            at_work: !commit.released,
+            ended: commit.state.is_terminal(),
+            number: before.map_or(state.owners.len(), |owner| owner.number),
+        };
         commit.epoch = if creates { 0 } else { BENEATH };
         let committed = self.shared.tasks.commit(commit).await?;
         state.owners.insert(key, owner);
@@ -110,7 +130,7 @@ impl TaskStore for MemoryNode {
             && !owner.ended
         {
             abandoned = owner.at_work;
-            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ended: false };
+            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
         }
         let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
         let stored = Self::with_epoch(stored, state.owners.get(&key));
@@ -167,6 +187,41 @@ impl TaskStore for MemoryNode {
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         self.reach()?;
         self.shared.tasks.settle_push(settlement).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        self.reach()?;
+        let purged = self.shared.tasks.purge(purge).await?;
+        self.forget_owners().await?;
+        Ok(purged)
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.resting(states, before, limit).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        self.reach()?;
+        let erased = self.shared.tasks.erase(erase).await?;
+        self.forget_owners().await?;
+        Ok(erased)
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        self.reach()?;
+        let mut page = self.shared.tasks.scan(after, limit).await?;
+        let state = self.shared.state.lock().await;
+        for scanned in &mut page.tasks {
+            let key = (scanned.scope.clone(), scanned.stored.task.id.clone());
+            scanned.stored = Self::with_epoch(scanned.stored.clone(), state.owners.get(&key));
+        }
+        Ok(page)
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.reach()?;
+        self.shared.tasks.compact(before, limit).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {
