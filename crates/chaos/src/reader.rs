@@ -1,0 +1,189 @@
+//! A reader: it follows one task to its end, through any number of cut streams, on any node.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use reqwest::StatusCode;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::{
+    board::Board,
+    call::{Next, Opened, Outgoing, Stream},
+    event::{as_task, is_interrupted, is_terminal, state_of, task_of},
+    history::What,
+    random::Random,
+};
+
+/// How long to wait before another node is asked.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A reader of one task.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    board: &'a Board,
+    random: Random,
+    number: u64,
+    /// The task, once it is known.
+    task: Option<String>,
+    /// The last event that it was told.
+    last: Option<u64>,
+    /// Whether it leaves at a question: its stream was opened by a message.
+    until_asked: bool,
+    /// What it came with, until it is known that the server has it.
+    sent: Option<&'a Outgoing>,
+}
+
+/// How a stream ended.
+enum Ended {
+    /// There is nothing more to be told.
+    Done,
+    /// There may be more.
+    Cut(String),
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(board: &'a Board, random: Random) -> Self {
+        let number = board.reader();
+        Self { board, random, number, task: None, last: None, until_asked: false, sent: None }
+    }
+
+    /// Sends a message, and reads what comes of it.
+    pub(crate) async fn send(mut self, outgoing: &'a Outgoing) {
+        self.until_asked = true;
+        self.task.clone_from(&outgoing.task);
+        self.sent = Some(outgoing);
+        self.board.add(What::Opened { reader: self.number, task: self.task.clone(), after: None });
+        let node = self.node();
+        match self.board.caller.stream(node, outgoing).await {
+            Ok(Opened::Stream(stream)) => {
+                let ended = self.read(stream).await;
+                // Without an event the message may never have arrived, and what comes of it is nobody's promise.
+                self.go_on(ended).await;
+            }
+            Ok(Opened::Refused(status, error)) => self.close(&format!("refused: {status} {error}")),
+            Err(error) => self.close(&format!("not opened: {error}")),
+        }
+    }
+
+    /// Subscribes to a task.
+    pub(crate) async fn subscribe(mut self, task: String) {
+        self.task = Some(task);
+        let ended = self.open().await;
+        self.go_on(ended).await;
+    }
+
+    fn node(&mut self) -> usize {
+        usize::try_from(self.random.range(0, self.board.caller.nodes() as u64)).unwrap_or(0)
+    }
+
+    fn close(&self, how: &str) {
+        self.board.add(What::Closed { reader: self.number, how: how.to_owned() });
+    }
+
+    /// Comes back for as long as there may be more.
+    async fn go_on(&mut self, first: Ended) {
+        let mut ended = first;
+        loop {
+            match &ended {
+                Ended::Done => return self.close("done"),
+                Ended::Cut(how) => self.close(how),
+            }
+            if self.task.is_none() || self.sent.is_some() {
+                return;
+            }
+            sleep(PAUSE).await;
+            ended = self.open().await;
+        }
+    }
+
+    /// Opens a stream after the last event that it knows, and reads it.
+    async fn open(&mut self) -> Ended {
+        let Some(task) = self.task.clone() else { return Ended::Done };
+        self.board.add(What::Opened { reader: self.number, task: self.task.clone(), after: self.last });
+        let node = self.node();
+        match self.board.caller.subscribe(node, &task, self.last).await {
+            Ok(Opened::Stream(stream)) => self.read(stream).await,
+            Ok(Opened::Refused(status, error)) => self.refused(&task, status, &error),
+            Err(error) => Ended::Cut(format!("not opened: {error}")),
+        }
+    }
+
+    fn refused(&self, task: &str, status: StatusCode, error: &Value) -> Ended {
+        let reason = error["error"]["details"][0]["reason"].as_str().unwrap_or_default();
+        match reason {
+            // It has ended, and this reader has seen all of it, or nothing.
+            "UNSUPPORTED_OPERATION" => Ended::Done,
+            "TASK_NOT_FOUND" => {
+                self.board.add(What::Denied { task: task.to_owned(), by: format!("reader {}", self.number) });
+                Ended::Done
+            }
+            _ => Ended::Cut(format!("refused: {status} {error}")),
+        }
+    }
+
+    async fn read(&mut self, mut stream: Box<Stream>) -> Ended {
+        loop {
+            match stream.next().await {
+                Ok(Next::Event(id, event)) => {
+                    if self.take(id, event) {
+                        // Nothing may follow, and what does is noted.
+                        return self.drain(stream).await;
+                    }
+                }
+                Ok(Next::Message) => return Ended::Done,
+                Ok(Next::Error(error)) => return Ended::Cut(format!("error: {error}")),
+                Ok(Next::End) => return Ended::Cut("ended".to_owned()),
+                Err(error) => return Ended::Cut(format!("cut: {error}")),
+            }
+        }
+    }
+
+    async fn drain(&mut self, mut stream: Box<Stream>) -> Ended {
+        while let Ok(Next::Event(id, event)) = stream.next().await {
+            self.take(id, event);
+        }
+        Ended::Done
+    }
+
+    /// Notes an event; whether it is the last of this stream.
+    fn take(&mut self, id: u64, event: Value) -> bool {
+        let task = task_of(&event).unwrap_or_default().to_owned();
+        if let Some(sent) = self.sent.take() {
+            self.board.accepted(&task, sent);
+        }
+        let state = state_of(&event).unwrap_or_default();
+        let (is_last, asks) = (is_terminal(state), is_interrupted(state));
+        if self.task.is_none() {
+            self.board.works(&task);
+        }
+        if asks {
+            self.board.is_parked(&task);
+        }
+        // A task as it was may still ask what has been answered meanwhile.
+        let is_news = as_task(&event).is_none();
+        self.board.add(What::Event { reader: self.number, task: task.clone(), id, event });
+        self.task = Some(task);
+        self.last = Some(self.last.map_or(id, |last| last.max(id)));
+        is_last || self.until_asked && asks && is_news
+    }
+}
+
+/// Reads the whole log of a task: `None` where it is no longer kept.
+pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option<Vec<(u64, Value)>>> {
+    let mut stream = match board.caller.subscribe(node, task, Some(0)).await? {
+        Opened::Stream(stream) => stream,
+        Opened::Refused(status, error) => anyhow::bail!("the log of {task} is refused: {status} {error}"),
+    };
+    let mut events = Vec::new();
+    loop {
+        match stream.next().await? {
+            Next::Event(id, event) => events.push((id, event)),
+            Next::End => break,
+            other => anyhow::bail!("the log of {task} has {other:?}"),
+        }
+    }
+    // A snapshot in the place of the records.
+    let is_gone = events.first().is_some_and(|(id, event)| *id > 1 && as_task(event).is_some());
+    Ok(if is_gone { None } else { Some(events) })
+}
