@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How many readers a client has beside what it does.
-const READERS: usize = 6;
+const READERS: usize = 3;
 
 /// A client.
 #[derive(Debug)]
@@ -23,12 +23,14 @@ pub(crate) struct Client {
     random: Random,
     name: u64,
     sent: u64,
+    /// Whether the last answer did not come: the node may be down.
+    was_cut: bool,
     readers: JoinSet<()>,
 }
 
 impl Client {
     pub(crate) fn new(board: Arc<Board>, random: Random, name: u64) -> Self {
-        Self { board, random, name, sent: 0, readers: JoinSet::new() }
+        Self { board, random, name, sent: 0, was_cut: false, readers: JoinSet::new() }
     }
 
     /// Works until the board says that it is over, and then until all its readers have seen the end of their tasks.
@@ -36,7 +38,7 @@ impl Client {
         while !self.board.is_over() {
             self.step().await;
             while self.readers.try_join_next().is_some() {}
-            let pause = self.random.range(1, 15);
+            let pause = self.random.range(1, if self.was_cut { 100 } else { 10 });
             sleep(Duration::from_millis(pause)).await;
         }
         while self.readers.join_next().await.is_some() {}
@@ -78,7 +80,7 @@ impl Client {
             60..94 => "ask",
             _ => "fail",
         };
-        let (chunks, every) = (self.random.range(0, 25), self.random.range(0, 40));
+        let (chunks, every) = (self.random.range(0, 25), self.random.range(0, 16));
         let hook = (task.is_none() && self.random.chance(25)).then(|| self.webhook(&message));
         Outgoing { message, task, text: format!("{what} {chunks} {every}"), hook, returns_at_once }
     }
@@ -158,7 +160,8 @@ impl Client {
     }
 
     /// Notes the task that an answer shows.
-    fn saw(&self, who: &str, answer: Answer) -> Option<String> {
+    fn saw(&mut self, who: &str, answer: Answer) -> Option<String> {
+        self.was_cut = matches!(answer, Answer::Cut);
         let answer = match answer {
             Answer::Ok(answer) => answer,
             Answer::Hung => {

@@ -37,8 +37,8 @@ pub(crate) enum Blow {
 /// A fault; each is over after its milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A node is killed, and started again.
-    Kill { node: usize, down: u64 },
+    /// A node is killed, and started again; sometimes it is killed once more so many milliseconds after it was started.
+    Kill { node: usize, down: u64, again: Option<u64> },
     /// A node stands still.
     Pause { node: usize, time: u64 },
     /// The way from a node to a server breaks.
@@ -56,7 +56,7 @@ impl Fault {
         let any = random.range(50, 2 * lease);
         let server = random.choose(servers).copied();
         match (random.range(0, 100), server) {
-            (0..30, _) | (_, None) => Self::Kill { node, down: short },
+            (0..30, _) | (_, None) => Self::kill(random, node, short),
             (30..50, _) => Self::Pause { node, time: any },
             (50..85, Some(to)) => {
                 let how = match random.range(0, 5) {
@@ -78,12 +78,21 @@ impl Fault {
             }
         }
     }
+
+    /// A kill; one in six hits the node as it starts, too.
+    pub(crate) fn kill(random: &mut Random, node: usize, down: u64) -> Self {
+        let again = random.chance(16).then(|| random.range(1, 250));
+        Self::Kill { node, down, again }
+    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Kill { node, down } => write!(f, "node {node} is killed and down for {down} ms"),
+            Self::Kill { node, down, again: None } => write!(f, "node {node} is killed and down for {down} ms"),
+            Self::Kill { node, down, again: Some(after) } => {
+                write!(f, "node {node} is killed and down for {down} ms, and killed again after {after} ms")
+            }
             Self::Pause { node, time } => write!(f, "node {node} stands still for {time} ms"),
             Self::Link { node, to, how, time } => write!(f, "node {node} to {to:?}: {how:?} for {time} ms"),
             Self::Hurt { server, how, time } => write!(f, "{server:?}: {how:?} for {time} ms"),

@@ -86,7 +86,8 @@ impl Node {
         self.plan.folder.join(format!("{}.log", self.name))
     }
 
-    fn spawn(&self) -> Result<()> {
+    /// Starts it.
+    pub(crate) fn spawn(&self) -> Result<()> {
         let mut running = self.running.lock();
         running.starts += 1;
         let log = File::options().create(true).append(true).open(self.log())?;

@@ -15,8 +15,8 @@ use crate::{
     random::Random,
 };
 
-/// How long to wait before another node is asked.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long to wait before another node is asked, at most; in milliseconds.
+const PAUSE: u64 = 150;
 
 /// A reader of one task.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
             if self.task.is_none() || self.sent.is_some() {
                 return;
             }
-            sleep(PAUSE).await;
+            sleep(Duration::from_millis(self.random.range(1, PAUSE))).await;
             ended = self.open().await;
         }
     }

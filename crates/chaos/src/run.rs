@@ -78,8 +78,9 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
 /// Kills the one node again and again, at any instant after its start.
 async fn kill(world: &World, random: &mut Random, kills: u64) -> Result<()> {
     for _ in 0..kills {
-        sleep(Duration::from_millis(random.range(1, 450))).await;
-        world.inflict(Fault::Kill { node: 0, down: random.range(0, 30) }).await?;
+        sleep(Duration::from_millis(random.range(1, 700))).await;
+        let down = random.range(0, 30);
+        world.inflict(Fault::kill(random, 0, down)).await?;
     }
     Ok(())
 }

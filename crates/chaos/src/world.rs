@@ -116,9 +116,14 @@ impl World {
         let Ok(_busy) = busy.try_lock() else { return Ok(()) };
         self.history.add(What::Fault { fault: fault.to_string() });
         match fault {
-            Fault::Kill { node, down } => {
+            Fault::Kill { node, down, again } => {
                 self.nodes[node].kill().await?;
                 pass(down).await;
+                if let Some(after) = again {
+                    self.nodes[node].spawn()?;
+                    pass(after).await;
+                    self.nodes[node].kill().await?;
+                }
                 self.bring_back(node).await?;
             }
             Fault::Pause { node, time } => {
