@@ -146,10 +146,7 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Resu
     let mut inner = hold.lock();
     if inner.running {
         if matches!(control, Control::Message(_)) && inner.waiting() >= shared.limits.queued_messages {
-            return Err(Error::new(
-                ErrorKind::ResourceExhausted,
-                format!("too many messages wait for task {}; try again later", hold.id),
-            ));
+            return Err(too_many(&hold.id));
         }
         let waker = inner.tell_runner(control);
         drop(inner);
@@ -164,6 +161,11 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Resu
     let _ = inner.tell_runner(control);
     drop(inner);
     Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), hold.clone()))))
+}
+
+/// The error for a message that finds too many others waiting.
+pub(crate) fn too_many(id: &TaskId) -> Error {
+    Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))
 }
 
 fn address(message: &mut Message, id: &TaskId, context: ContextId) {

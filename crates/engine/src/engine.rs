@@ -12,7 +12,9 @@ use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     agent::{Agent, DynAgent},
+    bus::EventBus,
     capability,
+    cluster::{self, Membership},
     limits::Limits,
     op,
     push::PushGuard,
@@ -43,12 +45,20 @@ pub struct EngineBuilder {
     guard: Option<Arc<dyn PushGuard>>,
     limits: Limits,
     cancel_is_idempotent: bool,
+    bus: Option<Arc<dyn EventBus>>,
 }
 
 impl EngineBuilder {
     /// Where tasks are kept; in memory by default.
     pub fn store(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// What wakes the other nodes that share the store. Without one they look at the store about once a second
+    /// ([`Limits::reread`]). Of no use where the store has one node.
+    pub fn bus(mut self, bus: Arc<dyn EventBus>) -> Self {
+        self.bus = Some(bus);
         self
     }
 
@@ -98,6 +108,7 @@ impl EngineBuilder {
             push_wakeups: Arc::default(),
             turns: Turns::default(),
             abandoned: Abandoned::default(),
+            members: Membership::new(self.bus),
         }))
     }
 }
@@ -115,6 +126,7 @@ impl Engine {
             guard: None,
             limits: Limits::default(),
             cancel_is_idempotent: false,
+            bus: None,
         }
     }
 
@@ -168,7 +180,11 @@ impl Engine {
 
     /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it once,
     /// before requests come.
+    ///
+    /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
+    /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
     pub async fn recover(&self) -> Result<(), Error> {
+        cluster::join(&self.0);
         recovery::recover(&self.0).await
     }
 
@@ -176,7 +192,7 @@ impl Engine {
     /// agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
     /// server is stopping, and the store is closed.
     pub async fn shutdown(&self, grace: Duration) {
-        let Shared { registry, turns, store, .. } = &*self.0;
+        let Shared { registry, turns, store, members, .. } = &*self.0;
         turns.drain();
         if timeout(grace, turns.rest()).await.is_err() {
             turns.stop();
@@ -186,6 +202,10 @@ impl Engine {
             }
         }
         registry.all().iter().for_each(|live| live.break_off(stopping()));
+        members.left().cancel();
+        if let Some(bus) = members.bus() {
+            bus.close(CUT_OFF).await;
+        }
         if let Err(error) = store.close().await {
             tracing::error!(error = &error as &dyn std::error::Error, "the store did not close");
         }

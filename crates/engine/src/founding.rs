@@ -82,5 +82,6 @@ fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> 
         released: false,
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
+        letters: Vec::new(),
     }
 }

@@ -5,10 +5,14 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use nuncio_model::{Error, Task, op::SendMessageRequest};
+use nuncio_model::{Error, Message, Task, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
-use crate::{founding::Founding, reader::LogReader};
+use crate::{
+    founding::Founding,
+    reader::LogReader,
+    store::{Letter, LetterId},
+};
 
 /// Something for a runner to do between two words of its agent.
 pub(crate) enum Control {
@@ -23,6 +27,12 @@ pub(crate) enum Control {
     Fail(&'static str),
     /// The node stops; the turn will be run again.
     Leave,
+    /// The node was silent for so long that others may run the task.
+    Lost,
+    /// What another node wants.
+    Letter(Letter),
+    /// Nobody has the task, and letters wait for it: the claim brings them.
+    Letters,
 }
 
 impl Control {
@@ -32,7 +42,7 @@ impl Control {
         match self {
             Self::Message(incoming) => incoming.refuse(error),
             Self::Cancel(told) | Self::Settle(_, told) => drop(told.send(error)),
-            Self::Fail(_) | Self::Leave => {}
+            Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(_) | Self::Letters => {}
         }
     }
 }
@@ -46,15 +56,36 @@ pub(crate) struct Incoming {
     pub(crate) course: Course,
     /// Whether it is the first of its task, so that to the agent there is no task yet.
     pub(crate) is_first: bool,
+    /// Whether it waits behind another message's turn.
+    pub(crate) waits: bool,
+    /// Whether its turn began before, and was cut off by a crash.
+    pub(crate) resumed: bool,
     /// The task, where it was founded for this message.
     pub(crate) founding: Option<Founding>,
+    /// The letter by which it came.
+    pub(crate) letter: Option<LetterId>,
 }
 
 impl Incoming {
     /// A message that nobody needs to be told about.
     pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Self {
         let request = Arc::new(request);
-        Self { request, extensions, accepted: None, course: Course::new(), is_first: false, founding: None }
+        Self {
+            request,
+            extensions,
+            accepted: None,
+            course: Course::new(),
+            is_first: false,
+            waits: false,
+            resumed: false,
+            founding: None,
+            letter: None,
+        }
+    }
+
+    /// A message that a crash kept from its turn.
+    pub(crate) fn again(message: Message, resumed: bool) -> Self {
+        Self { waits: !resumed, resumed, ..Self::new(SendMessageRequest::new(message), Arc::default()) }
     }
 
     /// Tells the sender why the message does not enter the log.

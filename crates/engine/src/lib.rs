@@ -4,6 +4,7 @@
 //! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
+pub mod bus;
 pub mod lifecycle;
 pub mod store;
 pub mod testing;
@@ -11,6 +12,7 @@ pub mod testing;
 mod agent;
 mod capability;
 mod channel;
+mod cluster;
 mod conversation;
 mod engine;
 mod feed;
@@ -33,6 +35,7 @@ mod turns;
 mod writer;
 
 pub use agent::{Agent, AgentError, agent_fn};
+pub use bus::EventBus;
 pub use engine::{Engine, EngineBuilder};
 pub use limits::Limits;
 pub use push::PushGuard;

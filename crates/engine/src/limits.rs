@@ -27,6 +27,9 @@ pub struct Limits {
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
     pub running_turns: usize,
+    /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
+    /// read here, letters, tasks of nodes that are gone. 1 s.
+    pub reread: Duration,
     /// How long a failing commit is tried again before the turn is given up. 2 s.
     pub commit_retry: Duration,
 }
@@ -43,6 +46,7 @@ impl Default for Limits {
             slow_reader: Duration::from_secs(2),
             push_configs: 100,
             running_turns: 100_000,
+            reread: Duration::from_secs(1),
             commit_retry: Duration::from_secs(2),
         }
     }

@@ -14,13 +14,15 @@ use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
 
-use crate::{inbox::Control, lifecycle::Fold, record::Record, store::Stored};
+use crate::{cluster::Correspondence, inbox::Control, lifecycle::Fold, record::Record, store::Stored};
 
 pub(crate) struct Live {
     pub(crate) id: TaskId,
     pub(crate) scope: Scope,
     /// Set once the task was read from the store, or is being made here.
     pub(crate) loaded: OnceCell<()>,
+    /// Held by who reads what other nodes wrote.
+    pub(crate) catching_up: tokio::sync::Mutex<()>,
     inner: Mutex<Inner>,
 }
 
@@ -32,8 +34,13 @@ pub(crate) struct Inner {
     pub(crate) sequence: u64,
     /// The record that set the present status.
     pub(crate) status_sequence: u64,
-    /// The epoch under which this node owns the task; `None` until it has claimed it.
+    /// The epoch under which this node owns the task; `None` until it has claimed it, and where several nodes share the
+    /// store, after it has let go of it.
     pub(crate) epoch: Option<u64>,
+    /// Letters from here to the node that runs it.
+    pub(crate) correspondences: Vec<Arc<Correspondence>>,
+    /// How many signals have come since somebody began to catch up.
+    pub(crate) hurries: u32,
     /// The newest records, for readers; empty when there are none.
     log: VecDeque<Record>,
     pub(crate) readers: Slab<Reader>,
@@ -81,12 +88,15 @@ impl Live {
             id,
             scope,
             loaded,
+            catching_up: tokio::sync::Mutex::default(),
             inner: Mutex::new(Inner {
                 task: Arc::default(),
                 fold: Fold::default(),
                 sequence: 0,
                 status_sequence: 0,
                 epoch: None,
+                correspondences: Vec::new(),
+                hurries: 0,
                 log: VecDeque::new(),
                 readers: Slab::new(),
                 running: false,
@@ -116,14 +126,40 @@ impl Live {
         });
     }
 
-    /// Shows records, committed under this epoch, to the readers. `snapshot` is the task after them, where the writer has
+    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after them, where the writer has
     /// folded it already. Gives the number of records that are kept for readers.
-    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>, epoch: u64) -> usize {
+    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>, epoch: Option<u64>) -> usize {
         self.change(|inner| {
-            inner.epoch = Some(epoch);
+            inner.epoch = epoch;
             inner.advance(records, snapshot);
             inner.log.len()
         })
+    }
+
+    /// Takes in what another node wrote after a place, if that is still the last that is known here and the task is not
+    /// this node's. Gives the number of records that are kept for readers.
+    pub(crate) fn follow(&self, records: &[Record], after: u64) -> Option<usize> {
+        if records.is_empty() {
+            return None;
+        }
+        self.change(|inner| {
+            let is_next = !inner.is_owned() && inner.sequence == after;
+            is_next.then(|| {
+                inner.advance(records, None);
+                inner.log.len()
+            })
+        })
+    }
+
+    /// Takes in what the store knows, where its records are no longer kept.
+    pub(crate) fn refill(&self, stored: Stored, after: u64) {
+        let is_next = {
+            let inner = self.lock();
+            !inner.is_owned() && inner.sequence == after && stored.sequence > after
+        };
+        if is_next {
+            self.fill(stored);
+        }
     }
 
     /// Ends it: readers that are at the end of the log get this error.
@@ -179,6 +215,17 @@ impl Inner {
         self.task.state()
     }
 
+    /// Whether nobody else can write to it.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.epoch.is_some()
+    }
+
+    /// Whether somebody here reads what others write to it.
+    pub(crate) fn is_followed(&self) -> bool {
+        let is_read = !self.readers.is_empty() || !self.correspondences.is_empty();
+        is_read && !self.is_owned() && self.sequence > 0 && !self.state().is_terminal()
+    }
+
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
         self.queued + self.inbox.len()
@@ -189,6 +236,11 @@ impl Inner {
     pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
         self.inbox.push_back(control);
         self.runner.take()
+    }
+
+    /// Whether anything came for the runner.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.inbox.is_empty()
     }
 
     /// Takes what came for the runner.

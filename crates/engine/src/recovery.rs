@@ -15,6 +15,9 @@ use crate::{conversation::start, inbox::Control, shared::Shared};
 /// How many orphans are looked up at a time.
 const PAGE: usize = 100;
 
+/// Why a task fails whose node is gone.
+pub(crate) const ABANDONED: &str = "the server stopped while the agent was at work";
+
 /// How long to wait between attempts to settle abandoned tasks: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
@@ -25,7 +28,7 @@ pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), Error> {
         let orphans = shared.store.orphans(PAGE).await?;
         let mut any_settled = false;
         for orphan in &orphans {
-            let settled = settle(shared, &orphan.scope, &orphan.id, "the server stopped while the agent was at work");
+            let settled = settle(shared, &orphan.scope, &orphan.id, ABANDONED);
             match settled.await {
                 Ok(()) => any_settled = true,
                 Err(error) => {
@@ -42,6 +45,16 @@ pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), Error> {
     }
 }
 
+/// Settles what nodes left running that are gone, once.
+pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<(), Error> {
+    for orphan in shared.store.orphans(PAGE).await? {
+        if let Err(error) = settle(shared, &orphan.scope, &orphan.id, ABANDONED).await {
+            tracing::warn!(task = %orphan.id, %error, "a task of a node that is gone is not settled yet");
+        }
+    }
+    Ok(())
+}
+
 /// Takes over a task without a runner: runs its turn again where the agent can, fails it with `reason` otherwise.
 async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'static str) -> Result<(), Error> {
     let hold = shared.attach(scope, id).await?;
@@ -54,7 +67,7 @@ async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'stat
     let (refused, mut told) = oneshot::channel();
     if let Some(runner) = start(shared, &hold, Control::Settle(reason, refused))? {
         // A turn that is run again is not waited for.
-        let resumes = shared.agent.resumes();
+        let resumes = shared.agent.resumes() || hold.lock().state().is_interrupted();
         runner.until(|| (resumes && hold.lock().epoch.is_some()).then_some(())).await;
     }
     match told.try_recv() {

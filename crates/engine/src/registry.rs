@@ -44,6 +44,13 @@ impl Registry {
         Some(self.hold(live))
     }
 
+    /// The live tasks of this id, in whatever scope.
+    pub(crate) fn find_all(self: &Arc<Self>, id: &TaskId) -> Vec<Hold> {
+        let (shard, hash) = self.shard(id);
+        let shard = shard.lock();
+        shard.iter_hash(hash).filter(|(_, live)| live.id == *id).map(|(_, live)| self.hold(live)).collect()
+    }
+
     /// The task, live from now on if it was not.
     pub(crate) fn find_or_insert(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Hold {
         let (shard, hash) = self.shard(id);

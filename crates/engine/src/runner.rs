@@ -3,6 +3,7 @@
 
 mod control;
 mod ending;
+mod settle;
 mod step;
 mod words;
 
@@ -24,15 +25,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentFuture,
-    channel,
+    channel, cluster,
     inbox::{Accepted, Control, Incoming},
     reader::LogReader,
+    recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::PushConfig,
+    store::{Letter, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
-    writer::LogWriter,
+    writer::{Claimed, LogWriter},
 };
 
 pub(crate) struct Runner {
@@ -47,8 +49,14 @@ pub(crate) struct Runner {
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
     staged: Vec<Incoming>,
+    /// What other nodes wanted of it while nobody had it.
+    letters: Vec<Letter>,
+    /// It was left without a runner, and is to be settled; why it fails where it does.
+    unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
     left: bool,
+    /// The node was silent for too long.
+    lost: bool,
     /// The task is somebody else's to run from now on.
     over: bool,
 }
@@ -58,6 +66,14 @@ struct Birth {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
     patience: Duration,
+}
+
+/// Why a runner has nothing to do.
+enum Rest {
+    /// Nobody wants anything of it.
+    Over,
+    /// Somebody does, and it has to claim the task again, as it let go of it.
+    LetGo,
 }
 
 /// What one turn needs while it runs.
@@ -119,7 +135,10 @@ impl Runner {
             first: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
+            letters: Vec::new(),
+            unsettled: None,
             left: false,
+            lost: false,
             over: false,
         }
     }
@@ -130,23 +149,40 @@ impl Runner {
     #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            if let Err(error) = self.writer.claim().await {
-                // Nothing was begun, so it concerns those alone who wanted something.
-                self.let_go(&error);
-            } else if let Err(error) = self.work().await {
-                self.give_up(&error);
+            loop {
+                match self.writer.claim().await {
+                    Ok(Claimed::Here { abandoned, letters }) => {
+                        self.unsettled = self.unsettled.or(abandoned.then_some(ABANDONED));
+                        self.letters = letters;
+                    }
+                    Ok(Claimed::Elsewhere) => return self.forward(),
+                    // Nothing was begun, so it concerns those alone who wanted something.
+                    Err(error) => return self.let_go(&error),
+                }
+                match self.work().await {
+                    Ok(Rest::Over) => return self.stay(),
+                    Ok(Rest::LetGo) => {}
+                    Err(_) if self.is_elsewhere() => return self.lose(),
+                    Err(error) => return self.give_up(&error),
+                }
             }
         }
     }
 
-    async fn work(&mut self) -> Result<(), Error> {
+    /// Whether the task is there and other nodes may have it.
+    fn is_elsewhere(&self) -> bool {
+        self.writer.is_committed() && (self.lost || self.writer.is_fenced())
+    }
+
+    async fn work(&mut self) -> Result<Rest, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
         loop {
-            let mut controls = Vec::new();
-            if self.rests(&mut controls) {
-                return Ok(());
+            self.settle_if_due().await?;
+            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
+            if let Some(rest) = self.rests(&mut controls) {
+                return Ok(rest);
             }
             for control in controls {
                 self.take(control, None);
@@ -154,36 +190,61 @@ impl Runner {
             if self.left {
                 return Err(stopping());
             }
+            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
+            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
+            if next.as_ref().is_some_and(|next| next.waits) {
+                self.writer.stage_begun();
+            }
             self.commit(!is_next).await?;
-            if let Some(incoming) = self.queue.pop_front()
-                && !self.writer.state().is_terminal()
-            {
-                self.turn(incoming).await?;
+            if next.is_none() && !self.writer.state().is_terminal() {
+                next = self.queue.pop_front();
+            }
+            if let Some(next) = next {
+                self.turn(next).await?;
             }
         }
     }
 
+    async fn settle_if_due(&mut self) -> Result<(), Error> {
+        if let Some(reason) = self.unsettled.take()
+            && let Err(error) = Box::pin(self.settle(reason)).await
+        {
+            self.writer.leave_in_doubt();
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Whether there is nothing left to do; then nobody runs the task any more.
-    fn rests(&mut self, controls: &mut Vec<Control>) -> bool {
+    fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
         let mut inner = self.hold.lock();
+        if !self.writer.is_owner() && inner.has_mail() {
+            return Some(Rest::LetGo);
+        }
         inner.empty_inbox(controls);
-        self.over = !self.left && controls.is_empty() && (self.queue.is_empty() || self.writer.state().is_terminal());
+        let is_idle = controls.is_empty() && self.staged.is_empty();
+        self.over = !self.left && is_idle && (self.queue.is_empty() || self.writer.state().is_terminal());
         if self.over {
             inner.running = false;
             inner.queued = 0;
         }
-        self.over
+        self.over.then_some(Rest::Over)
     }
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, is_first, .. } = incoming;
+        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
         course.begin(self.writer.staged());
-        let mut running = self.start(request, extensions, is_first);
+        if let Some(letter) = &letter {
+            // Before anybody sees what the turn says.
+            let mark = Mark::Begun(self.writer.staged());
+            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+        }
+        let mut running = self.start(incoming);
         loop {
             let step = self.step(&mut running).await;
             let mut heard = std::mem::take(&mut running.heard);
@@ -210,6 +271,10 @@ impl Runner {
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
+                    if let Some(letter) = &letter {
+                        let mark = Mark::Rested(self.writer.staged());
+                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                    }
                 }
                 return Ok(());
             }
@@ -223,7 +288,8 @@ impl Runner {
         }
     }
 
-    fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>, is_first: bool) -> Running {
+    fn start(&mut self, incoming: Incoming) -> Running {
+        let Incoming { request, extensions, is_first, resumed, .. } = incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         let task = {
@@ -237,6 +303,7 @@ impl Runner {
                 context_id: self.writer.context().clone(),
                 request,
                 task,
+                resumed,
                 scope: self.hold.scope.clone(),
                 extensions,
                 cancelled: cancelled.clone(),

@@ -7,6 +7,8 @@ use tokio::sync::Notify;
 
 use crate::{
     agent::DynAgent,
+    bus::Topic,
+    cluster::{Membership, catch_up},
     inbox::Control,
     limits::Limits,
     live::Live,
@@ -29,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) push_wakeups: Arc<Notify>,
     pub(crate) turns: Turns,
     pub(crate) abandoned: Abandoned,
+    pub(crate) members: Membership,
 }
 
 impl Shared {
@@ -49,9 +52,15 @@ impl Shared {
         self.turn_begins().map(|()| self.turns.end())
     }
 
-    /// The task, live from now on. Tasks of other scopes are as if they were not there.
-    pub(crate) async fn attach(&self, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
+    /// The task, live from now on, and as the store has it. Tasks of other scopes are as if they were not there.
+    pub(crate) async fn attach(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
         let hold = self.registry.find_or_insert(scope, id);
+        let is_shared = self.store.cluster().is_some();
+        if is_shared {
+            // First, so that nothing is missed between the look at the store and the first signal.
+            Box::pin(self.members.listen(self, Topic::of(id))).await;
+        }
+        let is_known = hold.loaded.initialized();
         hold.loaded
             .get_or_try_init(|| async {
                 match self.store.load(scope, id).await? {
@@ -63,6 +72,9 @@ impl Shared {
                 }
             })
             .await?;
+        if is_shared && is_known {
+            Box::pin(catch_up(self, &hold)).await?;
+        }
         if hold.lock().sequence == 0 {
             return Err(Error::task_not_found(id.as_str()));
         }

@@ -2,6 +2,7 @@
 //!
 //! `engine::testing::store_suite!` holds an implementation against this contract.
 
+mod cluster;
 mod error;
 mod memory;
 mod page_token;
@@ -9,6 +10,7 @@ mod page_token;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+pub use cluster::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted};
 pub use error::StoreError;
 pub use memory::{MemoryStore, MemoryStoreBuilder};
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp};
@@ -34,8 +36,10 @@ pub trait TaskStore: Send + Sync + 'static {
     /// A task as of its last record.
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
 
-    /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more.
-    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
+    /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more. A node that
+    /// owns it already keeps its epoch. One that has ended is given without a change, as there is nothing to write.
+    /// Where another node that lives is at work on the task, that stays so, and the claim tells which.
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
     /// The records after `after`, in order, at most `limit`; fewer only at the log's end. None where there is no task.
     ///
@@ -58,7 +62,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// `BadPageToken` when the token was not made here.
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
 
-    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them.
+    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And such
+    /// as nobody is at work on while a letter has waited for them for longer than a lease.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
     /// Stores a push configuration, or replaces the one of the same id. It is owed the records after those that it says
@@ -82,10 +87,15 @@ pub trait TaskStore: Send + Sync + 'static {
     /// says less. A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
+    /// What there is where several nodes share the store; `None` where this process is the only one.
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        None
+    }
+
     /// Whether the store answers.
     async fn check(&self) -> Result<(), StoreError>;
 
-    /// Writes out what is buffered. The store is not used after it.
+    /// Writes out what is buffered, and ends this node's lease. The store is not used after it.
     async fn close(&self) -> Result<(), StoreError>;
 }
 
@@ -115,6 +125,8 @@ pub struct Commit {
     pub snapshot: Option<Arc<Task>>,
     /// Push configurations that come with the task's creation; they are owed every record.
     pub push_configs: Vec<PushConfig>,
+    /// Letters whose messages are in the records, each with the number of its record: they are taken with the commit.
+    pub letters: Vec<(LetterId, u64)>,
 }
 
 impl Commit {
@@ -131,6 +143,22 @@ pub struct Committed {
     pub epoch: u64,
     /// Whether push configurations are owed the records.
     pub owes_push: bool,
+}
+
+/// What came of a claim.
+#[derive(Debug, Clone)]
+pub enum Claim {
+    /// This node owns the task.
+    Owned {
+        /// The task.
+        stored: Stored,
+        /// Whether a node was at work on it that is gone: its turn has to be run again, or failed.
+        abandoned: bool,
+        /// Letters to the task that nobody has taken, oldest first.
+        letters: Vec<Letter>,
+    },
+    /// This node lives and is at work on it.
+    Held(NodeId),
 }
 
 /// A task as a store gives it.

@@ -23,10 +23,13 @@
 //! nuncio_engine::store_suite!(InMemory);
 //! ```
 
+pub mod nodes;
+pub mod races;
 pub mod store;
 
 pub(crate) mod random;
 
+pub use nodes::{MemoryNode, SharedMemory};
 pub use store::StoreFixture;
 
 /// Runs a test of a suite to its end on a runtime of its own with two worker threads.

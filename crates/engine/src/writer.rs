@@ -10,7 +10,7 @@ use crate::{
     live::{Live, set_waker},
     record::Record,
     shared::Shared,
-    store::{Commit, Committed, PushConfig, StoreError},
+    store::{Claim, Commit, Committed, Letter, LetterId, PushConfig, StoreError},
 };
 
 /// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
@@ -24,6 +24,7 @@ pub(crate) struct LogWriter {
     context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
+    letters: Vec<(LetterId, u64)>,
     /// The epoch under which this node owns the task; `None` until it has claimed it.
     epoch: Option<u64>,
     sequence: u64,
@@ -33,6 +34,21 @@ pub(crate) struct LogWriter {
     released: bool,
     /// A commit was begun, and nobody knows what came of it.
     in_doubt: bool,
+    /// Somebody else may own the task.
+    fenced: bool,
+}
+
+/// What came of a claim.
+pub(crate) enum Claimed {
+    /// The task is this node's.
+    Here {
+        /// Whether a node that is gone was at work on it.
+        abandoned: bool,
+        /// What others wanted of it meanwhile.
+        letters: Vec<Letter>,
+    },
+    /// Another node is at work on it.
+    Elsewhere,
 }
 
 impl LogWriter {
@@ -49,6 +65,7 @@ impl LogWriter {
             context,
             batch: Vec::new(),
             push_configs,
+            letters: Vec::new(),
             epoch: Some(0),
             sequence: 0,
             snapshot_at: 0,
@@ -56,6 +73,7 @@ impl LogWriter {
             updated: Timestamp::default(),
             released: true,
             in_doubt: false,
+            fenced: false,
         }
     }
 
@@ -66,14 +84,26 @@ impl LogWriter {
     }
 
     /// Makes this node the owner of the task, if it is not yet, and takes in what the store knows of it.
-    pub(crate) async fn claim(&mut self) -> Result<(), Error> {
+    pub(crate) async fn claim(&mut self) -> Result<Claimed, Error> {
+        let mut claimed = Claimed::Here { abandoned: false, letters: Vec::new() };
         if self.epoch.is_some() {
-            return Ok(());
+            return Ok(claimed);
         }
         let known = self.live.lock().epoch;
         let epoch = match known {
             Some(epoch) => epoch,
-            None => self.claim_from_store().await?,
+            None => match self.claim_from_store().await? {
+                Claim::Owned { stored, abandoned, letters } => {
+                    claimed = Claimed::Here { abandoned, letters };
+                    let epoch = stored.epoch;
+                    let is_new = self.live.lock().sequence != stored.sequence;
+                    if is_new {
+                        self.live.fill(stored);
+                    }
+                    epoch
+                }
+                Claim::Held(_) => return Ok(Claimed::Elsewhere),
+            },
         };
         let mut inner = self.live.lock();
         inner.epoch = Some(epoch);
@@ -84,19 +114,14 @@ impl LogWriter {
         self.snapshot_at = inner.sequence;
         self.state = inner.state();
         self.updated = inner.task.status.timestamp.unwrap_or_default();
-        Ok(())
+        self.released = false;
+        Ok(claimed)
     }
 
-    async fn claim_from_store(&self) -> Result<u64, Error> {
+    async fn claim_from_store(&self) -> Result<Claim, Error> {
         let Live { scope, id, .. } = &*self.live;
         let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
-        let stored = claimed.ok_or_else(|| Error::task_not_found(id.as_str()))?;
-        let epoch = stored.epoch;
-        let is_new = self.live.lock().sequence != stored.sequence;
-        if is_new {
-            self.live.fill(stored);
-        }
-        Ok(epoch)
+        claimed.ok_or_else(|| Error::task_not_found(id.as_str()))
     }
 
     /// Whether this node owns the task.
@@ -156,9 +181,27 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Stages a message of the client.
-    pub(crate) fn stage_received(&mut self, message: Message) {
-        self.push(Record::received(self.staged() + 1, message));
+    /// Whether somebody else may own the task, so that nothing more can be written.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fenced
+    }
+
+    /// Notes that the task is left as it is, and has to be settled.
+    pub(crate) fn leave_in_doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
+    pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
+        let sequence = self.staged() + 1;
+        let record = if waits { Record::waiting } else { Record::received };
+        self.push(record(sequence, message));
+        self.letters.extend(letter.map(|letter| (letter.clone(), sequence)));
+    }
+
+    /// Stages that the turn of a message begins that has waited for it.
+    pub(crate) fn stage_begun(&mut self) {
+        self.push(Record::Begun(self.staged() + 1));
     }
 
     fn push(&mut self, record: Record) {
@@ -192,15 +235,24 @@ impl LogWriter {
             released: release,
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
+            letters: std::mem::take(&mut self.letters),
         });
-        let committed = if creates { self.write_once(commit).await? } else { self.write(commit).await? };
+        let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
+        let committed = outcome.map_err(|error| self.report(error, "a commit"))?;
         self.epoch = Some(committed.epoch);
         self.sequence = sequence;
         self.released = release;
         if snapshot.is_some() {
             self.snapshot_at = sequence;
         }
-        let kept = self.live.publish(&records, snapshot, committed.epoch);
+        let is_shared = self.shared.store.cluster().is_some();
+        if is_shared && release {
+            self.epoch = None;
+        }
+        let kept = self.live.publish(&records, snapshot, self.epoch);
+        if is_shared {
+            self.shared.members.changed(&self.live.id, sequence);
+        }
         if committed.owes_push {
             self.shared.push_wakeups.notify_one();
         }
@@ -224,15 +276,15 @@ impl LogWriter {
     }
 
     /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
-    async fn write_once(&mut self, commit: Box<Commit>) -> Result<Committed, Error> {
+    async fn write_once(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
         self.in_doubt = true;
         let outcome = self.shared.store.commit(*commit).await;
         self.in_doubt = matches!(outcome, Err(StoreError::Unavailable(_)));
-        outcome.map_err(|error| self.report(error, "the first commit"))
+        outcome
     }
 
     /// Commits, trying again for a while when the store cannot write.
-    async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, Error> {
+    async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
         self.in_doubt = true;
         let begun = Instant::now();
         let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
@@ -243,7 +295,8 @@ impl LogWriter {
         // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be
         // read.
         self.in_doubt = outcome.as_ref().is_err_and(StoreError::is_transient);
-        outcome.map_err(|error| self.report(error, "a commit"))
+        self.fenced = matches!(outcome, Err(StoreError::Conflict)) && self.shared.store.cluster().is_some();
+        outcome
     }
 
     /// Tries a commit that failed again and again, until its time is over or it is clear what came of it.

@@ -99,6 +99,7 @@ fn echo() -> Commit {
         released: true,
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
+        letters: Vec::new(),
     }
 }
 

@@ -123,7 +123,7 @@ impl SqliteStore {
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
             Done::Found(found) => Ok(found),
-            Done::Committed(_) => Ok(true),
+            Done::Committed(_) | Done::Claimed(_) => Ok(true),
         }
     }
 

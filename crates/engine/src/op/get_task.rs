@@ -9,7 +9,9 @@ use crate::{conversation::with_history, shared::Shared};
 pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskRequest) -> Result<Reply, Error> {
     let live = shared.registry.find(scope, &call.id).and_then(|hold| {
         let inner = hold.lock();
-        (inner.sequence > 0).then(|| Arc::clone(&inner.task))
+        // What another node may have written to is read from the store.
+        let is_newest = inner.is_owned() || shared.store.cluster().is_none();
+        (inner.sequence > 0 && is_newest).then(|| Arc::clone(&inner.task))
     });
     let task = match live {
         Some(task) => task,

@@ -1,12 +1,15 @@
 //! What comes from outside, and what comes of waiting.
 
-use std::sync::Arc;
-
-use nuncio_model::{Message, Role, TaskState, op::SendMessageRequest};
+use nuncio_model::{Message, TaskState};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended};
-use crate::inbox::{Control, Incoming};
+use crate::{
+    cluster::{self, Body},
+    conversation::too_many,
+    inbox::{Control, Incoming},
+    store::Letter,
+};
 
 impl Runner {
     /// Takes something from outside, between two words of a turn or between two turns.
@@ -15,10 +18,12 @@ impl Runner {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
-            (Control::Message(mut incoming), _) => {
+            (Control::Message(mut incoming), turn) => {
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                self.writer.stage_received(incoming.request.message.clone());
+                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
+                let letter = incoming.letter.as_ref();
+                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
@@ -29,7 +34,7 @@ impl Runner {
             }
             (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
-                self.settle(reason);
+                self.unsettled = Some(reason);
             }
             // Somebody is at work on it.
             (Control::Settle(..), _) => {}
@@ -38,6 +43,16 @@ impl Runner {
                     turn.cut_off();
                 }
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
+            }
+            (Control::Letter(letter), turn) => self.open(letter, turn),
+            // The claim has brought them.
+            (Control::Letters, _) => {}
+            (Control::Lost, turn) => {
+                if let Some(turn) = turn {
+                    turn.cut_off();
+                }
+                self.lost = true;
+                self.left = true;
             }
             (Control::Leave, turn) => {
                 if let Some(turn) = turn {
@@ -48,24 +63,28 @@ impl Runner {
         }
     }
 
-    /// Does what is to be done with a task that has no runner, and may need one.
-    fn settle(&mut self, reason: &'static str) {
-        let state = self.writer.state();
-        if state.is_terminal() || state.is_interrupted() {
+    /// Does what a letter says, unless that was done already.
+    fn open(&mut self, letter: Letter, turn: Option<&mut Running>) {
+        if !self.shared.members.take(&letter.id) {
             return;
         }
-        let last = {
-            let inner = self.hold.lock();
-            inner.task.history.iter().rev().find(|message| message.role == Role::User).cloned()
-        };
-        match last {
-            Some(message) if self.shared.agent.resumes() => {
-                self.queue.push_back(Incoming::new(SendMessageRequest::new(message), Arc::default()));
+        match Body::decode(&letter.body) {
+            Ok(Body::Message { request, extensions }) => {
+                let accepted = cluster::answer(&self.shared, &self.hold, letter.id.clone(), Result::err);
+                if self.queue.len() + self.staged.len() >= self.shared.limits.queued_messages {
+                    drop(accepted.send(Err(too_many(&self.hold.id))));
+                    return;
+                }
+                let mut incoming = Incoming::new(*request, extensions.into());
+                incoming.accepted = Some(accepted);
+                incoming.letter = Some(letter.id);
+                self.take(Control::Message(incoming), turn);
             }
-            Some(_) => self.end(TaskState::Failed, Some(Message::agent(reason))),
-            None => {
-                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")));
+            Ok(Body::Cancel) => {
+                let refused = cluster::answer(&self.shared, &self.hold, letter.id, Some);
+                self.take(Control::Cancel(refused), turn);
             }
+            Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
         }
     }
 

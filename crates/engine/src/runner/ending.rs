@@ -3,7 +3,7 @@
 use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
 
 use super::{Runner, Running};
-use crate::agent::AgentError;
+use crate::{agent::AgentError, cluster, inbox::Control};
 
 impl Runner {
     /// The agent's turn is over: says the closing word if the agent did not.
@@ -13,11 +13,20 @@ impl Runner {
         }
         if let Err(error) = outcome {
             tracing::warn!(task = %self.hold.id, cause = error.cause().map(tracing::field::display), "{error}");
-            self.end(TaskState::Failed, Some(Message::agent(error.message())));
+            self.fail(running, error.message());
         } else if running.cancelled.is_cancelled() {
             self.end(TaskState::Canceled, None);
         } else if !self.writer.state().is_interrupted() && self.queue.is_empty() && self.staged.is_empty() {
             self.end(TaskState::Completed, None);
+        }
+    }
+
+    /// The agent's turn went wrong. One that was canceled is canceled, however it takes that.
+    pub(super) fn fail(&mut self, running: &Running, reason: &str) {
+        if running.cancelled.is_cancelled() {
+            self.end(TaskState::Canceled, None);
+        } else {
+            self.end(TaskState::Failed, Some(Message::agent(reason)));
         }
     }
 
@@ -29,22 +38,50 @@ impl Runner {
         }
     }
 
-    /// Lets go of the task: whoever wanted something of this runner is told why nothing comes of it.
-    pub(super) fn let_go(&mut self, error: &Error) {
+    /// Lets go of the task. Gives what this runner was to do and has not done.
+    fn release(&mut self) -> Vec<Control> {
         self.over = true;
-        let mut controls = Vec::new();
+        let mut undone = Vec::new();
         {
             let mut inner = self.hold.lock();
-            inner.empty_inbox(&mut controls);
+            inner.empty_inbox(&mut undone);
             inner.running = false;
             inner.queued = 0;
             inner.epoch = None;
         }
-        for control in controls {
+        undone.extend(self.staged.drain(..).map(Control::Message));
+        undone
+    }
+
+    /// Lets go of the task: whoever wanted something of this runner is told why nothing comes of it.
+    pub(super) fn let_go(&mut self, error: &Error) {
+        for control in self.release() {
             control.refuse(error.clone());
         }
-        for incoming in self.staged.drain(..) {
-            incoming.refuse(error.clone());
+    }
+
+    /// Leaves the task to the node that has it, and what was to be done too.
+    pub(super) fn forward(&mut self) {
+        for control in self.release() {
+            cluster::forward(&self.shared, self.hold.clone(), control);
+        }
+    }
+
+    /// The task is another node's, or will be: it goes on there, and is read from there.
+    pub(super) fn lose(&mut self) {
+        tracing::warn!(task = %self.hold.id, "a task went to another node");
+        for incoming in &self.queue {
+            // Its turn is there, and nobody there knows who waits for it.
+            incoming.course.begin(self.writer.staged());
+        }
+        self.forward();
+        self.stay();
+    }
+
+    /// Goes on reading a task that may be run elsewhere from now on.
+    pub(super) fn stay(&self) {
+        if self.shared.store.cluster().is_some() {
+            cluster::stay(&self.shared, &self.hold);
         }
     }
 

@@ -27,7 +27,8 @@ use self::{
     tables::Tables,
 };
 use super::{
-    Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, StoreError, Stored, TaskStore,
+    Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, StoreError, Stored,
+    TaskStore,
 };
 use crate::record::Record;
 
@@ -157,8 +158,9 @@ impl TaskStore for MemoryStore {
         self.stored(scope, id)
     }
 
-    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.stored(scope, id)
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
+        let owned = |stored| Claim::Owned { stored, abandoned: false, letters: Vec::new() };
+        Ok(self.stored(scope, id)?.map(owned))
     }
 
     async fn events_after(

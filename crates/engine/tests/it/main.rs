@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod cancel;
+mod cluster;
 mod conversation;
+mod cursor;
 mod dropped;
 mod failure;
 mod founding;
@@ -12,6 +14,7 @@ mod property;
 mod push;
 mod queue;
 mod readers;
+mod resumed;
 mod rigged;
 mod send;
 mod shutdown;

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
-    store::{Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored},
+    store::{Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored},
 };
 use nuncio_model::{
     Message, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Timestamp,
@@ -117,6 +117,7 @@ impl Rigged {
             released: false,
             snapshot: None,
             push_configs: Vec::new(),
+            letters: Vec::new(),
         };
         self.inner.commit(commit).await.unwrap();
         Orphan { scope: Scope::open(), id: task.id }
@@ -155,7 +156,7 @@ impl TaskStore for Rigged {
         self.inner.load(scope, id).await
     }
 
-    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
         yield_now().await;
         self.claimed.fetch_add(1, Ordering::AcqRel);
         match next(&self.claims) {

@@ -69,6 +69,8 @@ pub(super) fn read_task(
 #[serde(rename_all = "camelCase")]
 enum RecordBody<'a> {
     Received(&'a Message),
+    Waiting(&'a Message),
+    Begun,
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
     /// A piece of text behind those that an artifact has: what long logs are made of.
@@ -125,7 +127,9 @@ pub(super) fn write_records(records: &[Record], id: &TaskId, context: &ContextId
 
 fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {
     let event = match record {
+        Record::Received(received) if received.waits => return RecordBody::Waiting(&received.message),
         Record::Received(received) => return RecordBody::Received(&received.message),
+        Record::Begun(_) => return RecordBody::Begun,
         Record::Update(event) => event,
     };
     match &event.response {
@@ -174,6 +178,8 @@ fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
 #[serde(rename_all = "camelCase")]
 enum ReadRecord {
     Received(Message),
+    Waiting(Message),
+    Begun,
     StatusUpdate(TaskStatusUpdateEvent),
     ArtifactUpdate(TaskArtifactUpdateEvent),
     Text(ArtifactId, Box<str>),
@@ -201,6 +207,8 @@ impl ReadRecord {
         };
         let response = match self {
             Self::Received(message) => return Record::received(sequence, message),
+            Self::Waiting(message) => return Record::waiting(sequence, message),
+            Self::Begun => return Record::Begun(sequence),
             Self::StatusUpdate(mut update) => {
                 fill(&mut update.task_id, &mut update.context_id);
                 StreamResponse::StatusUpdate(update)

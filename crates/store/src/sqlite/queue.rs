@@ -63,6 +63,8 @@ pub(super) enum Done {
     Committed(Committed),
     /// Whether there was a task to write to.
     Found(bool),
+    /// Whether an earlier process had left the task at work.
+    Claimed(bool),
 }
 
 pub(super) type Outcome = Result<Done, StoreError>;

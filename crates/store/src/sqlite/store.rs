@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
-    store::{Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored},
+    store::{
+        Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored,
+    },
 };
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 use rusqlite::OptionalExtension as _;
@@ -21,7 +23,7 @@ impl TaskStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         match self.queue.write(Op::Append(Box::new(Append::new(commit)?))).await? {
             Done::Committed(committed) => Ok(committed),
-            Done::Found(_) => Err(StoreError::Conflict),
+            Done::Found(_) | Done::Claimed(_) => Err(StoreError::Conflict),
         }
     }
 
@@ -40,13 +42,15 @@ impl TaskStore for SqliteStore {
             .await
     }
 
-    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
+        let owned = |stored, abandoned| Claim::Owned { stored, abandoned, letters: Vec::new() };
         match self.load(scope, id).await? {
             Some(stored) if stored.epoch != self.epoch => {}
-            own => return Ok(own),
+            own => return Ok(own.map(|stored| owned(stored, false))),
         }
-        self.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
-        self.load(scope, id).await
+        let done = self.queue.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
+        let abandoned = matches!(done, Done::Claimed(true));
+        Ok(self.load(scope, id).await?.map(|stored| owned(stored, abandoned)))
     }
 
     async fn events_after(

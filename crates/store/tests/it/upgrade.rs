@@ -2,7 +2,7 @@
 
 use nuncio_engine::{
     TaskStore,
-    store::{ListQuery, PushConfig},
+    store::{Claim, ListQuery, PushConfig},
 };
 use nuncio_model::{
     Artifact, AuthenticationInfo, Message, Part, Principal, Scope, Task, TaskPushNotificationConfig, TaskState,
@@ -115,8 +115,12 @@ async fn is_read_and_gone_on_with(dump: &str, new: Place) {
     old.connection().execute_batch(dump).unwrap();
     let (old, new) = (old.open().await, new.open().await);
     assert_eq!(all(&old).await, all(&new).await);
-    let claimed = old.claim(&Scope::open(), &"running".into()).await.unwrap().unwrap();
-    old.commit(chunk("running", claimed.sequence, claimed.epoch, "three")).await.unwrap();
+    let Some(Claim::Owned { stored, abandoned: true, .. }) =
+        old.claim(&Scope::open(), &"running".into()).await.unwrap()
+    else {
+        panic!("it was running");
+    };
+    old.commit(chunk("running", stored.sequence, stored.epoch, "three")).await.unwrap();
     end(&old, "running").await.unwrap();
     begin(&old, "new").await;
     let stored: Task = Task::clone(&crate::support::load(&old, "running").await.task);

@@ -6,7 +6,7 @@ use nuncio_model::{Message, Scope, TaskState, TaskStatus};
 
 use super::{
     StoreFixture,
-    writer::{Writer, at, chunk, status},
+    writer::{Writer, at, chunk, claim, status},
 };
 use crate::store::{StoreError, TaskStore};
 
@@ -19,7 +19,7 @@ pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
     let committed = task.run(&store).await;
     assert!(!committed.owes_push);
     task.assert_stored(&store).await;
-    let claimed = store.claim(&task.scope, task.id()).await.unwrap().unwrap();
+    let claimed = claim(&store, &task).await;
     assert_eq!((claimed.task, claimed.sequence), (Arc::new(task.task.clone()), 1));
     assert_eq!(claimed.epoch, committed.epoch, "a claim by the owner changes nothing");
 }

@@ -6,7 +6,7 @@ use super::{
     StoreFixture,
     lists::ids,
     pushes::config,
-    writer::{Writer, at, chunk},
+    writer::{Writer, at, chunk, claim},
 };
 use crate::store::{ListQuery, Orphan, PushConfig, StoreError, TaskStore};
 
@@ -54,7 +54,7 @@ pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
         let records = store.events_after(&running.scope, running.id(), kept as u64, 10).await.unwrap();
         assert_eq!(records, running.log[kept..]);
         for task in [&mut parked, &mut running] {
-            task.epoch = store.claim(&task.scope, task.id()).await.unwrap().unwrap().epoch;
+            task.epoch = claim(&store, &task).await.epoch;
             task.set(&store, TaskState::InputRequired, at(2)).await;
             task.assert_stored(&store).await;
         }
@@ -116,7 +116,7 @@ pub async fn what_a_crash_left_running_is_an_orphan<F: StoreFixture>(fixture: F)
         Writer::new("new").run(&store).await;
         let task = &mut tasks[0];
         let before = task.epoch;
-        task.epoch = store.claim(&task.scope, task.id()).await.unwrap().unwrap().epoch;
+        task.epoch = claim(&store, &task).await.epoch;
         assert_ne!(task.epoch, before);
         assert_eq!(store.orphans(10).await.unwrap(), all[1..], "what is claimed is nobody's orphan");
         task.set(&store, TaskState::Failed, at(2)).await;
@@ -135,8 +135,8 @@ pub async fn a_claim_shuts_the_earlier_owner_out<F: StoreFixture>(fixture: F) {
     let mut task = Writer::new("t");
     task.run(&fixture.open().await).await;
     let store = fixture.open().await;
-    let claimed = store.claim(&task.scope, task.id()).await.unwrap().unwrap();
-    let again = store.claim(&task.scope, task.id()).await.unwrap().unwrap();
+    let claimed = claim(&store, &task).await;
+    let again = claim(&store, &task).await;
     assert_eq!((again.epoch, again.sequence), (claimed.epoch, claimed.sequence));
     let mut earlier = task.clone();
     earlier.stage(chunk("late"));

@@ -4,7 +4,7 @@ use nuncio_model::{Message, Scope, TaskState};
 
 use super::{
     StoreFixture,
-    writer::{Writer, at, chunk},
+    writer::{Writer, at, chunk, claim},
 };
 use crate::store::{StoreError, TaskStore};
 
@@ -66,7 +66,7 @@ pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
     for turn in 1..4 {
         task.set(&store, TaskState::InputRequired, at(turn * 10)).await;
         let parked = task.sequence();
-        task.epoch = store.claim(&task.scope, task.id()).await.unwrap().unwrap().epoch;
+        task.epoch = claim(&store, &task).await.epoch;
         task.stage_received(Message::user("go on"));
         task.run(&store).await;
         task.set(&store, TaskState::Working, at(turn * 10 + 1)).await;

@@ -10,7 +10,7 @@ use nuncio_model::{
 use crate::{
     lifecycle,
     record::Record,
-    store::{Commit, Committed, PushConfig, StoreError, Stored, TaskStore},
+    store::{Claim, Commit, Committed, PushConfig, StoreError, Stored, TaskStore},
 };
 
 /// The moment so many milliseconds after the one that all tests begin with.
@@ -28,6 +28,14 @@ pub(super) fn status(state: TaskState, updated: Timestamp) -> StreamResponse {
 pub(super) fn chunk(text: &str) -> StreamResponse {
     let artifact = Artifact::new("a", vec![Part::text(text)]);
     StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append: true, ..Default::default() })
+}
+
+/// Claims a task that nobody else is at work on.
+pub(super) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
+    match store.claim(&task.scope, task.id()).await.unwrap() {
+        Some(Claim::Owned { stored, .. }) => stored,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The log of one task, and the task that it folds to.
@@ -119,6 +127,7 @@ impl Writer {
             released,
             snapshot: snapshot.then(|| Arc::new(self.task.clone())),
             push_configs: self.push_configs.clone(),
+            letters: Vec::new(),
         }
     }
 

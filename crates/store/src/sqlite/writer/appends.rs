@@ -81,9 +81,10 @@ impl<'o> GroupWriter<'_, 'o> {
         Ok(Ok(Done::Committed(Committed { epoch: self.writer.epoch, owes_push })))
     }
 
-    /// Makes a task this process's own; `false` when there is none.
-    pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> Written<bool> {
-        let Some(mut head) = self.head(scope, id)? else { return Ok(false) };
+    /// Makes a task this process's own, if there is one.
+    pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> Written<Done> {
+        let Some(mut head) = self.head(scope, id)? else { return Ok(Done::Found(false)) };
+        let abandoned = head.running && head.epoch != self.writer.epoch;
         if head.epoch != self.writer.epoch {
             head.epoch = self.writer.epoch;
             let mut statement = self.writer.connection.prepare_cached("UPDATE tasks SET epoch = ?2 WHERE task = ?1")?;
@@ -91,7 +92,7 @@ impl<'o> GroupWriter<'_, 'o> {
             drop(statement);
             self.changes.heads.insert(id.clone(), head);
         }
-        Ok(true)
+        Ok(Done::Claimed(abandoned))
     }
 
     /// Writes what changed of a row, and touches no index that it does not change.

@@ -83,7 +83,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         let found = match op {
             Op::Append(append) if append.expected == 0 => return self.create(append),
             Op::Append(append) => return self.append(append),
-            Op::Claim { scope, id } => self.claim(scope, id)?,
+            Op::Claim { scope, id } => return Ok(Ok(self.claim(scope, id)?)),
             Op::PutConfig { scope, task, config, delivered } => self.put_config(scope, task, config, *delivered)?,
             Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id)?,
             Op::Settle(settlement) => self.settle(settlement)?,

@@ -1,0 +1,251 @@
+//! What is wanted of a task that runs elsewhere goes there by letter. Who wanted it is told here, as if it ran here.
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, ErrorKind};
+use tokio::{
+    select,
+    sync::{Notify, oneshot},
+    time::sleep,
+};
+
+use super::{follow::catch_up, letter::Refusal};
+use crate::{
+    bus::Topic,
+    conversation::start,
+    inbox::{Accepted, Control, Course},
+    reader::LogReader,
+    registry::Hold,
+    runner::ended,
+    shared::Shared,
+    store::{Cluster, Letter, LetterId, Mark, Posted, StoreError},
+};
+
+use super::Body;
+
+/// A letter under way, for the course of its message.
+pub(crate) struct Correspondence {
+    letter: LetterId,
+    course: Course,
+    moved: Notify,
+}
+
+impl Correspondence {
+    /// Asks whether the turn of the message has begun.
+    pub(super) async fn look(&self, shared: &Shared) -> Result<(), StoreError> {
+        if let Some(cluster) = shared.store.cluster()
+            && !self.course.has_begun()
+            && let Some(begun) = cluster.letter(&self.letter).await?.and_then(|status| status.begun)
+        {
+            self.course.begin(begun);
+        }
+        Ok(())
+    }
+
+    /// The task has moved on.
+    pub(super) fn moved(&self) {
+        self.moved.notify_one();
+    }
+}
+
+/// Sends what came for a runner to the node that has the task.
+pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
+    let body = match &control {
+        Control::Message(incoming) => {
+            Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
+        }
+        Control::Cancel(_) => Body::Cancel,
+        // The node that has it sees to it.
+        Control::Settle(..)
+        | Control::Fail(_)
+        | Control::Leave
+        | Control::Lost
+        | Control::Letter(_)
+        | Control::Letters => return,
+    };
+    let shared = Arc::clone(shared);
+    Shared::spawn(async move {
+        let left = shared.members.left().clone();
+        select! {
+            () = send(&shared, &hold, control, body) => {}
+            () = left.cancelled() => {}
+        }
+    });
+}
+
+async fn send(shared: &Arc<Shared>, hold: &Hold, control: Control, body: Body) {
+    let Some(cluster) = shared.store.cluster() else { return };
+    let body = match body.encode() {
+        Ok(body) => body,
+        Err(error) => return control.refuse(error),
+    };
+    let letter = Letter { id: LetterId::generate(), scope: hold.scope.clone(), task: hold.id.clone(), body };
+    // Where it may be there without a word, it is followed as if it were.
+    match cluster.post(&letter).await {
+        Ok(Posted::Left(node)) => shared.members.publish(Topic::Node(node), &hold.id, 0),
+        Ok(Posted::Unheld) => return take_over(shared, hold, control),
+        Ok(Posted::NoTask) => return control.refuse(Error::task_not_found(hold.id.as_str())),
+        Err(error) => return control.refuse(error.into()),
+    }
+    shared.members.listen(shared, Topic::of(&hold.id)).await;
+    let course = match &control {
+        Control::Message(incoming) => incoming.course.clone(),
+        _ => Course::new(),
+    };
+    let correspondence = Arc::new(Correspondence { letter: letter.id, course, moved: Notify::new() });
+    hold.lock().correspondences.push(Arc::clone(&correspondence));
+    let mut wanted = Wanted::of(control);
+    loop {
+        match correspondence.advance(shared, cluster, hold, &mut wanted).await {
+            Ok(true) => break,
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not followed");
+            }
+        }
+        select! {
+            () = correspondence.moved.notified() => {}
+            () = sleep(shared.limits.reread) => {}
+        }
+    }
+    hold.lock().correspondences.retain(|it| !Arc::ptr_eq(it, &correspondence));
+    if let Err(error) = cluster.discard(&correspondence.letter).await {
+        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is left behind");
+    }
+}
+
+/// Runs the task here, as nobody has it.
+fn take_over(shared: &Arc<Shared>, hold: &Hold, control: Control) {
+    match start(shared, hold, control) {
+        Ok(Some(runner)) => runner.detach(),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(task = %hold.id, %error, "a task without a node is not run here"),
+    }
+}
+
+/// Who is told what comes of a letter.
+enum Wanted {
+    Message(Option<oneshot::Sender<Result<Accepted, Error>>>),
+    Cancel(Option<oneshot::Sender<Error>>),
+}
+
+impl Wanted {
+    fn of(control: Control) -> Self {
+        match control {
+            Control::Message(mut incoming) => {
+                if let Some(founding) = incoming.founding.take() {
+                    founding.begun();
+                }
+                Self::Message(incoming.accepted)
+            }
+            Control::Cancel(told) => Self::Cancel(Some(told)),
+            _ => Self::Cancel(None),
+        }
+    }
+
+    fn refuse(&mut self, error: Error) {
+        // The sender may have left.
+        match self {
+            Self::Message(accepted) => drop(accepted.take().map(|it| it.send(Err(error)))),
+            Self::Cancel(told) => drop(told.take().map(|it| it.send(error))),
+        }
+    }
+}
+
+impl Correspondence {
+    /// Looks how far the letter and its task have come. Whether that was all.
+    async fn advance(
+        &self,
+        shared: &Arc<Shared>,
+        cluster: &dyn Cluster,
+        hold: &Hold,
+        wanted: &mut Wanted,
+    ) -> Result<bool, StoreError> {
+        catch_up(shared, hold).await?;
+        let Some(status) = cluster.letter(&self.letter).await? else {
+            wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
+            return Ok(true);
+        };
+        if let Some(reason) = &status.refused {
+            wanted.refuse(Refusal::decode(reason));
+            return Ok(true);
+        }
+        let (sequence, state) = {
+            let inner = hold.lock();
+            (inner.sequence, inner.state())
+        };
+        let Some(taken) = status.taken else {
+            if state.is_terminal() {
+                // A cancel was wanted, and whoever waits for it looks at the task.
+                if cluster.withdraw(&self.letter).await? {
+                    if let Wanted::Message(_) = wanted {
+                        wanted.refuse(ended(&hold.id, state));
+                    }
+                    return Ok(true);
+                }
+            } else if status.holder.is_none() {
+                take_over(shared, hold, Control::Letters);
+            }
+            return Ok(false);
+        };
+        if sequence < taken {
+            return Ok(false);
+        }
+        if let Some(begun) = status.begun {
+            self.course.begin(begun);
+        }
+        if let Wanted::Message(accepted) = wanted
+            && let Some(accepted) = accepted.take()
+        {
+            let (reader, task, _) = LogReader::from_now(hold.clone());
+            drop(accepted.send(Ok(Accepted { task, reader })));
+        }
+        if state.is_terminal() {
+            return Ok(true);
+        }
+        let rests = match status.rested {
+            Some(rested) => rested <= sequence,
+            // Whoever had it is gone, and nobody who came after knew whose turn it was.
+            None => status.holder.is_none() && state.is_interrupted(),
+        };
+        if rests {
+            if !self.course.has_begun() {
+                self.course.begin(taken);
+            }
+            let task = Arc::clone(&hold.lock().task);
+            hold.change(|_| self.course.rest(task));
+        }
+        Ok(rests)
+    }
+}
+
+/// Tells the writer of a letter when nothing comes of it: gives where a runner says so. A letter that was not taken for
+/// reasons of this node waits for another.
+pub(crate) fn answer<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    hold: &Hold,
+    letter: LetterId,
+    refusal: impl Fn(T) -> Option<Error> + Send + 'static,
+) -> oneshot::Sender<T> {
+    let (sender, told) = oneshot::channel();
+    let (shared, hold) = (Arc::clone(shared), hold.clone());
+    Shared::spawn(async move {
+        let outcome = told.await;
+        let error = match outcome.map(refusal) {
+            Ok(None) => return,
+            Ok(Some(error)) if error.kind() != ErrorKind::Unavailable => error,
+            Ok(Some(_)) | Err(_) => return shared.members.leave(&letter),
+        };
+        mark(&shared, &hold, &letter, Mark::Refused(Refusal::encode(&error))).await;
+    });
+    sender
+}
+
+/// Notes how far a letter has come, and tells its writer. What cannot be noted is found out by the state of the task.
+pub(crate) async fn mark(shared: &Shared, hold: &Hold, letter: &LetterId, mark: Mark) {
+    let Some(cluster) = shared.store.cluster() else { return };
+    if let Err(error) = cluster.mark(letter, mark).await {
+        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not answered");
+    }
+    shared.members.changed(&hold.id, 0);
+}

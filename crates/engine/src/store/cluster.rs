@@ -1,0 +1,137 @@
+//! What a store adds where several nodes share it: which of them live, and letters from one to the task of another.
+//!
+//! A node is one process that has the store open. It lives for as long as it says so within the lease, by the clock of
+//! the store, which is the only one that all agree on. A task at work belongs to one node under an epoch; a node that is
+//! silent for a lease loses its tasks to whoever claims them, and the epoch keeps it from writing to them.
+//!
+//! A message or a cancel for a task at work on another node goes there as a *letter*: a row of the store, so that it is
+//! not lost with a bus, a connection or either node. A message's letter is taken in the very commit that has the message
+//! in its records, so it is in the log once or not at all.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use nuncio_model::{Scope, TaskId};
+
+use super::StoreError;
+
+/// A node: one process for as long as it keeps its lease. One that has lost it goes on under another id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u64);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The id of a letter. It is made by who writes it, and unique.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LetterId(pub Box<str>);
+
+impl LetterId {
+    /// A new one.
+    pub fn generate() -> Self {
+        Self(uuid::Uuid::now_v7().to_string().into())
+    }
+}
+
+/// The part of a store that exists where several nodes share it.
+///
+/// `engine::testing::cluster_suite!` holds an implementation against this contract.
+#[async_trait]
+pub trait Cluster: Send + Sync {
+    /// How long a node may be silent before it counts as gone.
+    fn lease(&self) -> Duration;
+
+    /// This node, as of now: another after each [`Lease::Lost`].
+    fn node(&self) -> NodeId;
+
+    /// Says that this node lives.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` when the store does not answer; the lease goes on meanwhile.
+    async fn renew(&self) -> Result<Lease, StoreError>;
+
+    /// The sequence numbers of these tasks' last records, in the same order; 0 for one that is not there. One query.
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError>;
+
+    /// Leaves a letter for a task that is at work on another node. Nothing is left unless it is `Left`. A letter of an id
+    /// that is there already is not left again.
+    async fn post(&self, letter: &Letter) -> Result<Posted, StoreError>;
+
+    /// The letters to tasks of this node that nobody has taken, oldest first, at most `limit`.
+    async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError>;
+
+    /// Notes how far a letter has come; one that is not there is no error.
+    async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError>;
+
+    /// How far a letter has come; `None` where it is not there.
+    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError>;
+
+    /// Takes a letter back, unless somebody has taken it. Whether it was there and nobody had.
+    async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError>;
+
+    /// Throws a letter away that is done with.
+    async fn discard(&self, id: &LetterId) -> Result<(), StoreError>;
+}
+
+/// What became of a node's lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// It was renewed.
+    Kept,
+    /// It was over. The node has another id now, and its tasks may be somebody else's.
+    Lost,
+}
+
+/// Something for a task at work on another node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Letter {
+    /// Its id.
+    pub id: LetterId,
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub task: TaskId,
+    /// What it says. The store does not read it.
+    pub body: Box<[u8]>,
+}
+
+/// Where a letter went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Posted {
+    /// It was left for this node, which lives and is at work on the task.
+    Left(NodeId),
+    /// Nobody who lives is at work on the task: claim it.
+    Unheld,
+    /// There is no such task.
+    NoTask,
+}
+
+/// How far a letter has come, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// The turn of its message begins: it speaks from the record after this one.
+    Begun(u64),
+    /// The turn of its message came to rest with this record.
+    Rested(u64),
+    /// Nothing will come of it. The store does not read the reason.
+    Refused(Box<[u8]>),
+}
+
+/// What the writer of a letter can know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LetterStatus {
+    /// The record that has its message, once a commit took it ([`Commit::letters`](super::Commit)).
+    pub taken: Option<u64>,
+    /// See [`Mark::Begun`].
+    pub begun: Option<u64>,
+    /// See [`Mark::Rested`].
+    pub rested: Option<u64>,
+    /// See [`Mark::Refused`].
+    pub refused: Option<Box<[u8]>>,
+    /// The node that lives and is at work on its task.
+    pub holder: Option<NodeId>,
+}

@@ -1,0 +1,275 @@
+//! One node's view of the shared store.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use tokio::time::Instant;
+
+use super::{
+    SharedMemory,
+    state::{Owner, State, Waiting},
+};
+use crate::{
+    record::Record,
+    store::{
+        Claim, Cluster, Commit, Committed, DuePush, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery, Mark,
+        NodeId, Orphan, Posted, PushConfig, PushSettlement, StoreError, Stored, TaskStore,
+    },
+};
+
+/// The epoch of every task in the store beneath; those of the nodes are kept beside it.
+const BENEATH: u64 = 1;
+
+/// A node of a [`SharedMemory`].
+pub struct MemoryNode {
+    shared: SharedMemory,
+    id: AtomicU64,
+    cut_off: AtomicBool,
+    silent: AtomicBool,
+}
+
+impl MemoryNode {
+    pub(super) fn new(shared: SharedMemory, id: NodeId) -> Self {
+        Self { shared, id: AtomicU64::new(id.0), cut_off: AtomicBool::new(false), silent: AtomicBool::new(false) }
+    }
+
+    /// Cuts the node off from the store, or joins it again: every call fails with `Unavailable` meanwhile.
+    pub fn cut_off(&self, yes: bool) {
+        self.cut_off.store(yes, Ordering::Relaxed);
+    }
+
+    /// Lets the node do everything but renew its lease, as one does that was stopped and has just been let go on.
+    pub fn silence(&self, yes: bool) {
+        self.silent.store(yes, Ordering::Relaxed);
+    }
+
+    fn me(&self) -> NodeId {
+        NodeId(self.id.load(Ordering::Relaxed))
+    }
+
+    fn reach(&self) -> Result<(), StoreError> {
+        if self.cut_off.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("the node is cut off".into()));
+        }
+        Ok(())
+    }
+
+    fn with_epoch(stored: Stored, owner: Option<&Owner>) -> Stored {
+        Stored { epoch: owner.map_or(stored.epoch, |owner| owner.epoch), ..stored }
+    }
+}
+
+#[async_trait]
+impl TaskStore for MemoryNode {
+    async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
+        self.reach()?;
+        let mut state = self.shared.state.lock().await;
+        let key = (commit.scope.clone(), commit.id.clone());
+        let creates = commit.expected == 0;
+        let epoch = if creates { 1 } else { commit.epoch };
+        if !creates && state.owners.get(&key).is_none_or(|owner| owner.epoch != epoch) {
+            return Err(StoreError::Conflict);
+        }
+        let letters = std::mem::take(&mut commit.letters);
+        let owner = Owner { node: self.me(), epoch, at_work: !commit.released, ended: commit.state.is_terminal() };
+        commit.epoch = if creates { 0 } else { BENEATH };
+        let committed = self.shared.tasks.commit(commit).await?;
+        state.owners.insert(key, owner);
+        for (id, sequence) in letters {
+            if let Some(waiting) = state.letters.get_mut(&id) {
+                waiting.status.taken = Some(sequence);
+            }
+        }
+        Ok(Committed { epoch, ..committed })
+    }
+
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        self.reach()?;
+        let state = self.shared.state.lock().await;
+        let stored = self.shared.tasks.load(scope, id).await?;
+        Ok(stored.map(|stored| Self::with_epoch(stored, state.owners.get(&(scope.clone(), id.clone())))))
+    }
+
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
+        self.reach()?;
+        let mut state = self.shared.state.lock().await;
+        let Some(stored) = self.shared.tasks.load(scope, id).await? else { return Ok(None) };
+        let key = (scope.clone(), id.clone());
+        let holder = state.holder(&key);
+        let me = self.me();
+        if let Some(other) = holder.filter(|holder| *holder != me) {
+            return Ok(Some(Claim::Held(other)));
+        }
+        let mut abandoned = false;
+        if let Some(owner) = state.owners.get_mut(&key)
+            && holder.is_none()
+            && !owner.ended
+        {
+            abandoned = owner.at_work;
+            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ended: false };
+        }
+        let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
+        let stored = Self::with_epoch(stored, state.owners.get(&key));
+        Ok(Some(Claim::Owned { stored, abandoned, letters }))
+    }
+
+    async fn events_after(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.events_after(scope, id, after, limit).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+        self.reach()?;
+        self.shared.tasks.list(scope, query).await
+    }
+
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.reach()?;
+        let orphans = self.shared.state.lock().await.orphans(self.shared.lease);
+        Ok(orphans.into_iter().take(limit).map(|(scope, id)| Orphan { scope, id }).collect())
+    }
+
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
+        self.reach()?;
+        self.shared.tasks.put_push_config(scope, config).await
+    }
+
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.push_configs(scope, task).await
+    }
+
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
+        self.reach()?;
+        self.shared.tasks.delete_push_config(scope, task, id).await
+    }
+
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.due_pushes(now, limit).await
+    }
+
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.next_push().await
+    }
+
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
+        self.reach()?;
+        self.shared.tasks.settle_push(settlement).await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        self.reach()
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.reach()?;
+        self.shared.state.lock().await.leave(self.me());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Cluster for MemoryNode {
+    fn lease(&self) -> Duration {
+        self.shared.lease
+    }
+
+    fn node(&self) -> NodeId {
+        self.me()
+    }
+
+    async fn renew(&self) -> Result<Lease, StoreError> {
+        self.reach()?;
+        if self.silent.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("the node is silent".into()));
+        }
+        let mut state = self.shared.state.lock().await;
+        if state.renew(self.me(), self.shared.lease) {
+            return Ok(Lease::Kept);
+        }
+        self.id.store(state.join(self.shared.lease).0, Ordering::Relaxed);
+        Ok(Lease::Lost)
+    }
+
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError> {
+        self.reach()?;
+        let mut sequences = Vec::with_capacity(tasks.len());
+        for (scope, id) in tasks {
+            sequences.push(self.shared.tasks.load(scope, id).await?.map_or(0, |stored| stored.sequence));
+        }
+        Ok(sequences)
+    }
+
+    async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
+        self.reach()?;
+        let mut state = self.shared.state.lock().await;
+        let key = State::key(letter);
+        if !state.owners.contains_key(&key) {
+            return Ok(Posted::NoTask);
+        }
+        let Some(holder) = state.holder(&key) else { return Ok(Posted::Unheld) };
+        let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
+        state.letters.entry(letter.id.clone()).or_insert_with(waiting);
+        Ok(Posted::Left(holder))
+    }
+
+    async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
+        self.reach()?;
+        let state = self.shared.state.lock().await;
+        let me = Some(self.me());
+        let mine = state.waiting().filter(|it| state.holder(&State::key(&it.letter)) == me);
+        Ok(mine.take(limit).map(|it| it.letter.clone()).collect())
+    }
+
+    async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
+        self.reach()?;
+        if let Some(waiting) = self.shared.state.lock().await.letters.get_mut(id) {
+            match mark {
+                Mark::Begun(sequence) => waiting.status.begun = Some(sequence),
+                Mark::Rested(sequence) => waiting.status.rested = Some(sequence),
+                Mark::Refused(reason) => waiting.status.refused = Some(reason),
+            }
+        }
+        Ok(())
+    }
+
+    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+        self.reach()?;
+        let state = self.shared.state.lock().await;
+        let Some(waiting) = state.letters.get(id) else { return Ok(None) };
+        let holder = state.holder(&State::key(&waiting.letter));
+        Ok(Some(LetterStatus { holder, ..waiting.status.clone() }))
+    }
+
+    async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
+        self.reach()?;
+        let mut state = self.shared.state.lock().await;
+        let is_waiting = state.waiting().any(|it| it.letter.id == *id);
+        if is_waiting {
+            state.letters.remove(id);
+        }
+        Ok(is_waiting)
+    }
+
+    async fn discard(&self, id: &LetterId) -> Result<(), StoreError> {
+        self.reach()?;
+        self.shared.state.lock().await.letters.remove(id);
+        Ok(())
+    }
+}

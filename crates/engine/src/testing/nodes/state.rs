@@ -1,0 +1,88 @@
+//! Who lives, who owns what, and which letters wait.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use nuncio_model::{Scope, TaskId};
+use tokio::time::Instant;
+
+use crate::store::{Letter, LetterId, LetterStatus, NodeId};
+
+pub(super) type Key = (Scope, TaskId);
+
+#[derive(Default)]
+pub(super) struct State {
+    last: u64,
+    expiries: HashMap<NodeId, Instant>,
+    pub(super) owners: HashMap<Key, Owner>,
+    pub(super) letters: BTreeMap<LetterId, Waiting>,
+}
+
+/// Who owns a task.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    pub(super) node: NodeId,
+    pub(super) epoch: u64,
+    pub(super) at_work: bool,
+    pub(super) ended: bool,
+}
+
+pub(super) struct Waiting {
+    pub(super) letter: Letter,
+    pub(super) status: LetterStatus,
+    pub(super) since: Instant,
+}
+
+impl State {
+    pub(super) fn join(&mut self, lease: Duration) -> NodeId {
+        self.last += 1;
+        let node = NodeId(self.last);
+        self.expiries.insert(node, Instant::now() + lease);
+        node
+    }
+
+    pub(super) fn lives(&self, node: NodeId) -> bool {
+        self.expiries.get(&node).is_some_and(|expiry| Instant::now() < *expiry)
+    }
+
+    /// Whether it lived until now; then it does for another lease.
+    pub(super) fn renew(&mut self, node: NodeId, lease: Duration) -> bool {
+        let lives = self.lives(node);
+        if lives {
+            self.expiries.insert(node, Instant::now() + lease);
+        }
+        lives
+    }
+
+    pub(super) fn leave(&mut self, node: NodeId) {
+        self.expiries.remove(&node);
+    }
+
+    /// The node that lives and is at work on a task.
+    pub(super) fn holder(&self, key: &Key) -> Option<NodeId> {
+        self.owners.get(key).filter(|owner| owner.at_work && self.lives(owner.node)).map(|owner| owner.node)
+    }
+
+    /// Letters that nobody has taken, oldest first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.letters.values().filter(|it| it.status.taken.is_none() && it.status.refused.is_none())
+    }
+
+    pub(super) fn key(letter: &Letter) -> Key {
+        (letter.scope.clone(), letter.task.clone())
+    }
+
+    /// Tasks that nobody who lives is at work on, though they are not at rest, or letters have waited for a lease.
+    pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
+        let is_left = |owner: &Owner| owner.at_work && !owner.ended && !self.lives(owner.node);
+        let mut left: Vec<_> = self.owners.iter().filter(|(_, it)| is_left(it)).map(|(key, _)| key.clone()).collect();
+        left.sort_by(|(_, one), (_, other)| one.cmp(other));
+        let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.letter));
+        let unheld = old.filter(|key| self.holder(key).is_none() && self.owners.get(key).is_some_and(|it| !it.ended));
+        left.extend(unheld);
+        left.dedup();
+        left
+    }
+}

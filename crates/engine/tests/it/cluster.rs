@@ -1,0 +1,368 @@
+//! Several nodes that share a store: any node serves any request, and what one leaves another takes over.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    Agent, AgentError, Engine, EventBus, Limits, Turn,
+    bus::{BusError, LocalBus, Subscription, Topic, Wake},
+    testing::{MemoryNode, SharedMemory},
+};
+use nuncio_model::{
+    ErrorKind, EventStream, Message, Task, TaskState,
+    op::{SendMessageRequest, SendStreamingMessageRequest},
+};
+use tokio::sync::Semaphore;
+
+use crate::support::*;
+
+const LEASE: Duration = Duration::from_secs(6);
+
+/// Begins, and waits for the gate after each word of the message: `a b?` says a, and asks b.
+struct Script {
+    gate: Arc<Semaphore>,
+    resumes: Arc<AtomicBool>,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Agent for Script {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        turn.begin().await?;
+        let text = turn.message().text();
+        for word in text.split_whitespace() {
+            self.gate.acquire().await?.forget();
+            match word.strip_suffix('?') {
+                Some(question) => return turn.ask(question).await,
+                None => turn.artifact("out").chunk(word).await?,
+            }
+        }
+        turn.complete("done").await
+    }
+
+    fn resumes(&self) -> bool {
+        self.resumes.load(Ordering::SeqCst)
+    }
+}
+
+/// A bus that carries nothing.
+struct Silence;
+
+#[async_trait]
+impl EventBus for Silence {
+    fn publish(&self, _: Topic, _: Wake) {}
+
+    async fn subscribe(&self, _: Topic) -> Result<Box<dyn Subscription>, BusError> {
+        Err(BusError("nobody is there".into()))
+    }
+
+    async fn check(&self) -> Result<(), BusError> {
+        Ok(())
+    }
+
+    async fn close(&self, _: Duration) {}
+}
+
+struct Nodes {
+    gate: Arc<Semaphore>,
+    resumes: Arc<AtomicBool>,
+    runs: Arc<AtomicUsize>,
+    store: SharedMemory,
+    bus: Option<Arc<dyn EventBus>>,
+}
+
+struct Node {
+    engine: Engine,
+    store: Arc<MemoryNode>,
+}
+
+impl Nodes {
+    fn on(bus: Option<Arc<dyn EventBus>>) -> Self {
+        Self {
+            gate: Arc::new(Semaphore::new(0)),
+            resumes: Arc::default(),
+            runs: Arc::default(),
+            store: SharedMemory::new(LEASE),
+            bus,
+        }
+    }
+
+    fn new() -> Self {
+        Self::on(Some(Arc::new(LocalBus::new())))
+    }
+
+    async fn node(&self) -> Node {
+        let store = Arc::new(self.store.node().await);
+        let agent =
+            Script { gate: Arc::clone(&self.gate), resumes: Arc::clone(&self.resumes), runs: Arc::clone(&self.runs) };
+        let mut card = nuncio_model::AgentCard::new("test", "Under test.");
+        card.capabilities.streaming = Some(true);
+        let mut limits = Limits::default();
+        limits.queued_messages = 2;
+        let mut builder = Engine::builder(agent).card(card).limits(limits).store(Arc::clone(&store) as _);
+        if let Some(bus) = &self.bus {
+            builder = builder.bus(Arc::clone(bus));
+        }
+        let engine = builder.build();
+        engine.recover().await.unwrap();
+        Node { engine, store }
+    }
+
+    async fn two(&self) -> (Node, Node) {
+        (self.node().await, self.node().await)
+    }
+
+    fn open(&self, times: usize) {
+        self.gate.add_permits(times);
+    }
+
+    fn runs(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+}
+
+async fn begin(node: &Node, text: &str) -> Task {
+    send(&node.engine, at_once(Message::user(text))).await.unwrap()
+}
+
+/// Waits until an artifact has this text, as the other node sees it.
+async fn until_out(node: &Node, task: &Task, text: &str) {
+    within(async {
+        while get(&node.engine, task).await.artifacts.first().is_none_or(|it| it.text() != text) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// Waits until nothing is done for any task on a node. The clock goes on meanwhile.
+async fn at_rest(node: &Node) {
+    within(async {
+        while node.engine.running() > 0 || node.engine.live_tasks() > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+async fn numbered(events: EventStream) -> Vec<(u64, String)> {
+    rest(events).await.iter().map(|event| (event.sequence.unwrap(), word(event))).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_read_on_every_node_as_on_its_own() {
+    for bus in [Some(Arc::new(LocalBus::new()) as Arc<dyn EventBus>), Some(Arc::new(Silence)), None] {
+        let nodes = Nodes::on(bus);
+        let (a, b) = nodes.two().await;
+        let task = begin(&a, "1 2 3").await;
+        let here = subscribe(&a.engine, &task).await.unwrap();
+        let there = subscribe(&b.engine, &task).await.unwrap();
+        nodes.open(3);
+        let (here, there) = (numbered(here).await, numbered(there).await);
+        assert_eq!(here, there);
+        assert_eq!(here.last().unwrap().1, "completed");
+        assert_state(&get(&b.engine, &task).await, TaskState::Completed);
+        at_rest(&b).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_finds_its_task_on_another_node() {
+    for bus in [Some(Arc::new(LocalBus::new()) as Arc<dyn EventBus>), None] {
+        let nodes = Nodes::on(bus);
+        let (a, b) = nodes.two().await;
+        let task = begin(&a, "1 2 first?").await;
+        // It waits for the turn that runs, and is answered with what its own turn comes to.
+        let second = send(&b.engine, follow(&task, "3 second?"));
+        let (second, ()) = tokio::join!(second, async {
+            within(async {
+                while get(&b.engine, &task).await.history.len() < 2 {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            })
+            .await;
+            nodes.open(5);
+        });
+        let second = second.unwrap();
+        assert_state(&second, TaskState::InputRequired);
+        assert_eq!(second.status.message.as_ref().unwrap().text(), "second");
+        assert_eq!(history(&second), ["1 2 first?", "3 second?", "first"]);
+        assert_eq!(nodes.runs(), 2);
+        // It rests, so whoever is asked next has it.
+        nodes.open(3);
+        let third = send(&b.engine, follow(&task, "4")).await.unwrap();
+        assert_state(&third, TaskState::Completed);
+        assert_eq!(get(&a.engine, &task).await, third);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_on_another_node_ends_with_its_own_turn() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    let request = SendStreamingMessageRequest(follow(&task, "2 second?"));
+    let events = call(&b.engine, request).await.map(events).unwrap();
+    nodes.open(4);
+    let words = words(&rest(events).await);
+    assert_eq!(words[0], "task:working");
+    assert_eq!(words[words.len() - 2..], ["artifact:2", "input-required"], "{words:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_reaches_the_task_on_another_node() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1").await;
+    assert_state(&cancel(&b.engine, &task).await.unwrap(), TaskState::Canceled);
+    assert_state(&get(&a.engine, &task).await, TaskState::Canceled);
+    let error = send(&b.engine, follow(&task, "more")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_there_is_refused_here() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1").await;
+    for _ in 0..2 {
+        send(&b.engine, at_once(follow(&task, "2").message)).await.unwrap();
+    }
+    let error = send(&b.engine, at_once(follow(&task, "3").message)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    // The task ends before the others have their turn.
+    nodes.open(1);
+    let error = send(&b.engine, follow(&task, "4")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_dies_loses_its_tasks() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 2 3").await;
+    let here = tokio::spawn(rest(subscribe(&a.engine, &task).await.unwrap()));
+    let there = subscribe(&b.engine, &task).await.unwrap();
+    nodes.open(1);
+    until_out(&b, &task, "1").await;
+    let begun = tokio::time::Instant::now();
+    a.store.cut_off(true);
+    let seen = ["task:working", "artifact:1", "failed"];
+    assert_eq!(words(&rest(there).await), seen);
+    assert!(begun.elapsed() < LEASE + Duration::from_secs(2), "{:?}", begun.elapsed());
+    // What its agent says once it is back is nobody's, and its readers read on.
+    a.store.cut_off(false);
+    nodes.open(2);
+    assert_eq!(words(&here.await.unwrap()), seen);
+    assert_eq!(get(&a.engine, &task).await, get(&b.engine, &task).await);
+    at_rest(&a).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_silent_cannot_write_any_more() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 2 3").await;
+    // Its agent speaks in the moment that it is back, before it has learned that its lease is over.
+    a.store.silence(true);
+    assert_state(&rest_of(&b, &task).await, TaskState::Failed);
+    nodes.open(3);
+    at_rest(&a).await;
+    let task = get(&a.engine, &task).await;
+    assert_state(&task, TaskState::Failed);
+    assert_eq!(task.artifacts, []);
+}
+
+/// The task once it has ended.
+async fn rest_of(node: &Node, task: &Task) -> Task {
+    drop(rest(subscribe(&node.engine, task).await.unwrap()).await);
+    get(&node.engine, task).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_resumes_goes_on_elsewhere() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    let waiting = tokio::spawn({
+        let (engine, request) = (b.engine.clone(), follow(&task, "2 second?"));
+        async move { send(&engine, request).await }
+    });
+    within(async {
+        while get(&b.engine, &task).await.history.len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    a.store.cut_off(true);
+    tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+    nodes.open(8);
+    let answer = within(waiting).await.unwrap().unwrap();
+    assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stops_leaves_its_tasks_to_others_at_once() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 2").await;
+    let there = subscribe(&b.engine, &task).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    a.engine.shutdown(Duration::ZERO).await;
+    nodes.open(2);
+    assert_eq!(words(&rest(there).await).last().unwrap(), "completed");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(nodes.runs(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_by_all_nodes_are_each_taken_once() {
+    let nodes = Nodes::new();
+    nodes.open(10_000);
+    let (a, b) = nodes.two().await;
+    let c = nodes.node().await;
+    let task = send(&a.engine, SendMessageRequest::new(Message::user("go?"))).await.unwrap();
+    let mut sent = Vec::new();
+    for round in 0..30 {
+        let requests = [&a, &b, &c].into_iter().enumerate().map(|(at, node)| {
+            let text = format!("{round}.{at}?");
+            sent.push(text.clone());
+            send(&node.engine, follow(&task, &text))
+        });
+        for answer in futures_util::future::join_all(requests).await {
+            assert_state(&answer.unwrap(), TaskState::InputRequired);
+        }
+    }
+    let mut received: Vec<_> =
+        history(&get(&b.engine, &task).await).into_iter().filter(|it| it.ends_with('?')).collect();
+    received.remove(0);
+    received.sort();
+    sent.sort();
+    assert_eq!(received, sent);
+    assert_eq!(nodes.runs(), 1 + sent.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_letter_to_a_node_that_dies_is_not_lost() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    a.store.cut_off(true);
+    let waiting = send(&b.engine, follow(&task, "2 second?"));
+    let (answer, ()) = tokio::join!(waiting, async {
+        tokio::time::sleep(LEASE * 2).await;
+        nodes.open(8);
+    });
+    let answer = answer.unwrap();
+    assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
+    assert_eq!(history(&answer), ["1 first?", "2 second?", "first"]);
+}
