@@ -103,8 +103,8 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
                 all.readers.entry(*reader).or_default().push(what);
             }
             What::Hung { who } => wrong("an end for everybody", format!("{who} still waits")),
-            What::Denied { task, by } => {
-                wrong("nothing is lost", format!("{by} was told that there is no task {task}"));
+            What::Denied { task, denied, by } => {
+                wrong("nothing is lost", format!("task {task}: {by}, was denied {denied}"));
             }
             What::Orphan { pid, node } => {
                 wrong("no program outlives its server", format!("process {pid} of {node} goes on"));

@@ -155,7 +155,11 @@ impl Client {
         if let Answer::Refused(error) = answer
             && error["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
         {
-            self.board.add(What::Denied { task: task.to_owned(), by: format!("client {}", self.name) });
+            self.board.add(What::Denied {
+                task: task.to_owned(),
+                denied: "the task".to_owned(),
+                by: format!("client {}", self.name),
+            });
         }
     }
 

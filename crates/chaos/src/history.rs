@@ -45,8 +45,8 @@ pub(crate) enum What {
     Closed { reader: u64, how: String },
     /// A call or a reader had no answer long after all faults were over.
     Hung { who: String },
-    /// A server denied a task that it had shown.
-    Denied { task: String, by: String },
+    /// A server denied something of a task that it had shown.
+    Denied { task: String, denied: String, by: String },
     /// A program outlived the server that had started it.
     Orphan { pid: u32, node: String },
     /// A node ended by itself.

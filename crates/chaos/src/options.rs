@@ -63,9 +63,9 @@ pub(crate) struct Options {
     /// when something is found.
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The run is of a build that is broken on purpose: it fails unless the checker finds something.
-    #[arg(long)]
-    pub(crate) expect_violations: bool,
+    /// The run is of a build that is broken on purpose: it fails unless the checker finds that this promise is broken.
+    #[arg(long, value_name = "PROMISE")]
+    pub(crate) expect: Vec<String>,
 }
 
 impl Options {

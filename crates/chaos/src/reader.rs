@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -110,14 +110,18 @@ impl<'a> Reader<'a> {
     }
 
     fn refused(&self, task: &str, status: StatusCode, error: &Value) -> Ended {
-        let reason = error["error"]["details"][0]["reason"].as_str().unwrap_or_default();
-        match reason {
+        let detail = &error["error"]["details"][0];
+        let denied = |what: &str| {
+            let by = format!("reader {}, which stands at {:?}", self.number, self.last);
+            self.board.add(What::Denied { task: task.to_owned(), denied: what.to_owned(), by });
+            Ended::Done
+        };
+        match (detail["reason"].as_str(), detail["metadata"]["resume"].as_str()) {
+            (_, Some("expired")) => denied("events behind it"),
+            (_, Some("ahead")) => denied("the event that it saw last"),
+            (Some("TASK_NOT_FOUND"), _) => denied("the task"),
             // It has ended, and this reader has seen all of it, or nothing.
-            "UNSUPPORTED_OPERATION" => Ended::Done,
-            "TASK_NOT_FOUND" => {
-                self.board.add(What::Denied { task: task.to_owned(), by: format!("reader {}", self.number) });
-                Ended::Done
-            }
+            (Some("UNSUPPORTED_OPERATION"), _) => Ended::Done,
             _ => Ended::Cut(format!("refused: {status} {error}")),
         }
     }
@@ -169,21 +173,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads the whole log of a task: `None` where it is no longer kept.
+/// Reads the whole log of a task: `None` where it is no longer kept, or never was.
 pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option<Vec<(u64, Value)>>> {
     let mut stream = match board.caller.subscribe(node, task, Some(0)).await? {
         Opened::Stream(stream) => stream,
-        Opened::Refused(status, error) => anyhow::bail!("the log of {task} is refused: {status} {error}"),
+        Opened::Refused(_, error) if error["error"]["details"][0]["metadata"]["resume"] == "expired" => {
+            return Ok(None);
+        }
+        Opened::Refused(status, error) => bail!("the log of {task} is refused: {status} {error}"),
     };
     let mut events = Vec::new();
     loop {
         match stream.next().await? {
             Next::Event(id, event) => events.push((id, event)),
-            Next::End => break,
-            other => anyhow::bail!("the log of {task} has {other:?}"),
+            Next::End => return Ok(Some(events)),
+            other => bail!("the log of {task} has {other:?}"),
         }
     }
-    // A snapshot in the place of the records.
-    let is_gone = events.first().is_some_and(|(id, event)| *id > 1 && as_task(event).is_some());
-    Ok(if is_gone { None } else { Some(events) })
 }

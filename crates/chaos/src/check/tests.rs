@@ -245,7 +245,8 @@ fn who_waits_for_ever_and_what_goes_on_after_its_server_are_found() {
     let found = after(|history| {
         history.push(What::Hung { who: "reader 2".to_owned() });
         history.push(What::Orphan { pid: 7, node: "n.1".to_owned() });
-        history.push(What::Denied { task: "t".to_owned(), by: "client 1".to_owned() });
+        let [task, denied, by] = ["t", "the task", "client 1"].map(str::to_owned);
+        history.push(What::Denied { task, denied, by });
         history.push(What::Died { node: 0 });
     });
     assert_eq!(found, ["an end for everybody", "no program outlives its server", "nothing is lost", "nodes live"]);
