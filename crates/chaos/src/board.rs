@@ -77,6 +77,11 @@ impl Board {
         keep(&self.parked, task);
     }
 
+    /// Nobody need join it any more.
+    pub(crate) fn has_ended(&self, task: &str) {
+        self.working.lock().retain(|known| known != task);
+    }
+
     /// A task that may be at work.
     pub(crate) fn one_at_work(&self, random: &mut Random) -> Option<String> {
         random.choose(&self.working.lock()).cloned()

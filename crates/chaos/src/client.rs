@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How many readers a client has beside what it does.
-const READERS: usize = 3;
+const READERS: usize = 8;
 
 /// A client.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ impl Client {
         self.sent += 1;
         let message = format!("m{}-{}", self.name, self.sent);
         let what = match self.random.range(0, 100) {
-            0..60 => "work",
-            60..94 => "ask",
+            0..70 => "work",
+            70..94 => "ask",
             _ => "fail",
         };
         let (chunks, every) = (self.random.range(0, 25), self.random.range(0, 16));
@@ -180,7 +180,9 @@ impl Client {
         self.board.add(What::Saw { task: id.to_owned(), state: state.to_owned() });
         if is_interrupted(state) {
             self.board.is_parked(id);
-        } else if !is_terminal(state) {
+        } else if is_terminal(state) {
+            self.board.has_ended(id);
+        } else {
             self.board.works(id);
         }
         Some(id.to_owned())

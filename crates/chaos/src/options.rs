@@ -47,8 +47,11 @@ pub(crate) struct Options {
     /// How many times the one node is killed.
     #[arg(long, default_value_t = 40)]
     pub(crate) kills: u64,
+    /// How long the one node lives at most between two kills, in milliseconds.
+    #[arg(long, default_value_t = 700, value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) lives: u64,
     /// How many clients there are.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 12)]
     pub(crate) clients: u64,
     /// The lease of the nodes of a cluster, in seconds.
     #[arg(long, default_value_t = 2)]

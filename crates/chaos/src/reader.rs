@@ -28,10 +28,32 @@ pub(crate) struct Reader<'a> {
     task: Option<String>,
     /// The last event that it was told.
     last: Option<u64>,
-    /// Whether it leaves at a question: its stream was opened by a message.
-    until_asked: bool,
+    /// Where it leaves before the end.
+    until: Until,
     /// What it came with, until it is known that the server has it.
     sent: Option<&'a Outgoing>,
+}
+
+/// Where a reader leaves before the end of its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// Nowhere.
+    End,
+    /// At a question, by itself.
+    Question,
+    /// At a question, where the server ends the stream that a message has opened.
+    Turn,
+}
+
+/// What an event means to a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// More may follow.
+    More,
+    /// Nothing may follow.
+    Last,
+    /// What follows is not read.
+    Enough,
 }
 
 /// How a stream ended.
@@ -45,12 +67,12 @@ enum Ended {
 impl<'a> Reader<'a> {
     pub(crate) fn new(board: &'a Board, random: Random) -> Self {
         let number = board.reader();
-        Self { board, random, number, task: None, last: None, until_asked: false, sent: None }
+        Self { board, random, number, task: None, last: None, until: Until::End, sent: None }
     }
 
     /// Sends a message, and reads what comes of it.
     pub(crate) async fn send(mut self, outgoing: &'a Outgoing) {
-        self.until_asked = true;
+        self.until = Until::Turn;
         self.task.clone_from(&outgoing.task);
         self.sent = Some(outgoing);
         self.board.add(What::Opened { reader: self.number, task: self.task.clone(), after: None });
@@ -68,6 +90,8 @@ impl<'a> Reader<'a> {
 
     /// Subscribes to a task.
     pub(crate) async fn subscribe(mut self, task: String) {
+        // Few wait until somebody answers, or a run is soon full of them.
+        self.until = if self.random.chance(20) { Until::End } else { Until::Question };
         self.task = Some(task);
         let ended = self.open().await;
         self.go_on(ended).await;
@@ -130,9 +154,11 @@ impl<'a> Reader<'a> {
         loop {
             match stream.next().await {
                 Ok(Next::Event(id, event)) => {
-                    if self.take(id, event) {
-                        // Nothing may follow, and what does is noted.
-                        return self.drain(stream).await;
+                    match self.take(id, event) {
+                        Meaning::More => {}
+                        Meaning::Enough => return Ended::Done,
+                        // What follows all the same is noted.
+                        Meaning::Last => return self.drain(stream).await,
                     }
                 }
                 Ok(Next::Message) => return Ended::Done,
@@ -150,8 +176,8 @@ impl<'a> Reader<'a> {
         Ended::Done
     }
 
-    /// Notes an event; whether it is the last of this stream.
-    fn take(&mut self, id: u64, event: Value) -> bool {
+    /// Notes an event.
+    fn take(&mut self, id: u64, event: Value) -> Meaning {
         let task = task_of(&event).unwrap_or_default().to_owned();
         if let Some(sent) = self.sent.take() {
             self.board.accepted(&task, sent);
@@ -164,12 +190,20 @@ impl<'a> Reader<'a> {
         if asks {
             self.board.is_parked(&task);
         }
+        if is_last {
+            self.board.has_ended(&task);
+        }
         // A task as it was may still ask what has been answered meanwhile.
         let is_news = as_task(&event).is_none();
         self.board.add(What::Event { reader: self.number, task: task.clone(), id, event });
         self.task = Some(task);
         self.last = Some(self.last.map_or(id, |last| last.max(id)));
-        is_last || self.until_asked && asks && is_news
+        match self.until {
+            _ if is_last => Meaning::Last,
+            Until::Turn if asks && is_news => Meaning::Last,
+            Until::Question if asks => Meaning::Enough,
+            _ => Meaning::More,
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     }
     let mut faults = random.fork(u64::MAX);
     match options.store {
-        Store::Sqlite => kill(&world, &mut faults, options.kills).await?,
+        Store::Sqlite => kill(&world, &mut faults, options).await?,
         Store::Postgres => hurt(&world, &mut faults, options).await?,
     }
     settle::settle(&board, clients).await?;
@@ -76,9 +76,9 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
 }
 
 /// Kills the one node again and again, at any instant after its start.
-async fn kill(world: &World, random: &mut Random, kills: u64) -> Result<()> {
-    for _ in 0..kills {
-        sleep(Duration::from_millis(random.range(1, 700))).await;
+async fn kill(world: &World, random: &mut Random, options: &Options) -> Result<()> {
+    for _ in 0..options.kills {
+        sleep(Duration::from_millis(random.range(1, options.lives))).await;
         let down = random.range(0, 30);
         world.inflict(Fault::kill(random, 0, down)).await?;
     }
