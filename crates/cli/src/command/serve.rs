@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod bus;
 mod file;
 mod limits;
 mod settings;

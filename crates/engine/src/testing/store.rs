@@ -12,7 +12,7 @@ mod pages;
 mod pushes;
 mod scopes;
 mod sizes;
-mod writer;
+pub(super) mod writer;
 
 use async_trait::async_trait;
 pub use commits::*;

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod bus;
 mod cancel;
 mod cluster;
 mod conversation;
 mod cursor;
 mod dropped;
 mod failure;
+mod fencing;
 mod founding;
+mod nodes;
 mod outage;
 mod property;
 mod push;

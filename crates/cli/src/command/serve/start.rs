@@ -10,7 +10,7 @@ use nuncio_server::{BindError, Builder, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, limits, settings::Settings, store, versions};
+use super::{agent, bus, limits, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -29,8 +29,13 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
     let opened = store::open(settings).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
-    let database = opened.path.map(|path| path.display().to_string());
-    let engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone())).build();
+    let database = opened.database;
+    let bus = bus::choose(settings, &*opened.store)?;
+    let mut engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone()));
+    if let Some(bus) = &bus {
+        engine = engine.bus(Arc::clone(&bus.bus));
+    }
+    let engine = engine.build();
     engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
 
     let spoken = versions::choose(settings)?;
@@ -47,7 +52,15 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
     let (agent, name) = (&*chosen.about, &*chosen.card.name);
-    let about = About { agent, name, versions: spoken.spoken(), database, tasks: opened.tasks, wants_token };
+    let about = About {
+        agent,
+        name,
+        versions: spoken.spoken(),
+        database,
+        bus: bus.map(|bus| bus.about),
+        tasks: opened.tasks,
+        wants_token,
+    };
     place.announce(context, &about)?;
     run(server).await
 }
@@ -153,6 +166,8 @@ struct About<'a> {
     versions: &'a [Version],
     /// `None` where tasks are in memory.
     database: Option<String>,
+    /// `None` where there is none.
+    bus: Option<String>,
     tasks: u64,
     /// Whether all callers have tokens.
     wants_token: bool,
@@ -196,7 +211,7 @@ impl Place {
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
             "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "tasks": about.tasks,
+            "database": database, "bus": about.bus, "tasks": about.tasks,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
@@ -205,6 +220,7 @@ impl Place {
             to.field("Bindings", &format!("{bindings} at {base}"));
             to.field("Versions", &versions);
             to.field("Database", &format!("{database}{kept}"));
+            to.field_if("Bus", about.bus.as_deref());
             to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
         })
     }

@@ -1,17 +1,21 @@
 //! Where tasks are kept.
 
+#[cfg(feature = "postgres")]
+mod postgres;
+
 use std::{path::PathBuf, sync::Arc};
 
 use nuncio_engine::{MemoryStore, TaskStore};
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
-use super::settings::Settings;
+use super::{settings::Settings, values};
 use crate::error::CliError;
 
 /// A store, and what people are told of it.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn TaskStore>,
-    pub(super) path: Option<PathBuf>,
+    /// The database; `None` where there is none.
+    pub(super) database: Option<String>,
     /// How many tasks are there already: perhaps those of another agent.
     pub(super) tasks: u64,
 }
@@ -19,10 +23,15 @@ pub(super) struct Opened {
 pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
     let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
     if wanted == "memory" {
-        return Ok(Opened { store: Arc::new(MemoryStore::new()), path: None, tasks: 0 });
+        return Ok(Opened { store: Arc::new(MemoryStore::new()), database: None, tasks: 0 });
+    }
+    if is_postgres(wanted) {
+        return open_postgres(settings, wanted).await;
     }
     let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
-        return Err(settings.wrong("store", &format!("`{wanted}` is neither memory nor sqlite:PATH")));
+        let wanted = values::without_login(wanted);
+        let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
+        return Err(settings.wrong("store", &reason));
     };
     let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));
     let mut options = SqliteOptions::new();
@@ -42,7 +51,20 @@ pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
     let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
     let tasks =
         store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
-    Ok(Opened { store: Arc::new(store), path: Some(path), tasks })
+    Ok(Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks })
+}
+
+/// Whether a store is in PostgreSQL.
+pub(super) fn is_postgres(store: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme))
+}
+
+#[cfg(feature = "postgres")]
+use postgres::open as open_postgres;
+
+#[cfg(not(feature = "postgres"))]
+async fn open_postgres(settings: &Settings, _: &str) -> Result<Opened, CliError> {
+    Err(settings.wrong("store", "PostgreSQL is not built into this nuncio"))
 }
 
 fn explain(error: &OpenError) -> CliError {
