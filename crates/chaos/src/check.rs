@@ -61,6 +61,7 @@ struct Last<'a> {
 #[derive(Debug, Default)]
 struct Evidence<'a> {
     resumes: bool,
+    stable: bool,
     tasks: BTreeMap<&'a str, Task<'a>>,
     readers: BTreeMap<u64, Vec<&'a What>>,
     runs: Vec<&'a What>,
@@ -89,7 +90,7 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
     let mut wrong = |promise, evidence| plain.push(Violation { promise, evidence });
     for Entry { what, .. } in entries {
         match what {
-            What::Began { resumes, .. } => all.resumes = *resumes,
+            What::Began { resumes, stable, .. } => (all.resumes, all.stable) = (*resumes, *stable),
             What::Fault { .. } => {}
             What::Accepted { task, message } => drop(all.task(task).accepted.insert(message)),
             What::Saw { task, state } => all.task(task).seen.push(state),

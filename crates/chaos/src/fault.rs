@@ -43,6 +43,8 @@ pub(crate) enum Fault {
     Pause { node: usize, time: u64 },
     /// The way from a node to a server breaks.
     Link { node: usize, to: Server, how: Break, time: u64 },
+    /// The disk is full.
+    Fill { time: u64 },
     /// A server is hurt.
     Hurt { server: Server, how: Blow, time: u64 },
 }
@@ -95,6 +97,7 @@ impl fmt::Display for Fault {
             }
             Self::Pause { node, time } => write!(f, "node {node} stands still for {time} ms"),
             Self::Link { node, to, how, time } => write!(f, "node {node} to {to:?}: {how:?} for {time} ms"),
+            Self::Fill { time } => write!(f, "the disk is full for {time} ms"),
             Self::Hurt { server, how, time } => write!(f, "{server:?}: {how:?} for {time} ms"),
         }
     }

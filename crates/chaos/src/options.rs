@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// How long the one node lives at most between two kills, in milliseconds.
     #[arg(long, default_value_t = 700, value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) lives: u64,
+    /// Keep the data on a disk of so many mebibytes, which is filled now and then. Only root may mount one.
+    #[arg(long, value_name = "MEBIBYTES")]
+    pub(crate) disk: Option<u64>,
     /// How many clients there are.
     #[arg(long, default_value_t = 12)]
     pub(crate) clients: u64,

@@ -50,7 +50,8 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let nuncio = nuncio.canonicalize().with_context(|| format!("{} is not there: build it", nuncio.display()))?;
     let plan = Plan { nuncio, folder: folder.clone(), resumes };
     let history = Arc::new(History::create(&folder.join("history.jsonl"))?);
-    history.add(What::Began { seed, resumes, nodes: options.nodes() });
+    let stable = options.store == Store::Sqlite && options.disk.is_none();
+    history.add(What::Began { seed, resumes, stable });
     let world = Arc::new(World::start(options, &plan, Arc::clone(&history)).await?);
     let caller = Caller::new(world.nodes.iter().map(node::Node::address).collect())?;
     let sink = sink::start(Arc::clone(&history)).await?;
@@ -79,6 +80,9 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
 async fn kill(world: &World, random: &mut Random, options: &Options) -> Result<()> {
     for _ in 0..options.kills {
         sleep(Duration::from_millis(random.range(1, options.lives))).await;
+        if options.disk.is_some() && random.chance(30) {
+            world.inflict(Fault::Fill { time: random.range(50, 400) }).await?;
+        }
         let down = random.range(0, 30);
         world.inflict(Fault::kill(random, 0, down)).await?;
     }
@@ -92,7 +96,10 @@ async fn hurt(world: &Arc<World>, random: &mut Random, options: &Options) -> Res
     let mut faults = JoinSet::new();
     while Instant::now() < end {
         sleep(Duration::from_millis(random.range(50, 1_200))).await;
-        let fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000);
+        let mut fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000);
+        if options.disk.is_some() && random.chance(15) {
+            fault = Fault::Fill { time: random.range(50, 1_000) };
+        }
         let world = Arc::clone(world);
         faults.spawn(async move { world.inflict(fault).await });
         while let Some(done) = faults.try_join_next() {

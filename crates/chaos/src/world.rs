@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use nuncio_testbed::{Database, Nats, NatsOptions, Postgres, PostgresOptions, Proxy};
+use nuncio_testbed::{Database, Disk, Nats, NatsOptions, Postgres, PostgresOptions, Proxy};
 use rustix::process::Signal;
 use tokio::{sync::Mutex, time::sleep};
 
@@ -33,6 +33,8 @@ pub(crate) struct World {
     /// Its nodes' database, which goes with the server.
     database: Option<Database>,
     postgres: Option<Postgres>,
+    /// Where the data is, if it is a small one.
+    disk: Option<Disk>,
     history: Arc<History>,
 }
 
@@ -46,9 +48,11 @@ struct Links {
 impl World {
     /// Starts everything.
     pub(crate) async fn start(options: &Options, plan: &Plan, history: Arc<History>) -> Result<Self> {
+        let disk = options.disk.map(Disk::mount).transpose()?;
+        let data = disk.as_ref().map_or(&*plan.folder, Disk::path);
         let postgres = match options.store {
             Store::Sqlite => None,
-            Store::Postgres => Some(Postgres::start(PostgresOptions::new())?),
+            Store::Postgres => Some(Postgres::start(postgres_options(disk.as_ref()))?),
         };
         let database = postgres.as_ref().map(Postgres::database).transpose()?;
         let nats = match (options.store, options.bus) {
@@ -63,6 +67,7 @@ impl World {
             nats,
             database,
             postgres,
+            disk: None,
             history,
         };
         for number in 0..options.nodes() {
@@ -83,13 +88,14 @@ impl World {
                     None => say("--bus", "postgres".to_owned()),
                 }
             } else {
-                say("--store", format!("sqlite:{}", plan.folder.join("tasks.db").display()));
+                say("--store", format!("sqlite:{}", data.join("tasks.db").display()));
             }
             world.links.push(links);
             world.busy.push(Mutex::default());
             let node = Node::new(format!("n{number}"), plan.clone(), arguments, Arc::clone(&world.history))?;
             world.nodes.push(node);
         }
+        world.disk = disk;
         for node in &world.nodes {
             node.start().await?;
         }
@@ -111,7 +117,7 @@ impl World {
     pub(crate) async fn inflict(&self, fault: Fault) -> Result<()> {
         let busy = match fault {
             Fault::Kill { node, .. } | Fault::Pause { node, .. } | Fault::Link { node, .. } => &self.busy[node],
-            Fault::Hurt { .. } => &self.servers_busy,
+            Fault::Fill { .. } | Fault::Hurt { .. } => &self.servers_busy,
         };
         let Ok(_busy) = busy.try_lock() else { return Ok(()) };
         self.history.add(What::Fault { fault: fault.to_string() });
@@ -136,6 +142,14 @@ impl World {
                     strike(proxy, how);
                     pass(time).await;
                     proxy.heal();
+                }
+            }
+            Fault::Fill { time } => {
+                if let Some(disk) = &self.disk {
+                    disk.fill()?;
+                    pass(time).await;
+                    disk.free()?;
+                    self.recover_postgres()?;
                 }
             }
             Fault::Hurt { server, how, time } => self.hurt(server, how, time).await?,
@@ -189,9 +203,25 @@ impl World {
         loop {
             match self.nodes[node].start().await {
                 Ok(()) => return Ok(()),
-                Err(error) if self.postgres.is_none() || Instant::now() > deadline => return Err(error),
+                Err(error) if !self.may_fail_to_start() || Instant::now() > deadline => return Err(error),
                 Err(_) => sleep(Duration::from_millis(200)).await,
             }
+        }
+    }
+
+    /// Whether what a node depends on may be hurt as it starts.
+    fn may_fail_to_start(&self) -> bool {
+        self.postgres.is_some() || self.disk.is_some()
+    }
+
+    /// PostgreSQL stops when it cannot write its log.
+    fn recover_postgres(&self) -> Result<()> {
+        match &self.postgres {
+            Some(postgres) if postgres.has_ended()? => {
+                self.history.add(What::Fault { fault: "PostgreSQL has stopped, and is started again".to_owned() });
+                self.act(Server::Postgres, Act::Restart)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -223,6 +253,17 @@ impl Links {
             Server::Postgres => self.postgres.as_ref(),
             Server::Nats => self.nats.as_ref(),
         }
+    }
+}
+
+/// On a small disk its log has to be small as well.
+fn postgres_options(disk: Option<&Disk>) -> PostgresOptions {
+    match disk {
+        Some(disk) => PostgresOptions::new()
+            .with_folder(disk.path())
+            .with_setting("max_wal_size=32MB")
+            .with_setting("min_wal_size=32MB"),
+        None => PostgresOptions::new(),
     }
 }
 

@@ -54,7 +54,7 @@ fn right() -> Vec<What> {
     let log = log();
     let event = |at: usize| log[at].1.clone();
     let mut history = vec![
-        What::Began { seed: 1, resumes: false, nodes: 1 },
+        What::Began { seed: 1, resumes: false, stable: true },
         opened(1, None),
         told(1, 1, event(0)),
         What::Accepted { task: "t".to_owned(), message: "m".to_owned() },
@@ -206,7 +206,7 @@ fn a_turn_that_runs_twice_is_found() {
     let again = |resumes: bool, node: &str| {
         let run = ran("r2", node);
         after(|history| {
-            history[0] = What::Began { seed: 1, resumes, nodes: 1 };
+            history[0] = What::Began { seed: 1, resumes, stable: true };
             history.push(run);
         })
     };
@@ -218,7 +218,7 @@ fn a_turn_that_runs_twice_is_found() {
 #[test]
 fn a_run_that_writes_after_another_took_over_is_found() {
     let written = |texts: [&str; 3]| {
-        let mut history = vec![What::Began { seed: 1, resumes: true, nodes: 2 }];
+        let mut history = vec![What::Began { seed: 1, resumes: true, stable: false }];
         let mut events = vec![snapshot("TASK_STATE_SUBMITTED")];
         events.extend(texts.iter().enumerate().map(|(at, text)| chunk(text, at > 0)));
         events.push(status(DONE));
