@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::random::Random;
+use crate::{options::Kind, random::Random};
 
 /// A server that nodes depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,17 +50,23 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// The next fault of a cluster of so many nodes with these servers; `lease` in milliseconds, so that some pauses are
-    /// shorter and some longer.
-    pub(crate) fn next(random: &mut Random, nodes: usize, servers: &[Server], lease: u64) -> Self {
+    /// The next fault of a cluster of so many nodes with these servers, of this kind if one is given; `lease` in
+    /// milliseconds, so that some faults are shorter and some longer.
+    pub(crate) fn next(random: &mut Random, nodes: usize, servers: &[Server], lease: u64, only: Option<Kind>) -> Self {
         let node = usize::try_from(random.range(0, nodes as u64)).unwrap_or(0);
         let short = random.range(20, 400);
-        let any = random.range(50, 2 * lease);
+        let any = random.range(50, 5 * lease / 2);
         let server = random.choose(servers).copied();
-        match (random.range(0, 100), server) {
-            (0..30, _) | (_, None) => Self::kill(random, node, short),
-            (30..50, _) => Self::Pause { node, time: any },
-            (50..85, Some(to)) => {
+        let any_kind = match random.range(0, 100) {
+            0..30 => Kind::Kill,
+            30..50 => Kind::Pause,
+            50..85 => Kind::Link,
+            _ => Kind::Server,
+        };
+        match (only.unwrap_or(any_kind), server) {
+            (Kind::Kill, _) | (_, None) => Self::kill(random, node, short),
+            (Kind::Pause, _) => Self::Pause { node, time: any },
+            (Kind::Link, Some(to)) => {
                 let how = match random.range(0, 5) {
                     0 => Break::Cut,
                     1 => Break::Refuse,
@@ -70,7 +76,7 @@ impl Fault {
                 };
                 Self::Link { node, to, how, time: any }
             }
-            (_, Some(server)) => {
+            (Kind::Server, Some(server)) => {
                 let how = match random.range(0, 3) {
                     0 => Blow::Restart,
                     1 => Blow::Kill,

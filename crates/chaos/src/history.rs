@@ -86,7 +86,7 @@ impl History {
         let mut kept = self.kept.lock();
         if let Ok(line) = serde_json::to_string(&entry) {
             // A file that cannot be written costs the file; what is judged is in memory.
-            let _ = writeln!(kept.file, "{line}");
+            let _ = writeln!(kept.file, "{line}").and_then(|()| kept.file.flush());
         }
         kept.entries.push(entry);
     }

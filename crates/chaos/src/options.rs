@@ -53,6 +53,9 @@ pub(crate) struct Options {
     /// Keep the data on a disk of so many mebibytes, which is filled now and then. Only root may mount one.
     #[arg(long, value_name = "MEBIBYTES")]
     pub(crate) disk: Option<u64>,
+    /// Hurt a cluster in this way alone.
+    #[arg(long, value_enum)]
+    pub(crate) only: Option<Kind>,
     /// How many clients there are.
     #[arg(long, default_value_t = 12)]
     pub(crate) clients: u64,
@@ -87,6 +90,19 @@ impl Options {
 pub(crate) enum Store {
     Sqlite,
     Postgres,
+}
+
+/// A kind of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Nodes are killed.
+    Kill,
+    /// Nodes stand still.
+    Pause,
+    /// Ways from nodes to servers break.
+    Link,
+    /// Servers are restarted, killed and paused.
+    Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use reqwest::StatusCode;
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     board::Board,
@@ -207,6 +207,9 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How long the log of a task that has not ended may be silent until that is all of it.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// Reads the whole log of a task: `None` where it is no longer kept, or never was.
 pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option<Vec<(u64, Value)>>> {
     let mut stream = match board.caller.subscribe(node, task, Some(0)).await? {
@@ -218,10 +221,10 @@ pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option
     };
     let mut events = Vec::new();
     loop {
-        match stream.next().await? {
-            Next::Event(id, event) => events.push((id, event)),
-            Next::End => return Ok(Some(events)),
-            other => bail!("the log of {task} has {other:?}"),
+        match timeout(SILENCE, stream.next()).await {
+            Ok(Ok(Next::Event(id, event))) => events.push((id, event)),
+            Ok(Ok(Next::End)) | Err(_) => return Ok(Some(events)),
+            Ok(other) => bail!("the log of {task} has {other:?}"),
         }
     }
 }

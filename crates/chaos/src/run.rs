@@ -96,7 +96,7 @@ async fn hurt(world: &Arc<World>, random: &mut Random, options: &Options) -> Res
     let mut faults = JoinSet::new();
     while Instant::now() < end {
         sleep(Duration::from_millis(random.range(50, 1_200))).await;
-        let mut fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000);
+        let mut fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000, options.only);
         if options.disk.is_some() && random.chance(15) {
             fault = Fault::Fill { time: random.range(50, 1_000) };
         }

@@ -42,7 +42,10 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) -> Resu
     }
     called(board).await;
     for (number, (task, _)) in tasks(board).await?.into_iter().enumerate() {
-        read(board, number % board.caller.nodes(), &task).await?;
+        if let Err(error) = read(board, number % board.caller.nodes(), &task).await {
+            let denied = format!("what it is at the end: {error:#}");
+            board.add(What::Denied { task, denied, by: "the end of the run".to_owned() });
+        }
     }
     Ok(())
 }
@@ -63,8 +66,16 @@ async fn rest(board: &Board, is_at_rest: impl Fn(&str) -> bool) -> Result<()> {
 async fn tasks(board: &Board) -> Result<BTreeMap<String, String>> {
     let mut tasks = BTreeMap::new();
     let mut token = String::new();
+    let deadline = Instant::now() + REST;
     loop {
-        let page = answer(board.caller.list(0, &token).await, "the list of tasks")?;
+        let page = match board.caller.list(0, &token).await {
+            // A node that has just come back from all this may need a moment.
+            Answer::Cut | Answer::Refused(_) if Instant::now() < deadline => {
+                sleep(Duration::from_millis(200)).await;
+                continue;
+            }
+            listed => answer(listed, "the list of tasks")?,
+        };
         for task in page["tasks"].as_array().into_iter().flatten() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             tasks.insert(text(&task["id"]), text(&task["status"]["state"]));
