@@ -5,6 +5,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use nuncio_model::{ContextId, Error, Message, StreamEvent, StreamResponse, Task, TaskState, Timestamp};
 use tokio::time::{Instant, sleep, timeout};
 
+#[cfg(feature = "chaos-bugs")]
+use crate::bugs::{self, Bug};
 use crate::{
     lifecycle::{self, Fold, IllegalTransition},
     live::{Live, set_waker},
@@ -237,6 +239,13 @@ impl LogWriter {
             push_configs: std::mem::take(&mut self.push_configs),
             letters: std::mem::take(&mut self.letters),
         });
+        #[cfg(feature = "chaos-bugs")]
+        let was_early = !creates && Bug::PublishBeforeCommit.is_on();
+        #[cfg(feature = "chaos-bugs")]
+        if was_early {
+            self.live.publish(&records, snapshot.clone(), self.epoch);
+            sleep(bugs::MOMENT).await;
+        }
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
         let committed = outcome.map_err(|error| self.report(error, "a commit"))?;
         self.epoch = Some(committed.epoch);
@@ -249,6 +258,8 @@ impl LogWriter {
         if is_shared && release {
             self.epoch = None;
         }
+        #[cfg(feature = "chaos-bugs")]
+        let records = if was_early { Vec::new() } else { records };
         let kept = self.live.publish(&records, snapshot, self.epoch);
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
@@ -290,6 +301,14 @@ impl LogWriter {
         let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
             // In a box, because it is rare and larger than all else that a runner waits for.
             Err(error) if error.is_transient() => Box::pin(self.write_again(&commit, error, begun)).await,
+            outcome => outcome,
+        };
+        #[cfg(feature = "chaos-bugs")]
+        let outcome = match outcome {
+            Err(StoreError::Conflict) if Bug::NoFencing.is_on() => {
+                let mut commit = commit;
+                bugs::write_anyway(&self.shared.store, &mut commit).await
+            }
             outcome => outcome,
         };
         // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be
