@@ -4,6 +4,7 @@
 
 mod agent;
 mod config;
+mod db;
 mod documents;
 mod errors;
 mod lines;

@@ -10,7 +10,7 @@ use nuncio_server::{BindError, Builder, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, limits, settings::Settings, store, versions};
+use super::{agent, housekeeping, limits, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -27,10 +27,11 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
     let port =
         settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
-    let opened = store::open(settings).await?;
+    let house = housekeeping::housekeeping(settings)?;
+    let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.path.map(|path| path.display().to_string());
-    let engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone())).build();
+    let engine = chosen.engine.store(opened.store).housekeeping(house).push_guard(Arc::new(guard.clone())).build();
     engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
 
     let spoken = versions::choose(settings)?;
@@ -47,7 +48,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
     let (agent, name) = (&*chosen.about, &*chosen.card.name);
-    let about = About { agent, name, versions: spoken.spoken(), database, tasks: opened.tasks, wants_token };
+    let (tasks, other) = (opened.tasks, opened.other.filter(|_| opened.tasks > 0));
+    let about = About { agent, name, versions: spoken.spoken(), database, tasks, other, wants_token };
     place.announce(context, &about)?;
     run(server).await
 }
@@ -154,6 +156,8 @@ struct About<'a> {
     /// `None` where tasks are in memory.
     database: Option<String>,
     tasks: u64,
+    /// Whose they are, where that is another agent.
+    other: Option<String>,
     /// Whether all callers have tokens.
     wants_token: bool,
 }
@@ -184,10 +188,11 @@ impl Place {
         let base = base.trim_end_matches('/');
         let card = format!("http://{near}/.well-known/agent-card.json");
         let database = about.database.as_deref().unwrap_or("memory; tasks end with the process");
+        let whose = about.other.as_ref().map(|other| format!(" of another agent, {other}")).unwrap_or_default();
         let kept = match about.tasks {
             0 => String::new(),
-            1 => ", holds 1 task from before".to_owned(),
-            tasks => format!(", holds {tasks} tasks from before"),
+            1 => format!(", holds 1 task from before{whose}"),
+            tasks => format!(", holds {tasks} tasks from before{whose}"),
         };
         let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
@@ -196,7 +201,7 @@ impl Place {
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
             "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "tasks": about.tasks,
+            "database": database, "tasks": about.tasks, "tasksOf": about.other,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
