@@ -41,18 +41,22 @@ impl Whose {
 /// All tasks of a store, a page at a time.
 pub(super) struct Scan<'s> {
     store: &'s dyn TaskStore,
-    next: Option<Option<Box<str>>>,
+    after: Option<Box<str>>,
+    is_over: bool,
 }
 
 impl<'s> Scan<'s> {
     pub(super) fn of(store: &'s dyn TaskStore) -> Self {
-        Self { store, next: Some(None) }
+        Self { store, after: None, is_over: false }
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<ScanPage>, StoreError> {
-        let Some(after) = self.next.take() else { return Ok(None) };
-        let mut page = self.store.scan(after.as_deref(), PAGE).await?;
-        self.next = page.next.take().map(Some);
+        if self.is_over {
+            return Ok(None);
+        }
+        let mut page = self.store.scan(self.after.as_deref(), PAGE).await?;
+        self.after = page.next.take();
+        self.is_over = self.after.is_none();
         Ok(Some(page))
     }
 }

@@ -54,7 +54,7 @@ pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
         let records = store.events_after(&running.scope, running.id(), kept as u64, 10).await.unwrap();
         assert_eq!(records, running.log[kept..]);
         for task in [&mut parked, &mut running] {
-            task.epoch = claim(&store, &task).await.epoch;
+            task.epoch = claim(&store, task).await.epoch;
             task.set(&store, TaskState::InputRequired, at(2)).await;
             task.assert_stored(&store).await;
         }
@@ -116,7 +116,7 @@ pub async fn what_a_crash_left_running_is_an_orphan<F: StoreFixture>(fixture: F)
         Writer::new("new").run(&store).await;
         let task = &mut tasks[0];
         let before = task.epoch;
-        task.epoch = claim(&store, &task).await.epoch;
+        task.epoch = claim(&store, task).await.epoch;
         assert_ne!(task.epoch, before);
         assert_eq!(store.orphans(10).await.unwrap(), all[1..], "what is claimed is nobody's orphan");
         task.set(&store, TaskState::Failed, at(2)).await;
