@@ -14,7 +14,8 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 ///
 /// The program runs once for each turn. The first line of its stdin is the `SendMessageRequest` as JSON, with the
 /// members `task` (the task so far; absent on the first turn) and `context` (the ids of earlier tasks of the context,
-/// newest first) added. When the client cancels, the line `{"cancel":{}}` follows. stdin ends after the program's last
+/// newest first) added, and `"resumed":true` where the turn was cut off by a crash and is run again
+/// ([`Program::with_resume`]): `task` then has what it had said. When the client cancels, the line `{"cancel":{}}` follows. stdin ends after the program's last
 /// word.
 ///
 /// Each line of its stdout is a `StreamResponse` as JSON, in which ids, times and roles may be left out, or

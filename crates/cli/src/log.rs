@@ -8,7 +8,7 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 const VARIABLE: &str = "NUNCIO_LOG";
 
 /// What libraries say that is said by an error of ours as well.
-const SAID_TWICE: &str = "rustls_platform_verifier=off";
+const SAID_TWICE: &str = "rustls_platform_verifier=off,async_nats=off";
 
 /// What `--debug` shows: every step, and the messages on the wire.
 const DEBUG: &str = "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,nuncio_engine=debug";

@@ -14,6 +14,7 @@ use nuncio_model::{
         ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageResponse,
         SendStreamingMessageRequest, SubscribeToTaskRequest,
     },
+    resume,
 };
 use nuncio_wire::Version;
 use url::Url;
@@ -227,7 +228,8 @@ impl Client {
 
     fn watching(&self, events: EventStream, progress: Progress) -> Watch {
         let (transport, reconnect) = (self.0.transport.clone(), self.0.reconnect.clone());
-        Watch::new(Machine::new(transport, reconnect, request, events, progress))
+        let resumes = self.card().is_some_and(|card| resume::is_declared(&card));
+        Watch::new(Machine::new(transport, reconnect, request, resumes, events, progress))
     }
 }
 

@@ -3,14 +3,26 @@
 //! The log is the truth, and the bus only wakes: a signal that is lost, doubled or late costs time and nothing else, as
 //! what is missed is found by the next look at the store. `engine::testing::bus_suite!` holds an implementation against
 //! this contract.
+//!
+//! [`LocalBus`] is for engines of one process. For others there is [`RemoteBus`] over a [`Broker`]: it keeps what is to be
+//! sent, finds out when a connection is lost, makes it anew and says so, so that a broker is nothing but connections.
 
+mod backoff;
+mod listeners;
 mod local;
+mod newest;
+mod notice;
+mod outgoing;
+mod remote;
 
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
+pub use listeners::Listeners;
 pub use local::LocalBus;
+pub use notice::{LONGEST_NOTICE, Notice};
 use nuncio_model::TaskId;
+pub use remote::{BoxError, Broker, Connection, RemoteBus};
 
 use crate::store::NodeId;
 
@@ -26,13 +38,19 @@ pub trait EventBus: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// When the bus cannot be reached within a time of its own; try again later.
+    /// When the bus cannot be reached within a time of its own; try again later. And when it is closed.
     async fn subscribe(&self, topic: Topic) -> Result<Box<dyn Subscription>, BusError>;
 
-    /// Whether the bus can be reached.
+    /// Whether the bus can be reached. Known without asking anybody, so it may be a few seconds old; only a bus that was
+    /// just made waits for its first connection, for a time of its own.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be reached; that it is closed.
     async fn check(&self) -> Result<(), BusError>;
 
-    /// Sends what is waiting, for so long at most, and leaves.
+    /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is published
+    /// from here later goes nowhere. Other nodes notice nothing.
     async fn close(&self, patience: Duration);
 }
 
@@ -76,6 +94,15 @@ impl Topic {
     /// How many shards there are. Few enough to listen to all, enough that a node listens to few that it does not need.
     pub const SHARDS: u16 = 256;
 
+    /// The topic of this name; `None` where it is none.
+    pub fn named(name: &str) -> Option<Self> {
+        match name.split_once('.')? {
+            ("tasks", shard) => shard.parse().ok().filter(|shard| *shard < Self::SHARDS).map(Self::Tasks),
+            ("node", node) => node.parse().ok().map(|node| Self::Node(NodeId(node))),
+            _ => None,
+        }
+    }
+
     /// The topic of a task's changes.
     pub fn of(task: &TaskId) -> Self {
         // The same on every node and in every release: FNV-1a.
@@ -100,4 +127,33 @@ impl fmt::Display for Topic {
 /// The bus could not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("the bus cannot be reached")]
-pub struct BusError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct BusError(#[source] pub BoxError);
+
+impl BusError {
+    fn closed() -> Self {
+        Self("this node has left it".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_have_names() {
+        for topic in [Topic::Tasks(0), Topic::Tasks(255), Topic::Node(NodeId(0)), Topic::Node(NodeId(u64::MAX))] {
+            assert_eq!(Topic::named(&topic.to_string()), Some(topic));
+        }
+        for name in ["", "tasks", "tasks.", "tasks.256", "tasks.-1", "node.x", "other.1"] {
+            assert_eq!(Topic::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn tasks_spread_over_the_shards_and_stay_there() {
+        assert_eq!(Topic::of(&"0191d6a0-0000-7000-8000-000000000001".into()), Topic::Tasks(111));
+        let shards: std::collections::HashSet<_> =
+            (0..10_000).map(|number| Topic::of(&format!("task-{number}").into())).collect();
+        assert_eq!(shards.len(), usize::from(Topic::SHARDS));
+    }
+}

@@ -60,7 +60,8 @@ impl EngineBuilder {
     }
 
     /// What wakes the other nodes that share the store. Without one they look at the store about once a second
-    /// ([`Limits::reread`]). Of no use where the store has one node.
+    /// ([`Limits::reread`]). Of no use where the store has one node. The engine closes it when it shuts down, so it is for
+    /// this engine alone.
     pub fn bus(mut self, bus: Arc<dyn EventBus>) -> Self {
         self.bus = Some(bus);
         self
@@ -166,6 +167,11 @@ impl Engine {
     /// The store.
     pub fn store(&self) -> &Arc<dyn TaskStore> {
         &self.0.store
+    }
+
+    /// What wakes the other nodes, where there is something.
+    pub fn bus(&self) -> Option<&Arc<dyn EventBus>> {
+        self.0.members.bus()
     }
 
     /// Told whenever pushes became due; for whatever delivers them from the store's outbox.

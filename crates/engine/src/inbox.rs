@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use nuncio_model::{Error, Task, Timestamp, op::SendMessageRequest};
+use nuncio_model::{Error, Message, Task, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -59,6 +59,10 @@ pub(crate) struct Incoming {
     pub(crate) course: Course,
     /// Whether it is the first of its task, so that to the agent there is no task yet.
     pub(crate) is_first: bool,
+    /// Whether it waits behind another message's turn.
+    pub(crate) waits: bool,
+    /// Whether its turn began before, and was cut off by a crash.
+    pub(crate) resumed: bool,
     /// The task, where it was founded for this message.
     pub(crate) founding: Option<Founding>,
     /// The letter by which it came.
@@ -75,9 +79,16 @@ impl Incoming {
             accepted: None,
             course: Course::new(),
             is_first: false,
+            waits: false,
+            resumed: false,
             founding: None,
             letter: None,
         }
+    }
+
+    /// A message that a crash kept from its turn.
+    pub(crate) fn again(message: Message, resumed: bool) -> Self {
+        Self { waits: !resumed, resumed, ..Self::new(SendMessageRequest::new(message), Arc::default()) }
     }
 
     /// Tells the sender why the message does not enter the log.

@@ -110,6 +110,7 @@ fn apply_at(
             }
             receive(task, received.message.clone());
         }
+        Record::Begun(_) => {}
         Record::Update(event) => match &event.response {
             StreamResponse::Task(first) if task.id.is_empty() => task.clone_from(first),
             response => {

@@ -14,7 +14,7 @@ mod subscribe_to_task;
 
 use std::sync::Arc;
 
-use nuncio_model::{Begins, Call, Error, Reply, Request, TaskPushNotificationConfig};
+use nuncio_model::{Begins, Call, Error, Reply, Request, TaskPushNotificationConfig, resume};
 
 use crate::shared::Shared;
 
@@ -23,6 +23,9 @@ pub(crate) async fn call(shared: &Arc<Shared>, request: Request) -> Result<Reply
     let Request { call, scope, extensions, last_event, begins, push_format } = request;
     let with = With { extensions, begins, push_format };
     match call {
+        Call::SendStreamingMessage(_) if last_event.is_some() => Err(resume::invalid(
+            "a stream is resumed by SubscribeToTask; the message was not taken again, send it without this",
+        )),
         Call::SendMessage(call) => send_message::call(shared, scope, call, with).await,
         Call::SendStreamingMessage(call) => send_streaming_message::call(shared, scope, call.0, with).await,
         Call::GetTask(call) => get_task::call(shared, &scope, call).await,

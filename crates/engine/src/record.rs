@@ -11,6 +11,8 @@ pub enum Record {
     Update(Arc<StreamEvent>),
     /// A message of the client that came to the task.
     Received(Arc<Received>),
+    /// The turn of the message begins that has waited longest; in the log at this place.
+    Begun(u64),
 }
 
 /// A client's message in a log.
@@ -20,6 +22,8 @@ pub struct Received {
     pub sequence: u64,
     /// The message.
     pub message: Message,
+    /// Whether it waits behind another message's turn; its own begins with a record. That of any other begins with this.
+    pub waits: bool,
 }
 
 impl Record {
@@ -28,9 +32,14 @@ impl Record {
         Self::Update(Arc::new(StreamEvent::new(Some(sequence), response)))
     }
 
-    /// A message that came to the task.
+    /// A message that came to the task, and has its turn at once.
     pub fn received(sequence: u64, message: Message) -> Self {
-        Self::Received(Arc::new(Received { sequence, message }))
+        Self::Received(Arc::new(Received { sequence, message, waits: false }))
+    }
+
+    /// A message that came to the task, and waits for its turn.
+    pub fn waiting(sequence: u64, message: Message) -> Self {
+        Self::Received(Arc::new(Received { sequence, message, waits: true }))
     }
 
     /// The place in the log.
@@ -38,6 +47,7 @@ impl Record {
         match self {
             Self::Update(event) => event.sequence.unwrap_or_default(),
             Self::Received(received) => received.sequence,
+            Self::Begun(sequence) => *sequence,
         }
     }
 
@@ -45,7 +55,7 @@ impl Record {
     pub fn as_update(&self) -> Option<&Arc<StreamEvent>> {
         match self {
             Self::Update(event) => Some(event),
-            Self::Received(_) => None,
+            Self::Received(_) | Self::Begun(_) => None,
         }
     }
 }
@@ -55,6 +65,7 @@ impl PartialEq for Record {
         match (self, other) {
             (Self::Update(one), Self::Update(two)) => one.sequence == two.sequence && one.response == two.response,
             (Self::Received(one), Self::Received(two)) => one == two,
+            (Self::Begun(one), Self::Begun(two)) => one == two,
             _ => false,
         }
     }

@@ -67,7 +67,7 @@ async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'stat
     let (refused, mut told) = oneshot::channel();
     if let Some(runner) = start(shared, &hold, Control::Settle(reason, refused))? {
         // A turn that is run again is not waited for.
-        let resumes = shared.agent.resumes();
+        let resumes = shared.agent.resumes() || hold.lock().state().is_interrupted();
         runner.until(|| (resumes && hold.lock().epoch.is_some()).then_some(())).await;
     }
     match told.try_recv() {

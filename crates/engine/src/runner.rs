@@ -4,6 +4,7 @@
 mod control;
 mod ending;
 mod patience;
+mod settle;
 mod step;
 mod words;
 
@@ -50,6 +51,10 @@ pub(crate) struct Runner {
     queue: VecDeque<Incoming>,
     /// Messages that are staged, to be told once they are committed.
     staged: Vec<Incoming>,
+    /// What other nodes wanted of it while nobody had it.
+    letters: Vec<Letter>,
+    /// It was left without a runner, and is to be settled; why it fails where it does.
+    unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
     left: bool,
     /// The node was silent for too long.
@@ -133,6 +138,8 @@ impl Runner {
             first: None,
             queue: VecDeque::new(),
             staged: Vec::new(),
+            letters: Vec::new(),
+            unsettled: None,
             left: false,
             lost: false,
             over: false,
@@ -147,7 +154,10 @@ impl Runner {
         async move {
             loop {
                 match self.writer.claim().await {
-                    Ok(Claimed::Here { abandoned, letters }) => self.own(abandoned, letters),
+                    Ok(Claimed::Here { abandoned, letters }) => {
+                        self.unsettled = self.unsettled.or(abandoned.then_some(ABANDONED));
+                        self.letters = letters;
+                    }
                     Ok(Claimed::Elsewhere) => return self.forward(),
                     // Nothing was begun, so it concerns those alone who wanted something.
                     Err(error) => return self.let_go(&error),
@@ -167,22 +177,13 @@ impl Runner {
         self.writer.is_committed() && (self.lost || self.writer.is_fenced())
     }
 
-    /// Does what has to be done before anything else with a task that was just claimed.
-    fn own(&mut self, abandoned: bool, letters: Vec<Letter>) {
-        if abandoned {
-            self.settle(ABANDONED);
-        }
-        for letter in letters {
-            self.take(Control::Letter(letter), None);
-        }
-    }
-
     async fn work(&mut self) -> Result<Rest, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
         loop {
-            let mut controls = Vec::new();
+            self.settle_if_due().await?;
+            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
@@ -192,17 +193,33 @@ impl Runner {
             if self.left {
                 return Err(stopping());
             }
+            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
+            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
+            if next.as_ref().is_some_and(|next| next.waits) {
+                self.writer.stage_begun();
+            }
             self.commit(!is_next).await?;
-            if let Some(incoming) = self.queue.pop_front()
-                && !self.writer.state().is_terminal()
-            {
-                self.turn(incoming).await?;
+            if next.is_none() && !self.writer.state().is_terminal() {
+                next = self.queue.pop_front();
+            }
+            if let Some(next) = next {
+                self.turn(next).await?;
             }
         }
+    }
+
+    async fn settle_if_due(&mut self) -> Result<(), Error> {
+        if let Some(reason) = self.unsettled.take()
+            && let Err(error) = Box::pin(self.settle(reason)).await
+        {
+            self.writer.leave_in_doubt();
+            return Err(error);
+        }
+        Ok(())
     }
 
     /// Whether there is nothing left to do; then nobody runs the task any more.
@@ -223,14 +240,14 @@ impl Runner {
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let Incoming { request, extensions, course, is_first, letter, .. } = incoming;
+        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
         course.begin(self.writer.staged());
         if let Some(letter) = &letter {
             // Before anybody sees what the turn says.
             let mark = Mark::Begun(self.writer.staged());
             Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
         }
-        let mut running = self.start(request, extensions, is_first);
+        let mut running = self.start(incoming);
         loop {
             let step = self.step(&mut running).await;
             let mut heard = std::mem::take(&mut running.heard);
@@ -277,7 +294,8 @@ impl Runner {
         }
     }
 
-    fn start(&mut self, request: Arc<SendMessageRequest>, extensions: Arc<[Box<str>]>, is_first: bool) -> Running {
+    fn start(&mut self, incoming: Incoming) -> Running {
+        let Incoming { request, extensions, is_first, resumed, .. } = incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         let task = {
@@ -291,6 +309,7 @@ impl Runner {
                 context_id: self.writer.context().clone(),
                 request,
                 task,
+                resumed,
                 scope: self.hold.scope.clone(),
                 extensions,
                 cancelled: cancelled.clone(),

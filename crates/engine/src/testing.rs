@@ -23,11 +23,16 @@
 //! nuncio_engine::store_suite!(InMemory);
 //! ```
 
+pub mod bus;
+pub mod cluster;
 pub mod nodes;
+pub mod races;
 pub mod store;
 
 pub(crate) mod random;
 
+pub use bus::{BusFixture, Link, OutageFixture};
+pub use cluster::ClusterFixture;
 pub use nodes::{MemoryNode, SharedMemory};
 pub use store::StoreFixture;
 

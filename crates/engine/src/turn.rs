@@ -39,6 +39,8 @@ pub(crate) struct TurnInner {
     pub(crate) context_id: ContextId,
     pub(crate) request: Arc<SendMessageRequest>,
     pub(crate) task: Option<Arc<Task>>,
+    /// Whether a crash cut it off before.
+    pub(crate) resumed: bool,
     pub(crate) scope: Scope,
     pub(crate) extensions: Arc<[Box<str>]>,
     pub(crate) cancelled: CancellationToken,
@@ -96,6 +98,36 @@ impl Turn {
         self.inner.task.as_deref()
     }
 
+    /// The task as a crash left it, when this turn was cut off by one and is run again ([`Agent::resumes`]): with what
+    /// the turn had said before. An artifact goes on by [`ArtifactWriter::appending`]. `None` in any other turn.
+    ///
+    /// ```
+    /// use nuncio_engine::{Agent, AgentError, Turn};
+    ///
+    /// struct Counts;
+    ///
+    /// impl Agent for Counts {
+    ///     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+    ///         // One part for each number that was written before the crash.
+    ///         let done = turn.resumed().and_then(|task| task.artifacts.first()).map_or(0, |it| it.parts.len());
+    ///         let mut numbers = turn.artifact("numbers").appending();
+    ///         for number in done..1_000 {
+    ///             numbers.chunk(format!("{number}\n")).await?;
+    ///         }
+    ///         turn.complete("counted").await
+    ///     }
+    ///
+    ///     fn resumes(&self) -> bool {
+    ///         true
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// [`Agent::resumes`]: crate::Agent::resumes
+    pub fn resumed(&self) -> Option<&Task> {
+        self.task().filter(|_| self.inner.resumed)
+    }
+
     /// The task's id. On a first turn there is no task yet, and none will be if the agent answers with [`Self::reply`].
     pub fn task_id(&self) -> &TaskId {
         &self.inner.task_id
@@ -108,14 +140,19 @@ impl Turn {
 
     /// Earlier tasks of this context that the caller may see, newest first, at most 100, without this one.
     pub async fn context(&self) -> Result<Vec<Arc<Task>>, AgentError> {
-        let query = ListQuery {
-            context: Some(self.inner.context_id.clone()),
-            page_size: 100,
-            artifacts: true,
-            ..ListQuery::default()
-        };
+        Ok(self.earlier(true).await?.collect())
+    }
+
+    /// The ids of the tasks that [`Self::context`] gives, without reading their artifacts.
+    pub async fn context_ids(&self) -> Result<Vec<TaskId>, AgentError> {
+        Ok(self.earlier(false).await?.map(|task| task.id.clone()).collect())
+    }
+
+    async fn earlier(&self, artifacts: bool) -> Result<impl Iterator<Item = Arc<Task>>, AgentError> {
+        let context = Some(self.inner.context_id.clone());
+        let query = ListQuery { context, page_size: 100, artifacts, ..ListQuery::default() };
         let page = self.inner.store.list(&self.inner.scope, &query).await?;
-        Ok(page.tasks.into_iter().filter(|task| task.id != self.inner.task_id).collect())
+        Ok(page.tasks.into_iter().filter(|task| task.id != self.inner.task_id))
     }
 
     /// A task that the message refers to, where it exists and the caller may see it.

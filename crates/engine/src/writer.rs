@@ -186,11 +186,22 @@ impl LogWriter {
         self.fenced
     }
 
-    /// Stages a message of the client, and the letter by which it came.
-    pub(crate) fn stage_received(&mut self, message: Message, letter: Option<&LetterId>) {
+    /// Notes that the task is left as it is, and has to be settled.
+    pub(crate) fn leave_in_doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
+    pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
         let sequence = self.staged() + 1;
-        self.push(Record::received(sequence, message));
+        let record = if waits { Record::waiting } else { Record::received };
+        self.push(record(sequence, message));
         self.letters.extend(letter.map(|letter| (letter.clone(), sequence)));
+    }
+
+    /// Stages that the turn of a message begins that has waited for it.
+    pub(crate) fn stage_begun(&mut self) {
+        self.push(Record::Begun(self.staged() + 1));
     }
 
     fn push(&mut self, record: Record) {

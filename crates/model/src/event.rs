@@ -15,6 +15,7 @@ use crate::{
     id::{ContextId, TaskId},
     json::{In, Key, Struct, json_object},
     message::Message,
+    resume,
     task::{Task, TaskStatus},
 };
 
@@ -129,7 +130,15 @@ pub struct StreamEvent {
     pub sequence: Option<u64>,
     /// The event itself.
     pub response: StreamResponse,
-    encodings: OnceLock<Box<[OnceLock<Bytes>; StreamEvent::ENCODINGS]>>,
+    kept: OnceLock<Box<Kept>>,
+}
+
+/// What an event with many readers keeps for them.
+#[derive(Debug, Default)]
+struct Kept {
+    encodings: [OnceLock<Bytes>; StreamEvent::ENCODINGS],
+    /// The event in which its place is told.
+    marked: OnceLock<Arc<StreamEvent>>,
 }
 
 impl StreamEvent {
@@ -138,17 +147,17 @@ impl StreamEvent {
 
     /// An event at this place of the log.
     pub fn new(sequence: Option<u64>, response: StreamResponse) -> Self {
-        Self { sequence, response, encodings: OnceLock::new() }
+        Self { sequence, response, kept: OnceLock::new() }
     }
 
     /// Says that the event has many readers, so that its encodings are worth keeping.
     pub fn keep_encodings(&self) {
-        self.encodings.get_or_init(Box::default);
+        self.kept.get_or_init(Box::default);
     }
 
     /// Whether somebody said that its encodings are worth keeping.
     pub fn keeps_encodings(&self) -> bool {
-        self.encodings.get().is_some()
+        self.kept.get().is_some()
     }
 
     /// The encoding in this slot, made by `encode` if nobody has asked for it yet.
@@ -157,7 +166,26 @@ impl StreamEvent {
     ///
     /// If `slot` is not below [`Self::ENCODINGS`].
     pub fn encoded(&self, slot: usize, encode: impl FnOnce(&StreamResponse) -> Bytes) -> &Bytes {
-        self.encodings.get_or_init(Box::default)[slot].get_or_init(|| encode(&self.response))
+        self.kept.get_or_init(Box::default).encodings[slot].get_or_init(|| encode(&self.response))
+    }
+
+    /// The event in which its place is told too ([`resume::mark`]), for a reader that asked for that; this one is as it
+    /// was. One that has many readers keeps it for them.
+    pub fn marked(self: Arc<Self>) -> Arc<Self> {
+        let Some(sequence) = self.sequence else { return self };
+        let mark = || {
+            let mut response = self.response.clone();
+            resume::mark(&mut response, sequence);
+            Self::new(Some(sequence), response)
+        };
+        match self.kept.get() {
+            None => Arc::new(mark()),
+            Some(kept) => Arc::clone(kept.marked.get_or_init(|| {
+                let marked = mark();
+                marked.keep_encodings();
+                Arc::new(marked)
+            })),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod id;
 pub mod json;
 pub mod op;
 pub mod push;
+pub mod resume;
 pub mod scope;
 
 mod artifact;

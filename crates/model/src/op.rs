@@ -175,7 +175,7 @@ pub struct Request {
     pub scope: Scope,
     /// URIs of the extensions that the client declared.
     pub extensions: Vec<Box<str>>,
-    /// The sequence number of the last event that the client saw, where it resumes a stream.
+    /// The sequence number of the last event that the client saw, where it resumes a stream by `SubscribeToTask`.
     pub last_event: Option<u64>,
     /// What is settled of the task that a message without one begins, where the caller's version settles it. Where that
     /// task exists, the message goes to it.
@@ -207,6 +207,11 @@ impl Request {
     /// A call in this scope.
     pub fn new(scope: Scope, call: impl Into<Call>) -> Self {
         Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, begins: None, push_format: None }
+    }
+
+    /// Whether it resumes a stream of a peer that is known to give what comes after the last event and nothing else.
+    pub fn is_resumption(&self) -> bool {
+        self.last_event.is_some() && self.extensions.iter().any(|uri| **uri == *crate::resume::URI)
     }
 }
 

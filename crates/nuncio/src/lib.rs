@@ -24,6 +24,8 @@ pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watc
 pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
 #[cfg(feature = "server")]
 pub use nuncio_server::{Server, Version, Versions};
+#[cfg(feature = "postgres")]
+pub use nuncio_store::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use nuncio_store::SqliteStore;
 
@@ -39,6 +41,8 @@ pub use nuncio_client as client;
 #[cfg(feature = "server")]
 pub use nuncio_engine as engine;
 pub use nuncio_model as model;
+#[cfg(feature = "nats")]
+pub use nuncio_nats as nats;
 #[cfg(feature = "server")]
 pub use nuncio_push as push;
 #[cfg(feature = "server")]

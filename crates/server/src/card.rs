@@ -14,6 +14,7 @@ use nuncio_auth::Declaration;
 use nuncio_model::{
     AgentCard, Error, ErrorKind, Principal,
     card::{AgentInterface, binding},
+    resume,
 };
 use nuncio_wire::{Versions, card, dialect};
 
@@ -58,6 +59,12 @@ impl Cards {
         &self.site
     }
 
+    /// Whether streams of this agent are said to be ones that can be resumed. A signed card stands as a whole.
+    pub(crate) fn resume(&self) -> bool {
+        let is_ours = self.public.signatures.is_empty();
+        self.public.capabilities.streams() && (is_ours || resume::is_declared(&self.public))
+    }
+
     /// Refuses the extended card to callers who are not authenticated, and to all where nobody can be (section 3.1.11).
     /// Where the card does not declare it, it is for the engine to say so.
     pub(crate) fn check_extended(&self, principal: &Principal) -> Result<(), Error> {
@@ -88,6 +95,9 @@ impl Cards {
         }
         if card.security_requirements.is_empty() {
             card.security_requirements.clone_from(&self.authentication.requirements);
+        }
+        if card.capabilities.streams() && !resume::is_declared(&card) {
+            card.capabilities.extensions.push(resume::declaration());
         }
         if self.is_open && card.capabilities.extends_card() {
             card.capabilities.extended_agent_card = Some(false);

@@ -24,6 +24,7 @@ pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<C
             HeaderName::from_static("a2a-version"),
             HeaderName::from_static("a2a-extensions"),
             HeaderName::from_static("last-event-id"),
+            HeaderName::from_static(nuncio_model::resume::PARAMETER),
         ])
         .expose_headers([
             header::ETAG,

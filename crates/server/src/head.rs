@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
+use nuncio_model::{Error, resume};
 use nuncio_wire::{
     Dialect,
     negotiate::{self, MAX_EXTENSIONS},
@@ -12,6 +13,7 @@ const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const RESUME: HeaderName = HeaderName::from_static(resume::PARAMETER);
 
 /// The version that the request declares.
 pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
@@ -42,9 +44,18 @@ pub(crate) fn echo_extensions(dialect: &dyn Dialect, active: &[Box<str>], header
     }
 }
 
-/// The last event that the client saw of the stream that it resumes.
-pub(crate) fn last_event(headers: &HeaderMap) -> Option<u64> {
-    text(headers, &LAST_EVENT_ID)?.trim().parse().ok()
+/// The last event that the client saw of the stream that it resumes: in the header that readers of server-sent events
+/// renew by themselves, else in the service parameter.
+///
+/// # Errors
+///
+/// `InvalidParams` where it is not the id of an event.
+pub(crate) fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Error> {
+    let given = |name| headers.get(name).map_or("", |value: &HeaderValue| value.to_str().unwrap_or("?"));
+    match resume::read(given(&LAST_EVENT_ID))? {
+        None => resume::read(given(&RESUME)),
+        last => Ok(last),
+    }
 }
 
 /// The media type of the body.

@@ -9,10 +9,12 @@ use crate::{body::Body, service::Service};
 /// Answers as long as the process does.
 pub(crate) const LIVE: &str = "/healthz";
 
-/// Answers 200 while requests are welcome: the store answers and the server is not about to end.
+/// Answers 200 while requests are welcome: the store answers and the server is not about to end. Without its bus a node
+/// does all that it did, and learns of other nodes' changes by looking at the store: that is said, and no reason to send
+/// requests elsewhere, as all nodes are likely to have lost the bus.
 pub(crate) const READY: &str = "/readyz";
 
-/// How long the store may take.
+/// How long the store may take, and the bus.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn alive() -> Response<Body> {
@@ -21,6 +23,7 @@ pub(crate) fn alive() -> Response<Body> {
 
 pub(crate) async fn readiness(service: &Service) -> Response<Body> {
     match check(service).await {
+        Ok(()) if has_lost_bus(service).await => text(StatusCode::OK, "degraded: the bus cannot be reached\n"),
         Ok(()) => text(StatusCode::OK, "ready\n"),
         Err(reason) => text(StatusCode::SERVICE_UNAVAILABLE, reason),
     }
@@ -40,6 +43,11 @@ pub(crate) async fn check(service: &Service) -> Result<(), &'static str> {
         }
         Err(_) => Err(SILENT),
     }
+}
+
+async fn has_lost_bus(service: &Service) -> bool {
+    let Some(bus) = service.engine.bus() else { return false };
+    !matches!(tokio::time::timeout(PATIENCE, bus.check()).await, Ok(Ok(())))
 }
 
 fn text(status: StatusCode, text: &'static str) -> Response<Body> {

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
 use nuncio_engine::Engine;
-use nuncio_model::{Call, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope};
+use nuncio_model::{Call, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope, StreamEvent, resume};
 use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
@@ -79,7 +80,7 @@ impl Service {
                     Course::Direct(request) => self.engine.call(request).instrument(span).await,
                     Course::Steps(steps) => steps.instrument(span).await,
                 };
-                reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head), extensions })
+                reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head, &extensions), extensions })
             }
             Err(error) => Err(error),
         };
@@ -94,21 +95,30 @@ impl Service {
         if matches!(call, Call::GetExtendedAgentCard(_)) {
             self.cards.check_extended(&principal)?;
         }
-        let permit = call.method().is_streaming().then(|| self.load.stream()).transpose()?;
+        let is_stream = call.method().is_streaming();
+        let permit = is_stream.then(|| self.load.stream()).transpose()?;
+        let last_event = if is_stream { head::last_event(&head.headers)? } else { None };
         let scope = scope(principal, &call);
         head::add_extensions(&head.headers, &mut requested);
-        let active = self.engine.active_extensions(&requested);
+        let mut active = self.engine.active_extensions(&requested);
+        if self.cards.resume() && has(&requested, resume::URI) && !has(&active, resume::URI) {
+            active.push(resume::URI.into());
+        }
         let request = Request {
             extensions: requested,
-            last_event: head::last_event(&head.headers),
+            last_event,
             push_format: Some(dialect.version()).filter(|it| *it != Version::LATEST).map(Version::as_str),
             ..Request::new(scope, call)
         };
         Ok((request, permit, active))
     }
 
-    fn outcome(&self, reply: Reply, permit: Option<StreamPermit>, head: &Parts) -> Outcome {
+    fn outcome(&self, reply: Reply, permit: Option<StreamPermit>, head: &Parts, active: &[Box<str>]) -> Outcome {
         match (reply, permit) {
+            (Reply::Events(events), Some(permit)) if has(active, resume::URI) => {
+                let events = events.map(|event| event.map(StreamEvent::marked));
+                Outcome::Events(Box::pin(events), permit)
+            }
             (Reply::Events(events), Some(permit)) => Outcome::Events(events, permit),
             (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(self.cards.complete(&card, head)))),
             (reply, _) => Outcome::Reply(reply),
@@ -131,6 +141,10 @@ impl Service {
             headers.insert(http::header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }
     }
+}
+
+fn has(uris: &[Box<str>], uri: &str) -> bool {
+    uris.iter().any(|known| **known == *uri)
 }
 
 /// What a caller sees with this call.

@@ -3,11 +3,9 @@
 //! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
 //!   group that the writer's thread puts into one transaction.
 //! - `readers`, `read`, `cache`: reads have connections of their own; recent tasks need none.
-//! - `schema`, `columns`, `body`: how it all stands in tables.
+//! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 
-mod append;
 mod backup;
-mod body;
 mod cache;
 mod columns;
 mod connection;
@@ -48,6 +46,7 @@ use self::{
     readers::Readers,
     writer::Writer,
 };
+use crate::{append, body};
 
 /// Keeps tasks in an SQLite database: one file, and while it is open a log and a lock beside it.
 ///

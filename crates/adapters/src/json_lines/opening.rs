@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 use tokio_util::sync::CancellationToken;
 
-/// The first line: the request with two members more.
+/// The first line: the request with up to three members more.
 #[derive(Debug, Serialize)]
 struct Opening<'a> {
     #[serde(flatten)]
@@ -14,12 +14,15 @@ struct Opening<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<&'a Task>,
     context: Vec<TaskId>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    resumed: bool,
 }
 
 /// The first line for a turn, with its line break.
 pub(super) async fn line(turn: &Turn) -> Result<Vec<u8>, AgentError> {
-    let context = turn.context().await?.iter().map(|task| task.id.clone()).collect();
-    let mut line = serde_json::to_vec(&Opening { request: turn.request(), task: turn.task(), context })?;
+    let context = turn.context_ids().await?;
+    let (request, task, resumed) = (turn.request(), turn.task(), turn.resumed().is_some());
+    let mut line = serde_json::to_vec(&Opening { request, task, context, resumed })?;
     line.push(b'\n');
     Ok(line)
 }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod bus;
 mod file;
 mod housekeeping;
 mod limits;
@@ -48,6 +49,8 @@ pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>
     let housekeeping = housekeeping::housekeeping(&settings)?;
     match store::Place::of(&settings)? {
         store::Place::Sqlite(database) => Ok(Kept { database, housekeeping }),
+        store::Place::Postgres(_) => Err(CliError::usage("`nuncio db` looks after databases of SQLite")
+            .with_hint("a server on PostgreSQL deletes by its own settings; pg_dump copies its database")),
         store::Place::Memory => {
             Err(CliError::usage("tasks in memory are in no database")
                 .with_hint("say which one with --store sqlite:PATH"))

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agent;
+mod bus;
 mod config;
 mod db;
 mod documents;

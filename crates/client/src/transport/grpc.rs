@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method as Verb, header};
-use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent};
+use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent, resume};
 use nuncio_wire::{
     GrpcDialect,
     proto::{
@@ -81,9 +81,13 @@ impl Grpc {
 
 #[async_trait]
 impl Transport for Grpc {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
+    async fn call(&self, mut request: Request) -> Result<Reply, Error> {
         let method = request.call.method();
         if method.is_streaming() {
+            // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
+            if !request.extensions.iter().any(|uri| **uri == *resume::URI) {
+                request.extensions.push(resume::URI.into());
+            }
             let answer = self.send(request).await?;
             let redactor = self.link.secrets.redactor().clone();
             return Ok(Reply::Events(events(self.dialect, Messages::new(answer, self.link.max_message()), redactor)));
@@ -107,9 +111,10 @@ fn events(dialect: &'static dyn GrpcDialect, messages: Messages, redactor: Redac
         let (mut messages, redactor) = reader?;
         let message = messages.next().await.transpose()?;
         match message.and_then(|message| dialect.decode_event(&message)) {
-            Ok(event) => {
+            Ok(mut event) => {
                 show::event(&event, &redactor);
-                Some((Ok(Arc::new(StreamEvent::new(None, event))), Some((messages, redactor))))
+                let sequence = resume::take(&mut event);
+                Some((Ok(Arc::new(StreamEvent::new(sequence, event))), Some((messages, redactor))))
             }
             Err(error) => Some((Err(error), None)),
         }

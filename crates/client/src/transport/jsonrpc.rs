@@ -28,6 +28,7 @@ impl JsonRpc {
 
     async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
+        sse::resume(&request, &mut headers);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let accept = if method.is_streaming() { "text/event-stream, application/json" } else { "application/json" };
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));

@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use nuncio_model::{Call, Error, ErrorKind, Method, Request, Tenant};
+use nuncio_model::{Call, Error, ErrorKind, Method, Request, Tenant, resume};
 use nuncio_wire::{Dialect, negotiate::VERSION_HEADER};
 use url::Url;
 
@@ -47,7 +47,7 @@ impl Link {
             headers.insert(name, value);
         }
         if let Some(sequence) = request.last_event {
-            headers.insert("last-event-id", HeaderValue::from(sequence));
+            headers.insert(resume::PARAMETER, HeaderValue::from(sequence));
         }
         Ok(headers)
     }

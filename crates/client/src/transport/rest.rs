@@ -21,6 +21,7 @@ impl Rest {
 
     async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
+        sse::resume(&request, &mut headers);
         let accept = "application/a2a+json, application/json";
         let accept = if method.is_streaming() { format!("text/event-stream, {accept}") } else { accept.to_owned() };
         headers.insert(header::ACCEPT, HeaderValue::try_from(accept).map_err(Error::internal)?);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
-use nuncio_model::{Error, EventStream, Reply, StreamEvent, StreamResponse};
+use http::{HeaderMap, HeaderValue};
+use nuncio_model::{Error, EventStream, Reply, Request, StreamEvent, StreamResponse, resume};
 use nuncio_wire::{
     rest,
     sse::{Decoder, Event},
@@ -47,6 +48,13 @@ pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Err
     }
 }
 
+/// Says which event was seen last as every server of such events knows it.
+pub(super) fn resume(request: &Request, headers: &mut HeaderMap) {
+    if let Some(sequence) = request.last_event {
+        headers.insert("last-event-id", HeaderValue::from(sequence));
+    }
+}
+
 /// A stream of one event.
 pub(super) fn only(response: StreamResponse) -> Reply {
     let event = Arc::new(StreamEvent::new(None, response));
@@ -74,8 +82,9 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
             let error = rest::parse_error(http::StatusCode::INTERNAL_SERVER_ERROR, event.data.as_bytes());
             return Err((self.read)(&event.data).err().filter(|it| it.peer_details().is_some()).unwrap_or(error));
         }
-        let response = (self.read)(&event.data)?;
-        Ok(Arc::new(StreamEvent::new(event.sequence(), response)))
+        let mut response = (self.read)(&event.data)?;
+        let told = resume::take(&mut response);
+        Ok(Arc::new(StreamEvent::new(told.or(event.sequence()), response)))
     }
 }
 

@@ -6,6 +6,7 @@ use futures_util::StreamExt as _;
 use nuncio_model::{
     Error, ErrorKind, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId,
     op::{GetTaskRequest, SubscribeToTaskRequest},
+    resume,
 };
 
 use super::{End, Progress};
@@ -20,6 +21,8 @@ pub(crate) struct Machine {
     reconnect: Reconnect,
     /// A request of this client without its call.
     blank: fn(nuncio_model::Call) -> Request,
+    /// Whether the agent is known to go on behind the last event that was seen.
+    resumes: bool,
     connection: Option<EventStream>,
     /// Events to pass on before the connection's.
     ready: VecDeque<Arc<StreamEvent>>,
@@ -37,6 +40,7 @@ impl Machine {
         transport: Arc<dyn Transport>,
         reconnect: Reconnect,
         blank: fn(nuncio_model::Call) -> Request,
+        resumes: bool,
         connection: EventStream,
         progress: Progress,
     ) -> Self {
@@ -44,6 +48,7 @@ impl Machine {
             transport,
             reconnect,
             blank,
+            resumes,
             connection: Some(connection),
             ready: VecDeque::new(),
             progress,
@@ -140,6 +145,9 @@ impl Machine {
         tokio::time::sleep(wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay))).await;
         let mut request = (self.blank)(SubscribeToTaskRequest::new(task.clone()).into());
         request.last_event = self.progress.read(|seen| seen.sequence);
+        if self.resumes && request.last_event.is_some() {
+            request.extensions.push(resume::URI.into());
+        }
         match self.transport.call(request).await {
             Ok(Reply::Events(connection)) => {
                 self.connection = Some(connection);
@@ -149,6 +157,12 @@ impl Machine {
             }
             Ok(_) => Err(silent("the agent does not answer a subscription with a stream")),
             Err(error) if is_transient(&error) => {
+                self.broken = Some(error);
+                Ok(())
+            }
+            // What was missed is gone: what there is now must do.
+            Err(error) if resume::is_lost(&error) && self.progress.forget_place() => {
+                self.attempts -= 1;
                 self.broken = Some(error);
                 Ok(())
             }

@@ -32,6 +32,11 @@ impl Progress {
         read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Takes note that the place that was reached means nothing to the agent. Whether there was one.
+    pub(super) fn forget_place(&self) -> bool {
+        self.change(|seen| seen.sequence.take().is_some())
+    }
+
     pub(super) fn end(&self, end: End) {
         self.change(|seen| seen.end = Some(end));
     }
@@ -76,7 +81,11 @@ impl Seen {
                 _ => return false,
             }
         }
-        self.sequence = event.sequence.or(self.sequence);
+        self.sequence = match &event.response {
+            // The numbers after a snapshot without one may be the connection's own.
+            StreamResponse::Task(_) if is_first => event.sequence,
+            _ => event.sequence.or(self.sequence),
+        };
         match &event.response {
             StreamResponse::Task(task) => {
                 self.task = Some(task.id.clone());

@@ -1,61 +1,87 @@
 //! A bus within one process, for engines that share a store there.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
-use tokio::sync::broadcast::{self, error::RecvError};
+use parking_lot::RwLock;
 
-use super::{BusError, EventBus, Signal, Subscription, Topic, Wake};
+use super::{BusError, EventBus, Listeners, Notice, Subscription, Topic, Wake};
 
-/// Signals that wait for a slow subscription; after these it is told that some were lost.
-const WAITING: usize = 1024;
+/// Carries signals between the engines of one process. A clone is another node on the same bus: closing it ends the
+/// subscriptions that were made by it.
+pub struct LocalBus {
+    nodes: Arc<RwLock<Vec<Weak<Node>>>>,
+    node: Arc<Node>,
+}
 
-/// Carries signals between the engines of one process. Its clones are one bus.
-#[derive(Debug, Clone, Default)]
-pub struct LocalBus(Arc<Mutex<HashMap<Topic, broadcast::Sender<Wake>>>>);
+/// Lives as long as its handle; its subscriptions end with it.
+#[derive(Default)]
+struct Node(Listeners);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
 
 impl LocalBus {
     /// A bus that nobody listens to yet.
     pub fn new() -> Self {
-        Self::default()
+        Self::join(Arc::default())
+    }
+
+    fn join(nodes: Arc<RwLock<Vec<Weak<Node>>>>) -> Self {
+        let node = Arc::default();
+        let mut others = nodes.write();
+        others.retain(|other| other.strong_count() > 0);
+        others.push(Arc::downgrade(&node));
+        drop(others);
+        Self { nodes, node }
+    }
+}
+
+impl Default for LocalBus {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for LocalBus {
+    fn clone(&self) -> Self {
+        Self::join(self.nodes.clone())
+    }
+}
+
+impl std::fmt::Debug for LocalBus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalBus").finish_non_exhaustive()
     }
 }
 
 #[async_trait]
 impl EventBus for LocalBus {
     fn publish(&self, topic: Topic, wake: Wake) {
-        let mut topics = self.0.lock();
-        if topics.get(&topic).is_some_and(|topic| topic.send(wake).is_err()) {
-            // Nobody listens any more.
-            topics.remove(&topic);
+        if self.node.0.is_closed() {
+            return;
+        }
+        let notice = Notice::Wake(wake);
+        for node in self.nodes.read().iter().filter_map(Weak::upgrade) {
+            node.0.deliver(topic, &notice);
         }
     }
 
     async fn subscribe(&self, topic: Topic) -> Result<Box<dyn Subscription>, BusError> {
-        let mut topics = self.0.lock();
-        let sender = topics.entry(topic).or_insert_with(|| broadcast::channel(WAITING).0);
-        Ok(Box::new(Listening(sender.subscribe())))
+        Ok(Box::new(self.node.0.subscribe(topic)?))
     }
 
     async fn check(&self) -> Result<(), BusError> {
-        Ok(())
+        if self.node.0.is_closed() { Err(BusError::closed()) } else { Ok(()) }
     }
 
     async fn close(&self, _patience: Duration) {
-        self.0.lock().clear();
-    }
-}
-
-struct Listening(broadcast::Receiver<Wake>);
-
-#[async_trait]
-impl Subscription for Listening {
-    async fn next(&mut self) -> Option<Signal> {
-        match self.0.recv().await {
-            Ok(wake) => Some(Signal::Wake(wake)),
-            Err(RecvError::Lagged(_)) => Some(Signal::Lost),
-            Err(RecvError::Closed) => None,
-        }
+        self.node.0.close();
     }
 }

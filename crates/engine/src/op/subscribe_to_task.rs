@@ -1,9 +1,11 @@
-//! `SubscribeToTask` (section 3.1.6). A client that names the last event it saw gets what it missed, where that is still
-//! kept, also of a task that has ended meanwhile; any other gets a snapshot first.
+//! `SubscribeToTask` (section 3.1.6). A client that names the last event it saw gets those after it and no others, also of
+//! a task that has ended meanwhile, for as long as they are kept; any other gets a snapshot first.
 
 use std::sync::Arc;
 
-use nuncio_model::{Error, ErrorKind, Reply, Scope, StreamEvent, StreamResponse, op::SubscribeToTaskRequest};
+use nuncio_model::{
+    Error, ErrorKind, Reply, Scope, StreamEvent, StreamResponse, Task, op::SubscribeToTaskRequest, resume,
+};
 
 use crate::{
     feed::{FILL, Feed, Until},
@@ -28,47 +30,46 @@ pub(super) async fn call(
     if shared.turns.are_draining() {
         return Err(stopping());
     }
-    let missed = match last_event {
-        Some(last) if last < sequence => missed(shared, &live, last).await?,
-        _ => Missed::Nothing,
-    };
-    let first = match missed {
-        Missed::Records(records) => {
-            reader.advance(records.last().map_or(sequence, Record::sequence));
-            records.iter().filter_map(Record::as_update).cloned().collect()
+    let first = match last_event {
+        Some(last) if last < sequence => {
+            let missed = missed(shared, &live, last).await?;
+            reader.advance(missed.last().map_or(sequence, Record::sequence));
+            missed.iter().filter_map(Record::as_update).cloned().collect()
         }
-        Missed::Nothing if task.state().is_terminal() => {
-            return Err(Error::new(
-                ErrorKind::UnsupportedOperation,
-                format!("task {} is {}; read it with GetTask", call.id, task.state().short()),
-            )
-            .with_metadata("taskId", call.id.as_str()));
+        Some(last) if last > sequence => {
+            end_is_beyond(shared, &live, last, sequence).await?;
+            reader.advance(last);
+            Vec::new()
         }
-        Missed::Nothing | Missed::Gone => {
-            vec![Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))))]
-        }
+        _ if task.state().is_terminal() => return Err(ended(&task)),
+        Some(_) => Vec::new(),
+        None => vec![Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))))],
     };
     let feed = Feed::new(reader, Arc::clone(&shared.store), Until::Ended, first);
     Ok(Reply::Events(Box::pin(feed)))
 }
 
-/// What a client has missed.
-enum Missed {
-    /// Nothing, or it does not say.
-    Nothing,
-    /// These records, and maybe more after them.
-    Records(Vec<Record>),
-    /// Records that are no longer kept.
-    Gone,
-}
-
-async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Missed, Error> {
+/// The records after `last`, of which there are some: these, and maybe more after them.
+async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, Error> {
     if let Some(records) = live.lock().records_after(last, FILL) {
-        return Ok(Missed::Records(records.cloned().collect()));
+        return Ok(records.cloned().collect());
     }
     match shared.store.events_after(&live.scope, &live.id, last, FILL).await {
-        Ok(records) => Ok(Missed::Records(records)),
-        Err(StoreError::Compacted) => Ok(Missed::Gone),
+        Ok(records) => Ok(records),
+        Err(StoreError::Compacted) => Err(resume::expired(&live.id, last)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Fails where the log ends before `last`: the store may know of records that this node has yet to hear of.
+async fn end_is_beyond(shared: &Shared, live: &Live, last: u64, known: u64) -> Result<(), Error> {
+    let stored = shared.store.load(&live.scope, &live.id).await?;
+    let end = stored.map_or(known, |stored| stored.sequence);
+    if last > end { Err(resume::ahead(&live.id, last, end)) } else { Ok(()) }
+}
+
+/// The error for a subscription to a task that has ended (SUB-3).
+fn ended(task: &Task) -> Error {
+    let message = format!("task {} is {}; read it with GetTask", task.id, task.state().short());
+    Error::new(ErrorKind::UnsupportedOperation, message).with_metadata("taskId", task.id.as_str())
 }

@@ -1,8 +1,6 @@
 //! What comes from outside, and what comes of waiting.
 
-use std::sync::Arc;
-
-use nuncio_model::{Message, Role, TaskState, Timestamp, op::SendMessageRequest};
+use nuncio_model::{Message, TaskState, Timestamp};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
@@ -21,10 +19,12 @@ impl Runner {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
-            (Control::Message(mut incoming), _) => {
+            (Control::Message(mut incoming), turn) => {
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                self.writer.stage_received(incoming.request.message.clone(), incoming.letter.as_ref());
+                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
+                let letter = incoming.letter.as_ref();
+                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
@@ -35,7 +35,7 @@ impl Runner {
             }
             (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
-                self.settle(reason);
+                self.unsettled = Some(reason);
             }
             (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
@@ -87,27 +87,6 @@ impl Runner {
                 self.take(Control::Cancel(refused), turn);
             }
             Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
-        }
-    }
-
-    /// Does what is to be done with a task that has no runner, and may need one.
-    pub(super) fn settle(&mut self, reason: &'static str) {
-        let state = self.writer.state();
-        if state.is_terminal() || state.is_interrupted() {
-            return;
-        }
-        let last = {
-            let inner = self.hold.lock();
-            inner.task.history.iter().rev().find(|message| message.role == Role::User).cloned()
-        };
-        match last {
-            Some(message) if self.shared.agent.resumes() => {
-                self.queue.push_back(Incoming::new(SendMessageRequest::new(message), Arc::default()));
-            }
-            Some(_) => self.end(TaskState::Failed, Some(Message::agent(reason))),
-            None => {
-                self.end(TaskState::Failed, Some(Message::agent("the message that begins the task did not reach it")));
-            }
         }
     }
 

@@ -13,11 +13,20 @@ impl Runner {
         }
         if let Err(error) = outcome {
             tracing::warn!(task = %self.hold.id, cause = error.cause().map(tracing::field::display), "{error}");
-            self.end(TaskState::Failed, Some(Message::agent(error.message())));
+            self.fail(running, error.message());
         } else if running.cancelled.is_cancelled() {
             self.end(TaskState::Canceled, None);
         } else if !self.writer.state().is_interrupted() && self.queue.is_empty() && self.staged.is_empty() {
             self.end(TaskState::Completed, None);
+        }
+    }
+
+    /// The agent's turn went wrong. One that was canceled is canceled, however it takes that.
+    pub(super) fn fail(&mut self, running: &Running, reason: &str) {
+        if running.cancelled.is_cancelled() {
+            self.end(TaskState::Canceled, None);
+        } else {
+            self.end(TaskState::Failed, Some(Message::agent(reason)));
         }
     }
 

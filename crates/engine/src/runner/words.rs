@@ -45,7 +45,7 @@ impl Runner {
         let reason = format!("the agent broke the protocol: {error}{place}");
         tracing::warn!(task = %self.hold.id, "{reason}");
         running.cut_off();
-        self.end(TaskState::Failed, Some(Message::agent(reason)));
+        self.fail(running, &reason);
     }
 
     /// Says something about the task's state for the agent.

@@ -14,7 +14,7 @@ mod purges;
 mod pushes;
 mod scopes;
 mod sizes;
-mod writer;
+pub(super) mod writer;
 
 use async_trait::async_trait;
 pub use commits::*;

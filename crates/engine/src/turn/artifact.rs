@@ -34,6 +34,13 @@ impl<'a> ArtifactWriter<'a> {
         self
     }
 
+    /// Goes on with the artifact of this id, where the task has one: its pieces come behind those. Without this the first
+    /// piece replaces it.
+    pub fn appending(mut self) -> Self {
+        self.appends = true;
+        self
+    }
+
     /// Writes the next piece: a text, a file, data.
     pub fn chunk(&mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
         self.write(part.into(), false)

@@ -5,13 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use nuncio_engine::Limits;
 use nuncio_model::{
     ErrorKind, Message, TaskState,
     op::{CancelTaskRequest, SendMessageRequest},
 };
-use tokio::{sync::Semaphore, time::sleep};
+use tokio::sync::Semaphore;
 
 use crate::support::*;
 
@@ -101,38 +100,6 @@ async fn canceling_twice_is_an_error_unless_it_is_made_idempotent() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_cancels_racing_completion_leave_one_end() {
-    for round in 0..20 {
-        let engine = engine(move |turn| async move {
-            turn.begin().await?;
-            sleep(Duration::from_micros(50 * round)).await;
-            turn.complete("done").await
-        });
-        let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
-        let events = subscribe(&engine, &task).await;
-        let cancels = join_all((0..100).map(|_| {
-            let (engine, task) = (engine.clone(), task.clone());
-            tokio::spawn(async move { cancel(&engine, &task).await })
-        }))
-        .await;
-        let end = get(&engine, &task).await.state();
-        assert!(end.is_terminal());
-        for outcome in cancels {
-            match outcome.unwrap() {
-                Ok(task) => assert_eq!((task.state(), end), (TaskState::Canceled, TaskState::Canceled)),
-                Err(error) => assert_eq!(error.kind(), ErrorKind::TaskNotCancelable),
-            }
-        }
-        if let Ok(events) = events {
-            let seen = words(&rest(events).await);
-            let ends = seen.iter().filter(|word| ["completed", "canceled"].contains(&word.as_str())).count();
-            assert_eq!(ends, 1, "{seen:?}");
-            assert_eq!(seen.last().unwrap(), end.short());
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
     let engine = engine(|turn| async move {
@@ -143,6 +110,25 @@ async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
     let error = cancel(&engine, &task).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskNotCancelable);
     assert_state(&get(&engine, &task).await, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_wrong_when_it_is_canceled_is_canceled() {
+    let engine = engine(|turn| async move {
+        turn.begin().await?;
+        turn.cancelled().cancelled().await;
+        match turn.message().text().as_str() {
+            "err" => Err(nuncio_engine::AgentError::new("interrupted")),
+            "panic" => std::panic::resume_unwind(Box::new("a panic of the agent")),
+            _ => turn.status(TaskState::Submitted, None).await,
+        }
+    });
+    for how in ["err", "panic", "break the protocol"] {
+        let task = send(&engine, at_once(Message::user(how))).await.unwrap();
+        let events = subscribe(&engine, &task).await.unwrap();
+        assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+        assert_eq!(words(&rest(events).await).last().unwrap(), "canceled", "{how}");
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::StreamExt;
 use nuncio_engine::{AgentError, Engine, Limits, Turn};
-use nuncio_model::{ErrorKind, Message, Reply, Request, Scope, StreamResponse, Task, op::SubscribeToTaskRequest};
+use nuncio_model::{Message, Reply, Request, Scope, Task, op::SubscribeToTaskRequest};
 use tokio::{sync::Semaphore, task::yield_now};
 
 use crate::{rigged::Rigged, support::*};
@@ -178,23 +178,6 @@ async fn quiet_turns(engine: &Engine) {
         }
     })
     .await;
-}
-
-#[tokio::test]
-async fn a_client_that_resumes_too_late_gets_the_task_as_it_ended() {
-    let engine = engine(|turn| async move { chunks(&turn, 10).await });
-    let task = send(&engine, nuncio_model::op::SendMessageRequest::new(Message::user("x"))).await.unwrap();
-    let request = SubscribeToTaskRequest::new(task.id.clone());
-    let request = |last| Request { last_event: Some(last), ..Request::new(Scope::open(), request.clone()) };
-    let Reply::Events(events) = engine.call(request(3)).await.unwrap() else { panic!() };
-    let events = rest(events).await;
-    assert_eq!(words(&events), ["task:completed"]);
-    let StreamResponse::Task(ended) = &events[0].response else { panic!() };
-    assert_eq!(ended.artifacts[0].parts.len(), 10);
-    // It has seen the end.
-    let error = engine.call(request(events[0].sequence.unwrap())).await.map(|_| ()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
-    quiet(&engine).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -15,6 +15,7 @@ mod http2;
 mod limits;
 mod older;
 mod rest;
+mod resume;
 mod routes;
 mod streams;
 mod tenants;

@@ -5,6 +5,8 @@ use std::{io, path::PathBuf};
 use nuncio_engine::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
+pub(super) use crate::error::{closed, corrupt};
+
 /// Why a database could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -79,16 +81,6 @@ pub(super) fn store_error(error: Error) -> StoreError {
         Kind::Corrupt => StoreError::Corrupt(error.into()),
         Kind::Unavailable => StoreError::Unavailable(error.into()),
     }
-}
-
-/// A body that cannot be read.
-pub(super) fn corrupt(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-    StoreError::Corrupt(error.into())
-}
-
-/// The store, or what it runs on, is gone.
-pub(super) fn closed() -> StoreError {
-    StoreError::Unavailable("the store is closed".into())
 }
 
 enum Kind {

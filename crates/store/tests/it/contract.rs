@@ -24,6 +24,7 @@ impl StoreFixture for InFile {
 mod with_a_cache {
     use super::InFile;
     nuncio_engine::store_suite!(InFile);
+    nuncio_engine::race_suite!(InFile);
 }
 
 /// The same with every read from the database, logs that go at once, and each commit on the disk.

@@ -1,6 +1,8 @@
-//! The store in SQLite: against the contract of stores, and what is its own.
+//! The stores: against the contract of stores, and what is their own.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+#[cfg(feature = "postgres")]
+mod bus;
 mod closing;
 mod contract;
 mod crash;
@@ -9,5 +11,7 @@ mod failure;
 mod full;
 mod logs;
 mod opening;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod support;
 mod upgrade;

@@ -96,10 +96,17 @@ fn get(call: &SendMessageRequest, id: TaskId) -> GetTaskRequest {
 }
 
 /// The task is read first: an event between that and the stream may be missed, where one that came twice would be
-/// appended twice.
-async fn subscribe(request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
+/// appended twice. A peer that goes on behind the last event tells of each once.
+async fn subscribe(mut request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
     let look = GetTaskRequest { tenant: request.call.tenant().cloned(), ..GetTaskRequest::new(id) };
     let task = Task::try_from(peer.call(Request::new(request.scope.clone(), look)).await?)?;
+    if request.is_resumption() {
+        return Ok(match peer.call(request).await? {
+            Reply::Events(events) => Reply::Events(stream::resumed(events, task)),
+            reply => reply,
+        });
+    }
+    request.last_event = None;
     if task.state().is_terminal() {
         return Ok(Reply::Events(stream::ended(task)));
     }

@@ -18,11 +18,12 @@ use find::{Desk, Found};
 /// How a call of 0.1 is made of calls that an engine knows.
 pub(super) fn serve(request: Request, engine: &dyn Caller) -> Course<'_> {
     let desk = Desk::new(engine, &request);
+    let last_event = request.last_event;
     match request.call {
         Call::SendMessage(_) | Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send::send(desk, request))),
         Call::GetTask(call) => Course::Steps(Box::pin(get(desk, call))),
         Call::CancelTask(call) => Course::Steps(Box::pin(cancel(desk, call))),
-        Call::SubscribeToTask(call) => Course::Steps(Box::pin(resubscribe(desk, call))),
+        Call::SubscribeToTask(call) => Course::Steps(Box::pin(resubscribe(desk, call, last_event))),
         Call::CreateTaskPushNotificationConfig(config) => Course::Steps(Box::pin(push::set(desk, config))),
         Call::GetTaskPushNotificationConfig(call) => Course::Steps(Box::pin(push::get(desk, call))),
         _ => Course::Direct(request),
@@ -57,12 +58,18 @@ async fn cancel(desk: Desk<'_>, call: CancelTaskRequest) -> Result<Reply, Error>
     }
 }
 
-/// What the task is now comes first, for 0.1 has no other way to catch up (K-14); of one that has ended nothing more.
-async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest) -> Result<Reply, Error> {
+/// What the task is now comes first, for 0.1 has no other way to catch up (K-14), unless the client says which event it
+/// saw last; of a task that has ended and whose events are gone nothing more.
+async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest, last_event: Option<u64>) -> Result<Reply, Error> {
     let client_id = call.id.clone();
-    let id = desk.find(&client_id).await?.task.id.clone();
-    match desk.call(SubscribeToTaskRequest { id: id.clone(), ..call }).await {
-        Ok(Reply::Events(events)) => Ok(Reply::Events(stream::watched(events, id, client_id))),
+    let Found { task, .. } = desk.find(&client_id).await?;
+    let id = task.id.clone();
+    let request = desk.ask(SubscribeToTaskRequest { id: id.clone(), ..call });
+    match desk.request(Request { last_event, ..request }).await {
+        Ok(Reply::Events(events)) => {
+            let seen = last_event.map(|_| &*task);
+            Ok(Reply::Events(stream::watched(events, id, client_id, seen)))
+        }
         Ok(reply) => Ok(reply),
         Err(error) if error::is_about_a_task(&error) => match desk.look(&id).await? {
             Some(task) => Ok(Reply::Events(stream::ended(&task, client_id))),

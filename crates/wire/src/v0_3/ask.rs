@@ -67,8 +67,12 @@ enum First {
 }
 
 /// A stream of a task that is there begins with that task. A peer that does not show it is asked for it, also one that
-/// has nothing to tell for the time being.
-async fn subscribe(request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+/// has nothing to tell for the time being. Only one that is known to go on behind the last event is asked to.
+async fn subscribe(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    if request.is_resumption() {
+        return peer.call(request).await;
+    }
+    request.last_event = None;
     let Call::SubscribeToTask(subscribe) = &request.call else { return Err(wrong_reply(request.call.method())) };
     let get = GetTaskRequest { tenant: subscribe.tenant.clone(), ..GetTaskRequest::new(subscribe.id.clone()) };
     let get = Request { extensions: request.extensions.clone(), ..Request::new(request.scope.clone(), get) };

@@ -106,7 +106,15 @@ fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
         program = program.with_resume();
     }
     // The secrets of the server are none of the program's business.
-    for secret in ["NUNCIO_SERVE_TOKEN", "A2ACLI_BEARER", "A2ACLI_API_KEY", "A2ACLI_AUTH", "A2ACLI_SVC_PARAM"] {
+    for secret in [
+        "NUNCIO_SERVE_TOKEN",
+        "NUNCIO_SERVE_STORE",
+        "NUNCIO_SERVE_BUS",
+        "A2ACLI_BEARER",
+        "A2ACLI_API_KEY",
+        "A2ACLI_AUTH",
+        "A2ACLI_SVC_PARAM",
+    ] {
         program = program.without_env(secret);
     }
     program.check().map_err(|error| {

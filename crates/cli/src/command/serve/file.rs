@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use toml::{Table, Value};
 
-use super::settings::{Kind, SETTINGS, Setting};
+use super::{
+    settings::{Kind, SETTINGS, Setting, is_address},
+    values,
+};
 use crate::{
     config::{Source, is_exposed},
     diag,
@@ -18,8 +21,11 @@ pub(super) fn read(path: &Path) -> Result<Set, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", path.display())))?;
     let set = parse(path, &text)?;
-    if set.contains_key("token") && is_exposed(path) {
-        diag::warn(&format!("{} holds tokens and can be read by others; chmod 600 it", path.display()));
+    let is_secret = |(name, (values, _)): (&&str, &(Vec<String>, Source))| {
+        *name == "token" || is_address(name) && values.iter().any(|value| values::login(value).is_some())
+    };
+    if set.iter().any(is_secret) && is_exposed(path) {
+        diag::warn(&format!("{} holds secrets and can be read by others; chmod 600 it", path.display()));
     }
     Ok(set)
 }

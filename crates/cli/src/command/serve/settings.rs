@@ -137,10 +137,30 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 8] = headed(
+const TASKS: [Setting; 10] = headed(
     "Tasks",
     [
-        row(One, "store", "STORE", "sqlite:./nuncio.db", "Where tasks are kept: sqlite:PATH or memory"),
+        row(
+            One,
+            "store",
+            "STORE",
+            "sqlite:./nuncio.db",
+            "Where tasks are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory",
+        ),
+        row(
+            One,
+            "lease",
+            "SECONDS",
+            "10",
+            "How long a node on a shared store may be silent before others take its tasks over",
+        ),
+        row(
+            One,
+            "bus",
+            "BUS",
+            "postgres with such a store, else none",
+            "What wakes other nodes on the same store: nats://HOST[,HOST][/PREFIX], tls://..., postgres (that of the store) or none",
+        ),
         row(
             One,
             "sqlite-synchronous",
@@ -218,6 +238,11 @@ pub(super) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
 }
 
+/// Whether the value of a setting may be an address with a password in it.
+pub(super) fn is_address(name: &str) -> bool {
+    matches!(name, "store" | "bus")
+}
+
 /// A variable with a slip in its name does nothing, so it is said.
 fn warn_of_unknown_variables() {
     let known =
@@ -262,6 +287,9 @@ impl Settings {
         }
         for (name, values) in &args.given {
             settings.set.insert(name, (values.clone(), Source::Flag));
+        }
+        for (_, (values, _)) in settings.set.iter().filter(|(name, _)| is_address(name)) {
+            diag::hide(values.iter().filter_map(|value| values::login(value)).map(str::to_owned));
         }
         Ok(settings)
     }
@@ -327,6 +355,9 @@ impl Settings {
             .map(|setting| {
                 let is_secret = setting.name == "token";
                 let (value, source) = match self.set.get(setting.name) {
+                    Some((values, source)) if is_address(setting.name) => {
+                        (values::without_login(&values.join(",")), source.clone())
+                    }
                     Some((values, source)) => (values.join(","), source.clone()),
                     None if setting.kind == Kind::Switch => ("false".to_owned(), Source::Default),
                     None => (setting.default.to_owned(), Source::Default),

@@ -10,7 +10,7 @@ use nuncio_server::{BindError, Builder, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, housekeeping, limits, settings::Settings, store, versions};
+use super::{agent, bus, housekeeping, limits, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -30,8 +30,14 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let house = housekeeping::housekeeping(settings)?;
     let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
-    let database = opened.path.map(|path| path.display().to_string());
-    let engine = chosen.engine.store(opened.store).housekeeping(house).push_guard(Arc::new(guard.clone())).build();
+    let database = opened.database;
+    let bus = bus::choose(settings, &*opened.store)?;
+    let engine = chosen.engine.store(opened.store).housekeeping(house);
+    let mut engine = engine.push_guard(Arc::new(guard.clone()));
+    if let Some(bus) = &bus {
+        engine = engine.bus(Arc::clone(&bus.bus));
+    }
+    let engine = engine.build();
     engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
 
     let spoken = versions::choose(settings)?;
@@ -48,8 +54,16 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
     let (agent, name) = (&*chosen.about, &*chosen.card.name);
-    let (tasks, other) = (opened.tasks, opened.other.filter(|_| opened.tasks > 0));
-    let about = About { agent, name, versions: spoken.spoken(), database, tasks, other, wants_token };
+    let about = About {
+        agent,
+        name,
+        versions: spoken.spoken(),
+        database,
+        bus: bus.map(|bus| bus.about),
+        tasks: opened.tasks,
+        other: opened.other.filter(|_| opened.tasks > 0),
+        wants_token,
+    };
     place.announce(context, &about)?;
     run(server).await
 }
@@ -155,6 +169,8 @@ struct About<'a> {
     versions: &'a [Version],
     /// `None` where tasks are in memory.
     database: Option<String>,
+    /// `None` where there is none.
+    bus: Option<String>,
     tasks: u64,
     /// Whose they are, where that is another agent.
     other: Option<String>,
@@ -201,7 +217,7 @@ impl Place {
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
             "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "tasks": about.tasks, "tasksOf": about.other,
+            "database": database, "bus": about.bus, "tasks": about.tasks, "tasksOf": about.other,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
@@ -210,6 +226,7 @@ impl Place {
             to.field("Bindings", &format!("{bindings} at {base}"));
             to.field("Versions", &versions);
             to.field("Database", &format!("{database}{kept}"));
+            to.field_if("Bus", about.bus.as_deref());
             to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
         })
     }

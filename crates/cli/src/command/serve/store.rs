@@ -1,17 +1,21 @@
 //! Where tasks are kept.
 
+#[cfg(feature = "postgres")]
+mod postgres;
+
 use std::{path::PathBuf, sync::Arc};
 
 use nuncio_engine::{MemoryStore, TaskStore};
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
-use super::settings::Settings;
+use super::{settings::Settings, values};
 use crate::error::CliError;
 
 /// A store, and what people are told of it.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn TaskStore>,
-    pub(super) path: Option<PathBuf>,
+    /// The database; `None` where there is none.
+    pub(super) database: Option<String>,
     /// How many tasks are there already: perhaps those of another agent.
     pub(super) tasks: u64,
     /// The agent that was served last, where that was another.
@@ -22,6 +26,8 @@ pub(super) struct Opened {
 pub(super) enum Place {
     Memory,
     Sqlite(PathBuf),
+    /// Its address.
+    Postgres(String),
 }
 
 impl Place {
@@ -30,19 +36,30 @@ impl Place {
         if wanted == "memory" {
             return Ok(Self::Memory);
         }
+        if is_postgres(wanted) {
+            return Ok(Self::Postgres(wanted.to_owned()));
+        }
         match wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
             Some(path) => Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
-            None => Err(settings.wrong("store", &format!("`{wanted}` is neither memory nor sqlite:PATH"))),
+            None => {
+                let wanted = values::without_login(wanted);
+                let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
+                Err(settings.wrong("store", &reason))
+            }
         }
     }
 }
 
 /// Opens the store for an agent of this name.
 pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, CliError> {
-    let Place::Sqlite(path) = Place::of(settings)? else {
-        // Without it logs go with the end of their tasks.
-        let store = MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build();
-        return Ok(Opened { store: Arc::new(store), path: None, tasks: 0, other: None });
+    let path = match Place::of(settings)? {
+        Place::Sqlite(path) => path,
+        Place::Postgres(address) => return open_postgres(settings, &address).await,
+        Place::Memory => {
+            // Without it logs go with the end of their tasks.
+            let store = MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build();
+            return Ok(Opened { store: Arc::new(store), database: None, tasks: 0, other: None });
+        }
     };
     let mut options = SqliteOptions::new();
     if let Some(when) = settings.get("sqlite-synchronous") {
@@ -62,7 +79,20 @@ pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, Cli
     let unreadable = |error| CliError::internal(format!("stored tasks cannot be read: {error}"));
     let tasks = store.count().await.map_err(unreadable)?;
     let other = store.served_by(agent).await.map_err(unreadable)?;
-    Ok(Opened { store: Arc::new(store), path: Some(path), tasks, other })
+    Ok(Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks, other })
+}
+
+/// Whether a store is in PostgreSQL.
+pub(super) fn is_postgres(store: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme))
+}
+
+#[cfg(feature = "postgres")]
+use postgres::open as open_postgres;
+
+#[cfg(not(feature = "postgres"))]
+async fn open_postgres(settings: &Settings, _: &str) -> Result<Opened, CliError> {
+    Err(settings.wrong("store", "PostgreSQL is not built into this nuncio"))
 }
 
 pub(crate) fn explain(error: &OpenError) -> CliError {

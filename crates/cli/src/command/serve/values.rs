@@ -30,9 +30,38 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
     text.trim().replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
+/// The part of an address that is secret: the password, or all that is before the host.
+pub(super) fn login(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let (login, _) = rest.split('?').next()?.rsplit_once('@')?;
+    Some(login.split_once(':').map_or(login, |(_, password)| password)).filter(|secret| !secret.is_empty())
+}
+
+/// An address as it may be shown.
+pub(super) fn without_login(address: &str) -> String {
+    match login(address) {
+        Some(login) => address.replace(login, "***"),
+        None => address.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (address, shown) in [
+            ("nats://ann:s3cret@host/x", "nats://ann:***@host/x"),
+            ("nats://t0ken@a,b", "nats://***@a,b"),
+            ("postgres://ann:p@ss/w@host/d?schema=a@b", "postgres://ann:***@host/d?schema=a@b"),
+            ("postgres://host/d", "postgres://host/d"),
+            ("sqlite:./a@b.db", "sqlite:./a@b.db"),
+            ("memory", "memory"),
+        ] {
+            assert_eq!(without_login(address), shown);
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -87,7 +87,15 @@ impl TaskStore for MemoryNode {
             return Err(StoreError::Conflict);
         }
         let letters = std::mem::take(&mut commit.letters);
-        let owner = Owner { node: self.me(), epoch, at_work: !commit.released, ended: commit.state.is_terminal() };
+        // Who is at work stays who it was: a node that lost its lease is another by now, and at work on nothing.
+        let before = state.owners.get(&key).copied();
+        let owner = Owner {
+            node: before.filter(|owner| owner.at_work).map_or_else(|| self.me(), |owner| owner.node),
+            epoch,
+            at_work: !commit.released,
+            ended: commit.state.is_terminal(),
+            number: before.map_or(state.owners.len(), |owner| owner.number),
+        };
         commit.epoch = if creates { 0 } else { BENEATH };
         let committed = self.shared.tasks.commit(commit).await?;
         state.owners.insert(key, owner);
@@ -122,7 +130,7 @@ impl TaskStore for MemoryNode {
             && !owner.ended
         {
             abandoned = owner.at_work;
-            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ended: false };
+            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
         }
         let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
         let stored = Self::with_epoch(stored, state.owners.get(&key));

@@ -27,6 +27,8 @@ pub(super) struct Owner {
     pub(super) epoch: u64,
     pub(super) at_work: bool,
     pub(super) ended: bool,
+    /// Its place among all tasks, oldest first.
+    pub(super) number: usize,
 }
 
 pub(super) struct Waiting {
@@ -77,8 +79,9 @@ impl State {
     /// Tasks that nobody who lives is at work on, though they are not at rest, or letters have waited for a lease.
     pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
         let is_left = |owner: &Owner| owner.at_work && !owner.ended && !self.lives(owner.node);
-        let mut left: Vec<_> = self.owners.iter().filter(|(_, it)| is_left(it)).map(|(key, _)| key.clone()).collect();
-        left.sort_by(|(_, one), (_, other)| one.cmp(other));
+        let mut left: Vec<_> = self.owners.iter().filter(|(_, it)| is_left(it)).collect();
+        left.sort_by_key(|(_, owner)| owner.number);
+        let mut left: Vec<_> = left.into_iter().map(|(key, _)| key.clone()).collect();
         let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.letter));
         let unheld = old.filter(|key| self.holder(key).is_none() && self.owners.get(key).is_some_and(|it| !it.ended));
         left.extend(unheld);

@@ -14,24 +14,24 @@ use crate::{
 };
 
 /// The moment so many milliseconds after the one that all tests begin with.
-pub(super) fn at(millisecond: i64) -> Timestamp {
+pub(in crate::testing) fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(1_769_860_800_000 + millisecond).unwrap()
 }
 
 /// A status update.
-pub(super) fn status(state: TaskState, updated: Timestamp) -> StreamResponse {
+pub(in crate::testing) fn status(state: TaskState, updated: Timestamp) -> StreamResponse {
     let status = TaskStatus { state, message: None, timestamp: Some(updated) };
     StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })
 }
 
 /// A piece of the artifact `a`.
-pub(super) fn chunk(text: &str) -> StreamResponse {
+pub(in crate::testing) fn chunk(text: &str) -> StreamResponse {
     let artifact = Artifact::new("a", vec![Part::text(text)]);
     StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append: true, ..Default::default() })
 }
 
 /// Claims a task that nobody else is at work on.
-pub(super) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
+pub(in crate::testing) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
     match store.claim(&task.scope, task.id()).await.unwrap() {
         Some(Claim::Owned { stored, .. }) => stored,
         other => panic!("{other:?}"),
@@ -40,49 +40,49 @@ pub(super) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
 
 /// The log of one task, and the task that it folds to.
 #[derive(Debug, Clone)]
-pub(super) struct Writer {
-    pub(super) scope: Scope,
-    pub(super) task: Task,
-    pub(super) log: Vec<Record>,
-    pub(super) epoch: u64,
-    pub(super) push_configs: Vec<PushConfig>,
-    pub(super) staged: Vec<Record>,
+pub(in crate::testing) struct Writer {
+    pub(in crate::testing) scope: Scope,
+    pub(in crate::testing) task: Task,
+    pub(in crate::testing) log: Vec<Record>,
+    pub(in crate::testing) epoch: u64,
+    pub(in crate::testing) push_configs: Vec<PushConfig>,
+    pub(in crate::testing) staged: Vec<Record>,
 }
 
 impl Writer {
     /// A task that is not in the store yet: submitted at [`at`]`(0)`, in a context of its own.
-    pub(super) fn new(id: &str) -> Self {
+    pub(in crate::testing) fn new(id: &str) -> Self {
         let mut task = Task::new(id.into(), format!("context of {id}").into());
         task.status.timestamp = Some(at(0));
         task.history.push(Message { message_id: "m".into(), ..Message::user("hello") });
         Self { scope: Scope::open(), task, log: Vec::new(), epoch: 0, push_configs: Vec::new(), staged: Vec::new() }
     }
 
-    pub(super) fn in_scope(mut self, scope: &Scope) -> Self {
+    pub(in crate::testing) fn in_scope(mut self, scope: &Scope) -> Self {
         self.scope = scope.clone();
         self
     }
 
-    pub(super) fn in_context(mut self, context: &str) -> Self {
+    pub(in crate::testing) fn in_context(mut self, context: &str) -> Self {
         self.task.context_id = Some(context.into());
         self
     }
 
-    pub(super) fn in_state(mut self, state: TaskState, updated: Timestamp) -> Self {
+    pub(in crate::testing) fn in_state(mut self, state: TaskState, updated: Timestamp) -> Self {
         self.task.status = TaskStatus { state, message: None, timestamp: Some(updated) };
         self
     }
 
-    pub(super) fn id(&self) -> &TaskId {
+    pub(in crate::testing) fn id(&self) -> &TaskId {
         &self.task.id
     }
 
-    pub(super) fn sequence(&self) -> u64 {
+    pub(in crate::testing) fn sequence(&self) -> u64 {
         self.log.len() as u64
     }
 
     /// Stages a change for the next commit. It is of this task and context, as all in a log are.
-    pub(super) fn stage(&mut self, mut response: StreamResponse) -> &mut Self {
+    pub(in crate::testing) fn stage(&mut self, mut response: StreamResponse) -> &mut Self {
         let (task, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
         match &mut response {
             StreamResponse::StatusUpdate(update) => (update.task_id, update.context_id) = (task, context),
@@ -93,7 +93,7 @@ impl Writer {
     }
 
     /// Stages a message of the client.
-    pub(super) fn stage_received(&mut self, message: Message) -> &mut Self {
+    pub(in crate::testing) fn stage_received(&mut self, message: Message) -> &mut Self {
         self.push(|sequence| Record::received(sequence, message))
     }
 
@@ -113,7 +113,7 @@ impl Writer {
     }
 
     /// What is staged as a commit; the first one creates the task.
-    pub(super) fn next_commit(&mut self, released: bool, snapshot: bool) -> Commit {
+    pub(in crate::testing) fn next_commit(&mut self, released: bool, snapshot: bool) -> Commit {
         self.stage_task();
         Commit {
             scope: self.scope.clone(),
@@ -132,7 +132,7 @@ impl Writer {
     }
 
     /// Commits, as the owner that goes on.
-    pub(super) async fn commit(
+    pub(in crate::testing) async fn commit(
         &mut self,
         store: &impl TaskStore,
         released: bool,
@@ -146,40 +146,45 @@ impl Writer {
     }
 
     /// What was staged is in the store.
-    pub(super) fn committed(&mut self) {
+    pub(in crate::testing) fn committed(&mut self) {
         self.log.append(&mut self.staged);
         self.push_configs.clear();
     }
 
     /// Creates the task, or writes what is staged, and goes on running.
-    pub(super) async fn run(&mut self, store: &impl TaskStore) -> Committed {
+    pub(in crate::testing) async fn run(&mut self, store: &impl TaskStore) -> Committed {
         let creates = self.sequence() == 0;
         self.commit(store, false, creates).await.unwrap()
     }
 
     /// Writes what is staged, and lets go of the task.
-    pub(super) async fn release(&mut self, store: &impl TaskStore) -> Committed {
+    pub(in crate::testing) async fn release(&mut self, store: &impl TaskStore) -> Committed {
         self.commit(store, true, true).await.unwrap()
     }
 
     /// A change of status, committed; parked and ended tasks are let go of.
-    pub(super) async fn set(&mut self, store: &impl TaskStore, state: TaskState, updated: Timestamp) -> Committed {
+    pub(in crate::testing) async fn set(
+        &mut self,
+        store: &impl TaskStore,
+        state: TaskState,
+        updated: Timestamp,
+    ) -> Committed {
         self.stage(status(state, updated));
         if state.is_terminal() || state.is_interrupted() { self.release(store).await } else { self.run(store).await }
     }
 
     /// Creates the task as one that has ended.
-    pub(super) async fn create_ended(&mut self, store: &impl TaskStore) -> Committed {
+    pub(in crate::testing) async fn create_ended(&mut self, store: &impl TaskStore) -> Committed {
         self.release(store).await
     }
 
     /// What the store has of the task.
-    pub(super) async fn load(&self, store: &impl TaskStore) -> Stored {
+    pub(in crate::testing) async fn load(&self, store: &impl TaskStore) -> Stored {
         store.load(&self.scope, self.id()).await.unwrap().unwrap()
     }
 
     /// Holds what the store has against what it should have.
-    pub(super) async fn assert_stored(&self, store: &impl TaskStore) {
+    pub(in crate::testing) async fn assert_stored(&self, store: &impl TaskStore) {
         let stored = self.load(store).await;
         assert_eq!(*stored.task, self.task);
         assert_eq!((stored.sequence, stored.epoch), (self.sequence(), self.epoch));

@@ -6,6 +6,7 @@ use http_body_util::BodyExt as _;
 use nuncio_model::{
     ErrorKind, StreamResponse, TaskId, TaskState,
     op::{SendStreamingMessageRequest, SubscribeToTaskRequest},
+    resume,
 };
 use nuncio_server::Limits;
 use nuncio_wire::proto::{self, frame::Frames, metadata};
@@ -58,20 +59,54 @@ async fn events_that_are_ready_share_a_frame_and_none_is_lost() {
     assert!(answer.pieces < 1000, "{} pieces", answer.pieces);
 }
 
-#[tokio::test]
-async fn resumes_behind_the_last_event_that_was_seen() {
-    let running = Running::start().await;
+/// A task that is at work, with two events in its log.
+async fn silent(running: &Running) -> TaskId {
     let mut body = running.client.open(stream("silent")).await.into_body();
     let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
     let mut frames = Frames::new(usize::MAX);
     frames.push(first);
-    let task = task_of(&proto::decode_event(&frames.next().unwrap().unwrap()).unwrap());
+    task_of(&proto::decode_event(&frames.next().unwrap().unwrap()).unwrap())
+}
+
+#[tokio::test]
+async fn resumes_behind_the_last_event_that_was_seen() {
+    let running = Running::start().await;
+    let task = silent(&running).await;
     let subscribe = || Outgoing::call(SubscribeToTaskRequest::new(task.clone())).header("grpc-timeout", "200m");
     let all = running.client.send(subscribe()).await;
     assert!(matches!(all.events().first(), Some(StreamResponse::Task(_))));
     assert_eq!(all.trailers.unwrap()["last-event-id"], "2");
-    let rest = running.client.send(subscribe().header("last-event-id", "1")).await.events();
-    assert!(matches!(&rest[..], [StreamResponse::StatusUpdate(update)] if update.status.state == TaskState::Working));
+    for name in [resume::PARAMETER, "last-event-id"] {
+        let rest = running.client.send(subscribe().header(name, "1")).await.events();
+        assert!(matches!(&rest[..], [StreamResponse::StatusUpdate(it)] if it.status.state == TaskState::Working));
+        assert_eq!(running.client.send(subscribe().header(name, "2")).await.events(), []);
+        for (wrong, why) in [("x", resume::INVALID), ("3", resume::AHEAD)] {
+            let answer = running.client.send(subscribe().header(name, wrong)).await;
+            assert_eq!((answer.code(), answer.error().kind()), (3, ErrorKind::InvalidParams));
+            assert_eq!(
+                (&*answer.facts()[resume::FACT], &*answer.error().field_violations()[0].field),
+                (why, resume::PARAMETER)
+            );
+        }
+    }
+    let ended = running.client.send(stream("hello")).await;
+    let subscribe = Outgoing::call(SubscribeToTaskRequest::new(task_of(&ended.events()[0])));
+    let answer = running.client.send(subscribe.header(resume::PARAMETER, "1")).await;
+    assert_eq!((answer.code(), &*answer.facts()[resume::FACT]), (9, resume::EXPIRED));
+}
+
+#[tokio::test]
+async fn places_are_told_within_events_to_who_asks() {
+    let running = Running::start().await;
+    let plain = running.client.send(stream("chunks 100")).await;
+    assert!(plain.headers.get("a2a-extensions").is_none());
+    assert!(plain.events().iter_mut().all(|event| resume::take(event).is_none()));
+    let answer = running.client.send(stream("chunks 100").header("a2a-extensions", resume::URI)).await;
+    assert_eq!(answer.headers["a2a-extensions"], resume::URI);
+    let mut events = answer.events();
+    let told: Vec<_> = events.iter_mut().map(|event| resume::take(event).unwrap()).collect();
+    assert_eq!(told, (1..=told.len() as u64).collect::<Vec<_>>());
+    assert_eq!(events.len(), plain.events().len());
 }
 
 #[tokio::test]

@@ -126,6 +126,13 @@ async fn act(turn: Turn) -> Result<(), AgentError> {
             }
             artifact.finish("end").await
         }
+        ("two", _) => {
+            let (mut one, mut other) = (turn.artifact("one"), turn.artifact("other"));
+            one.chunk("a").await?;
+            other.chunk("b").await?;
+            one.chunk("c").await?;
+            other.chunk("d").await
+        }
         ("silent", _) => {
             turn.working("hm").await?;
             turn.cancelled().cancelled().await;

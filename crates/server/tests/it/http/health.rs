@@ -1,6 +1,10 @@
 //! Whether the server lives and is ready.
 
-use super::Running;
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::{EventBus as _, bus::LocalBus};
+
+use super::{Running, agent};
 
 #[tokio::test]
 async fn it_says_that_it_lives_and_is_ready() {
@@ -12,4 +16,19 @@ async fn it_says_that_it_lives_and_is_ready() {
         assert_eq!(running.send("HEAD", path).fetch().await.status, 200);
         assert_eq!(running.send("POST", path).fetch().await.status, 405);
     }
+}
+
+/// A balancer that took such nodes out would take all of them.
+#[tokio::test]
+async fn without_its_bus_it_is_degraded_and_takes_requests() {
+    let bus = Arc::new(LocalBus::new());
+    let running = Running::of(agent::engine().bus(bus.clone()).build(), |builder| builder).await;
+    let ready = async || {
+        let answer = running.send("GET", "/readyz").without("a2a-version").fetch().await;
+        (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
+    };
+    assert_eq!(ready().await, (200, "ready\n".to_owned()));
+    bus.close(Duration::ZERO).await;
+    assert_eq!(ready().await, (200, "degraded: the bus cannot be reached\n".to_owned()));
+    running.task("hello").await;
 }

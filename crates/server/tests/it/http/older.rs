@@ -67,7 +67,23 @@ async fn a_stream_ends_with_a_final_event_and_is_taken_up_where_it_broke() {
     let again = ask(&running, "tasks/resubscribe", &json!({"id": task["id"]}));
     // What it missed is no longer kept, so it gets the task, and its end once more.
     let again = seen(again.header("last-event-id", "4").open().await).await;
-    assert_eq!(again, [row("task", None, 6), end]);
+    assert_eq!(again, [("task".to_owned(), None, None), ("status-update".to_owned(), Some(true), None)]);
+}
+
+#[tokio::test]
+async fn a_stream_that_the_end_of_the_server_cuts_says_so_and_is_not_final() {
+    let mut limits = nuncio_server::Limits::default();
+    limits.drain = std::time::Duration::from_secs(10);
+    let mut running = Running::with(|builder| builder.limits(limits)).await;
+    let task = call(&running, "message/send", &message("ask")).await;
+    let mut feed = ask(&running, "tasks/resubscribe", &json!({"id": task["id"]})).open().await;
+    feed.next().await.unwrap();
+    running.stop();
+    let rest = feed.rest().await;
+    let document: Value = serde_json::from_str(&rest.last().unwrap().data).unwrap();
+    assert!(document["error"]["message"].as_str().unwrap().contains("stopping"), "{document}");
+    assert!(rest.iter().all(|event| !event.data.contains("\"final\":true")), "{rest:?}");
+    running.end.await.unwrap();
 }
 
 #[tokio::test]

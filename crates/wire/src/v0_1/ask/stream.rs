@@ -18,13 +18,18 @@ pub(super) fn sent(events: EventStream, task: Task) -> EventStream {
 
 /// What comes of a task that is watched, and what it is now.
 pub(super) fn watched(events: EventStream, task: Task) -> EventStream {
-    let first = snapshot(&task);
+    let first = (None, snapshot(&task));
     Box::pin(Completed { events: Some(events), next: Some(first), is_told: true, task })
+}
+
+/// What comes of a task that was told of before.
+pub(super) fn resumed(events: EventStream, task: Task) -> EventStream {
+    Box::pin(Completed { events: Some(events), next: None, is_told: true, task })
 }
 
 /// What has become of a task that has ended.
 pub(super) fn ended(task: Task) -> EventStream {
-    let first = snapshot(&task);
+    let first = (None, snapshot(&task));
     Box::pin(Completed { events: None, next: Some(first), is_told: true, task })
 }
 
@@ -35,16 +40,16 @@ fn snapshot(task: &Task) -> StreamResponse {
 struct Completed {
     /// `None` once the last event is there.
     events: Option<EventStream>,
-    /// An event to pass on before the next is read.
-    next: Option<StreamResponse>,
+    /// An event to pass on before the next is read, and its place.
+    next: Option<(Option<u64>, StreamResponse)>,
     /// Whether the task was passed on.
     is_told: bool,
     task: Task,
 }
 
 impl Completed {
-    /// The event as 1.0 has it, and the task before it if there was none.
-    fn complete(&mut self, response: StreamResponse) -> StreamResponse {
+    /// The event as 1.0 has it, and the task before it if there was none; each with its place.
+    fn complete(&mut self, sequence: Option<u64>, response: StreamResponse) -> (Option<u64>, StreamResponse) {
         let (id, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
         match response {
             StreamResponse::StatusUpdate(mut update) => {
@@ -59,27 +64,27 @@ impl Completed {
                 if self.is_told {
                     update.task_id = id;
                     update.context_id = context;
-                    return StreamResponse::StatusUpdate(update);
+                    return (sequence, StreamResponse::StatusUpdate(update));
                 }
                 self.is_told = true;
                 self.task.status = update.status;
                 if self.task.metadata.is_none() {
                     self.task.metadata = update.metadata;
                 }
-                snapshot(&self.task)
+                (sequence, snapshot(&self.task))
             }
             StreamResponse::ArtifactUpdate(mut update) => {
                 update.task_id = id;
                 update.context_id = context;
                 let response = StreamResponse::ArtifactUpdate(update);
                 if std::mem::replace(&mut self.is_told, true) {
-                    return response;
+                    return (sequence, response);
                 }
-                self.next = Some(response);
+                self.next = Some((sequence, response));
                 self.task.status = TaskStatus { state: TaskState::Working, ..TaskStatus::default() };
-                snapshot(&self.task)
+                (None, snapshot(&self.task))
             }
-            other => other,
+            other => (sequence, other),
         }
     }
 }
@@ -89,14 +94,14 @@ impl Stream for Completed {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        if let Some(response) = this.next.take() {
-            return Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(None, response)))));
+        if let Some((sequence, response)) = this.next.take() {
+            return Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(sequence, response)))));
         }
         let Some(events) = &mut this.events else { return Poll::Ready(None) };
         match ready!(events.as_mut().poll_next(cx)) {
             Some(Ok(event)) => {
-                let response = this.complete(event.response.clone());
-                Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(None, response)))))
+                let (sequence, response) = this.complete(event.sequence, event.response.clone());
+                Poll::Ready(Some(Ok(Arc::new(StreamEvent::new(sequence, response)))))
             }
             other => {
                 this.events = None;

@@ -37,9 +37,14 @@ impl<'a> Desk<'a> {
 
     /// Makes a call as the caller would.
     pub(super) async fn call(&self, call: impl Operation) -> Result<Reply, Error> {
+        self.request(self.ask(call)).await
+    }
+
+    /// The request of a call that the caller would make.
+    pub(super) fn ask(&self, call: impl Operation) -> Request {
         let mut call: Call = call.into();
         call.set_tenant(self.tenant.clone());
-        self.request(Request { push_format: self.push_format, ..Request::new(self.scope.clone(), call) }).await
+        Request { push_format: self.push_format, ..Request::new(self.scope.clone(), call) }
     }
 
     /// Makes a call that has more to it.

@@ -28,9 +28,16 @@ pub(super) fn sent(events: EventStream, server_id: TaskId, client_id: TaskId) ->
     Box::pin(Shown { is_sent: true, ..Shown::new(Some(events), server_id, client_id) })
 }
 
-/// What comes of a task that is watched.
-pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId) -> EventStream {
-    Box::pin(Shown::new(Some(events), server_id, client_id))
+/// What comes of a task that is watched. Where that does not begin with the task, because the client has `seen` some of
+/// it, its artifacts have the numbers that they had there.
+pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId, seen: Option<&Task>) -> EventStream {
+    let mut shown = Shown::new(Some(events), server_id, client_id);
+    if let Some(task) = seen {
+        shown.numbers =
+            (0..).zip(&task.artifacts).map(|(number, artifact)| (artifact.artifact_id.clone(), number)).collect();
+        shown.status = task.status.clone();
+    }
+    Box::pin(shown)
 }
 
 /// What has become of a task that has ended.
@@ -71,7 +78,7 @@ impl Shown {
     }
 
     fn take(&mut self, event: &StreamEvent) {
-        let sequence = event.sequence;
+        let (sequence, first) = (event.sequence, self.ready.len());
         match &event.response {
             StreamResponse::Task(task) => self.take_snapshot(sequence, task),
             StreamResponse::StatusUpdate(update) => self.take_status(sequence, update.clone()),
@@ -83,6 +90,13 @@ impl Shown {
             }
         }
         self.is_first = false;
+        // A client has seen an event once it has seen the last of what that is here.
+        let last = self.ready.len() - usize::from(self.question.is_none());
+        for event in self.ready.range_mut(first..last.max(first)) {
+            if let Some(event) = Arc::get_mut(event) {
+                event.sequence = None;
+            }
+        }
     }
 
     /// A snapshot is its status and its artifacts, and what is last comes last.

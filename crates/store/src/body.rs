@@ -7,17 +7,17 @@ use nuncio_model::{
 };
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
-use super::error::corrupt;
+use crate::error::corrupt;
 
 /// Bytes of a body that is small: two of them fit on a page.
 const SMALL: usize = 1_800;
 
 /// A task, in the two columns that keep it.
 #[derive(Debug)]
-pub(super) struct Body {
-    pub(super) task: String,
+pub(crate) struct Body {
+    pub(crate) task: String,
     /// Nothing where there are no artifacts.
-    pub(super) artifacts: Option<String>,
+    pub(crate) artifacts: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -30,25 +30,25 @@ struct TaskBody<'a> {
 }
 
 impl Body {
-    pub(super) fn of(task: &Task) -> Result<Self, StoreError> {
+    pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
         let body = TaskBody { status: &task.status, history: &task.history, metadata: task.metadata.as_deref() };
         let artifacts = (!task.artifacts.is_empty()).then(|| serde_json::to_string(&task.artifacts)).transpose();
         Ok(Self { task: serde_json::to_string(&body).map_err(corrupt)?, artifacts: artifacts.map_err(corrupt)? })
     }
 
     /// Whether it stands in the task's own row, which is written again with each commit.
-    pub(super) fn is_small(&self) -> bool {
+    pub(crate) fn is_small(&self) -> bool {
         self.len() <= SMALL
     }
 
     /// How long it is, in bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.task.len() + self.artifacts.as_ref().map_or(0, String::len)
     }
 }
 
 /// Reads a task.
-pub(super) fn read_task(
+pub(crate) fn read_task(
     id: TaskId,
     context: ContextId,
     body: &str,
@@ -69,6 +69,8 @@ pub(super) fn read_task(
 #[serde(rename_all = "camelCase")]
 enum RecordBody<'a> {
     Received(&'a Message),
+    Waiting(&'a Message),
+    Begun,
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
     /// A piece of text behind those that an artifact has: what long logs are made of.
@@ -119,13 +121,15 @@ impl Serialize for RecordList<'_> {
 }
 
 /// The records of a commit, as a list.
-pub(super) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
+pub(crate) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
     write(&RecordList { records, id, context })
 }
 
 fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {
     let event = match record {
+        Record::Received(received) if received.waits => return RecordBody::Waiting(&received.message),
         Record::Received(received) => return RecordBody::Received(&received.message),
+        Record::Begun(_) => return RecordBody::Begun,
         Record::Update(event) => event,
     };
     match &event.response {
@@ -174,6 +178,8 @@ fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
 #[serde(rename_all = "camelCase")]
 enum ReadRecord {
     Received(Message),
+    Waiting(Message),
+    Begun,
     StatusUpdate(TaskStatusUpdateEvent),
     ArtifactUpdate(TaskArtifactUpdateEvent),
     Text(ArtifactId, Box<str>),
@@ -182,7 +188,7 @@ enum ReadRecord {
 }
 
 /// Reads the records of a commit whose last one has this sequence number.
-pub(super) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
+pub(crate) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
     let records: Vec<ReadRecord> = read(body)?;
     let before = last.checked_sub(records.len() as u64).ok_or_else(|| corrupt("more records than were written"))?;
     let records = records.into_iter().zip(before + 1..);
@@ -201,6 +207,8 @@ impl ReadRecord {
         };
         let response = match self {
             Self::Received(message) => return Record::received(sequence, message),
+            Self::Waiting(message) => return Record::waiting(sequence, message),
+            Self::Begun => return Record::Begun(sequence),
             Self::StatusUpdate(mut update) => {
                 fill(&mut update.task_id, &mut update.context_id);
                 StreamResponse::StatusUpdate(update)
@@ -224,12 +232,12 @@ impl ReadRecord {
 }
 
 /// A value in a column of its own.
-pub(super) fn write(value: &impl Serialize) -> Result<String, StoreError> {
+pub(crate) fn write(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(corrupt)
 }
 
 /// Reads JSON that was written here, nested as deep as it was: a limit would make a task that was taken unreadable.
-pub(super) fn read<T: DeserializeOwned>(json: &str) -> Result<T, StoreError> {
+pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     let mut json = serde_json::Deserializer::from_str(json);
     json.disable_recursion_limit();
     let value = T::deserialize(&mut json).map_err(corrupt)?;

@@ -4,51 +4,53 @@ use std::sync::Arc;
 
 use nuncio_engine::{
     StoreError,
-    store::{Commit, Stored},
+    store::{Commit, LetterId, Stored},
 };
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
 
-use super::{
+use crate::{
     body::{self, Body},
     columns::Moment,
 };
 
 #[derive(Debug)]
-pub(super) struct Append {
-    pub(super) scope: Scope,
-    pub(super) id: TaskId,
-    pub(super) context: ContextId,
-    pub(super) expected: u64,
-    pub(super) sequence: u64,
-    pub(super) epoch: u64,
-    pub(super) state: TaskState,
-    pub(super) updated: Moment,
-    pub(super) released: bool,
-    pub(super) snapshot: Option<Snapshot>,
+pub(crate) struct Append {
+    pub(crate) scope: Scope,
+    pub(crate) id: TaskId,
+    pub(crate) context: ContextId,
+    pub(crate) expected: u64,
+    pub(crate) sequence: u64,
+    pub(crate) epoch: u64,
+    pub(crate) state: TaskState,
+    pub(crate) updated: Moment,
+    pub(crate) released: bool,
+    pub(crate) snapshot: Option<Snapshot>,
     /// The records; `None` where nobody will ever want them.
-    pub(super) records: Option<String>,
-    pub(super) push_configs: Vec<ConfigRow>,
+    pub(crate) records: Option<String>,
+    pub(crate) push_configs: Vec<ConfigRow>,
+    /// Letters that are taken with it, each with the number of its record.
+    pub(crate) letters: Vec<(LetterId, u64)>,
 }
 
 /// A push configuration as it is written.
 #[derive(Debug)]
-pub(super) struct ConfigRow {
-    pub(super) id: PushConfigId,
+pub(crate) struct ConfigRow {
+    pub(crate) id: PushConfigId,
     /// The configuration as JSON.
-    pub(super) json: String,
-    pub(super) format: Option<Box<str>>,
+    pub(crate) json: String,
+    pub(crate) format: Option<Box<str>>,
 }
 
 impl ConfigRow {
-    pub(super) fn new(config: &TaskPushNotificationConfig, format: Option<Box<str>>) -> Result<Self, StoreError> {
+    pub(crate) fn new(config: &TaskPushNotificationConfig, format: Option<Box<str>>) -> Result<Self, StoreError> {
         Ok(Self { id: config.id.clone().unwrap_or_default(), json: body::write(config)?, format })
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    pub(super) task: Arc<Task>,
-    pub(super) body: Body,
+pub(crate) struct Snapshot {
+    pub(crate) task: Arc<Task>,
+    pub(crate) body: Body,
 }
 
 impl Snapshot {
@@ -58,7 +60,7 @@ impl Snapshot {
 }
 
 impl Append {
-    pub(super) fn new(commit: Commit) -> Result<Self, StoreError> {
+    pub(crate) fn new(commit: Commit) -> Result<Self, StoreError> {
         // A task that comes and goes in one commit had no readers, and its snapshot says all.
         let is_over = commit.expected == 0 && commit.released && commit.snapshot.is_some();
         let has_readers = !is_over || !commit.push_configs.is_empty();
@@ -79,11 +81,12 @@ impl Append {
             state: commit.state,
             updated: commit.updated.into(),
             released: commit.released,
+            letters: commit.letters,
         })
     }
 
     /// The task as a reader would find it after this, where that is known, and how long it is.
-    pub(super) fn stored(&self, epoch: u64) -> Option<(Stored, usize)> {
+    pub(crate) fn stored(&self, epoch: u64) -> Option<(Stored, usize)> {
         let snapshot = self.snapshot.as_ref()?;
         let stored = Stored { task: Arc::clone(&snapshot.task), sequence: self.sequence, epoch };
         Some((stored, snapshot.body.len()))

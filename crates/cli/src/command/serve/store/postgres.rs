@@ -1,0 +1,45 @@
+//! Tasks in PostgreSQL.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::TaskStore as _;
+use nuncio_store::{PostgresError, PostgresOptions, PostgresStore};
+
+use super::Opened;
+use crate::{command::serve::settings::Settings, error::CliError};
+
+pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliError> {
+    let mut options = PostgresOptions::new();
+    if let Some(lease) = settings.duration("lease")? {
+        if lease < Duration::from_secs(1) {
+            return Err(settings.wrong("lease", "it is shorter than a second"));
+        }
+        options = options.with_lease(lease);
+    }
+    if let Some(retention) = settings.duration("log-retention")? {
+        options = options.with_log_retention(retention);
+    }
+    let store = PostgresStore::open(url, options).await.map_err(|error| match &error {
+        PostgresError::Url(reason) => settings
+            .wrong("store", reason)
+            .with_hint("write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio&sslmode=verify-full"),
+        error => explain(error),
+    })?;
+    let tasks =
+        store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
+    let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
+    let database = format!("PostgreSQL, {}{node}", store.place());
+    Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
+}
+
+fn explain(error: &PostgresError) -> CliError {
+    // What to do stands behind a semicolon.
+    let text = error.to_string();
+    match text.split_once("; ") {
+        Some((message, hint)) => CliError::internal(message).with_hint(hint),
+        None => CliError::internal(text).with_hint(match error {
+            PostgresError::Unreachable { .. } => "check that the server runs, and the host, user and password",
+            _ => "name another database or schema with --store postgres://USER@HOST/DATABASE?schema=NAME",
+        }),
+    }
+}

@@ -1,0 +1,74 @@
+//! What waits: of each key the newest alone, in the order in which the keys came.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+};
+
+use crate::hashing::{Hashing, hashing};
+
+/// A bounded queue of sequence numbers, one for each key.
+pub(super) struct Newest<K> {
+    order: VecDeque<K>,
+    sequences: HashMap<K, u64, Hashing>,
+    limit: usize,
+}
+
+/// There are as many keys as may be.
+#[derive(Debug)]
+pub(super) struct Full;
+
+impl<K: Clone + Eq + Hash> Newest<K> {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { order: VecDeque::new(), sequences: HashMap::with_hasher(hashing()), limit }
+    }
+
+    /// Adds a number. The higher of two of a key stays, in the place of the first.
+    pub(super) fn push(&mut self, key: K, sequence: u64) -> Result<(), Full> {
+        if let Some(waiting) = self.sequences.get_mut(&key) {
+            *waiting = sequence.max(*waiting);
+            return Ok(());
+        }
+        if self.order.len() >= self.limit {
+            return Err(Full);
+        }
+        self.order.push_back(key.clone());
+        self.sequences.insert(key, sequence);
+        Ok(())
+    }
+
+    /// Takes the first.
+    pub(super) fn pop(&mut self) -> Option<(K, u64)> {
+        let key = self.order.pop_front()?;
+        let sequence = self.sequences.remove(&key)?;
+        Some((key, sequence))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Empties it, also of the memory that it took.
+    pub(super) fn clear(&mut self) -> VecDeque<K> {
+        self.sequences = HashMap::with_hasher(hashing());
+        std::mem::take(&mut self.order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_of_each_key_stays_in_the_place_of_the_first() {
+        let mut waiting = Newest::new(2);
+        for (key, sequence) in [("a", 1), ("b", 7), ("a", 3), ("a", 2)] {
+            waiting.push(key, sequence).unwrap();
+        }
+        assert!(waiting.push("c", 1).is_err(), "a third key");
+        assert_eq!([waiting.pop(), waiting.pop(), waiting.pop()], [Some(("a", 3)), Some(("b", 7)), None]);
+        waiting.push("c", 1).unwrap();
+        assert_eq!(waiting.clear(), ["c"]);
+        assert_eq!(waiting.pop(), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! The bus of one process against the contract of buses.
+
+use async_trait::async_trait;
+use nuncio_engine::{bus::LocalBus, testing::BusFixture};
+
+struct InProcess(LocalBus);
+
+#[async_trait]
+impl BusFixture for InProcess {
+    type Bus = LocalBus;
+
+    fn new() -> Self {
+        Self(LocalBus::new())
+    }
+
+    async fn join(&self) -> LocalBus {
+        self.0.clone()
+    }
+}
+
+nuncio_engine::bus_suite!(InProcess);

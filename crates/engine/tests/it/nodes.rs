@@ -1,0 +1,30 @@
+//! The store that nodes of one process share against the contract of clusters.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    TaskStore as _,
+    testing::{ClusterFixture, MemoryNode, SharedMemory},
+};
+
+struct InMemory(SharedMemory);
+
+#[async_trait]
+impl ClusterFixture for InMemory {
+    type Node = MemoryNode;
+
+    fn new(lease: Duration) -> Self {
+        Self(SharedMemory::new(lease))
+    }
+
+    async fn open(&self) -> MemoryNode {
+        self.0.node().await
+    }
+
+    async fn expire(&self, node: &MemoryNode) {
+        node.close().await.unwrap();
+    }
+}
+
+nuncio_engine::cluster_suite!(InMemory);

@@ -1,0 +1,150 @@
+//! Resuming a stream: where an event stands in its task's log, told within the event (an extension of our own;
+//! `docs/extensions/resume.md` has all of it, section 4.6 what an extension is).
+
+use crate::{
+    card::{AgentCard, AgentExtension},
+    error::{Error, ErrorKind},
+    event::StreamResponse,
+    id::TaskId,
+    json::{Struct, Value},
+};
+
+/// What identifies the extension, and the key of its data in metadata.
+pub const URI: &str = "https://nuncio.dev/a2a/extensions/resume/v1";
+
+/// The service parameter (section 3.2.6) by which a client says which event it saw last.
+pub const PARAMETER: &str = "a2a-last-event-id";
+
+/// The fact of an error that says why a stream cannot be resumed from where its client asked for.
+pub const FACT: &str = "resume";
+
+/// [`FACT`]: what the client gave is no place in a log.
+pub const INVALID: &str = "invalid";
+/// [`FACT`]: the place is beyond the end of this task's log.
+pub const AHEAD: &str = "ahead";
+/// [`FACT`]: events behind the place are no longer kept.
+pub const EXPIRED: &str = "expired";
+
+/// The member of the extension's data that has the place.
+const EVENT_ID: &str = "eventId";
+
+/// What a card says of the extension.
+pub fn declaration() -> AgentExtension {
+    AgentExtension {
+        uri: URI.to_owned(),
+        description: Some("Streams go on behind the event that the client names in A2A-Last-Event-ID".into()),
+        ..AgentExtension::default()
+    }
+}
+
+/// Whether a card declares it.
+pub fn is_declared(card: &AgentCard) -> bool {
+    card.capabilities.extensions.iter().any(|extension| extension.uri == URI)
+}
+
+/// Reads the place that a client names: decimal digits. `None` where it names none, which an empty text is too.
+///
+/// # Errors
+///
+/// `InvalidParams` where it is anything else.
+pub fn read(text: &str) -> Result<Option<u64>, Error> {
+    match text.trim() {
+        "" => Ok(None),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => match digits.parse() {
+            Ok(place) => Ok(Some(place)),
+            Err(_) => Err(invalid("there are not so many events")),
+        },
+        _ => Err(invalid("it is not the id of an event: decimal digits")),
+    }
+}
+
+/// The error for a place that is none, or that has no meaning for the call.
+pub fn invalid(reason: &str) -> Error {
+    Error::invalid_params(PARAMETER, reason).with_metadata(FACT, INVALID)
+}
+
+/// The error for a place beyond the end of a log.
+pub fn ahead(task: &TaskId, place: u64, end: u64) -> Error {
+    let reason = format!("event {place} is beyond the last one of task {task}, {end}; subscribe without it");
+    Error::invalid_params(PARAMETER, reason).with_metadata(FACT, AHEAD).with_metadata("taskId", task.as_str())
+}
+
+/// The error for events that are no longer kept.
+pub fn expired(task: &TaskId, place: u64) -> Error {
+    let message = format!("the events of task {task} behind {place} are no longer kept; read it with GetTask");
+    Error::new(ErrorKind::UnsupportedOperation, message)
+        .with_metadata(FACT, EXPIRED)
+        .with_metadata("taskId", task.as_str())
+}
+
+/// Whether an error says that a stream cannot be resumed from where its client asked for, though it may well be without
+/// that.
+pub fn is_lost(error: &Error) -> bool {
+    error.metadata().contains_key(FACT)
+}
+
+/// Tells within an event where it stands. A direct message has no place.
+pub fn mark(response: &mut StreamResponse, place: u64) {
+    if let Some(metadata) = metadata(response) {
+        let id = Value::Object([(EVENT_ID.to_owned(), place.to_string().into())].into_iter().collect());
+        metadata.get_or_insert_default().insert(URI.to_owned(), id);
+    }
+}
+
+/// Takes out what [`mark`] put in.
+pub fn take(response: &mut StreamResponse) -> Option<u64> {
+    let metadata = metadata(response)?;
+    let data = metadata.as_mut()?.remove(URI)?;
+    if metadata.as_ref().is_some_and(|left| left.is_empty()) {
+        *metadata = None;
+    }
+    data.get(EVENT_ID)?.as_str()?.parse().ok()
+}
+
+fn metadata(response: &mut StreamResponse) -> Option<&mut Option<Box<Struct>>> {
+    match response {
+        StreamResponse::Task(task) => Some(&mut task.metadata),
+        StreamResponse::StatusUpdate(update) => Some(&mut update.metadata),
+        StreamResponse::ArtifactUpdate(update) => Some(&mut update.metadata),
+        StreamResponse::Message(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+
+    #[test]
+    fn an_event_is_as_it_was_when_its_mark_is_taken() {
+        let mut with_data = Task::new("t".into(), "c".into());
+        with_data.metadata.get_or_insert_default().insert("k".into(), 1.into());
+        for response in [
+            StreamResponse::Task(with_data),
+            StreamResponse::StatusUpdate(TaskStatusUpdateEvent::default()),
+            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent::default()),
+        ] {
+            let mut marked = response.clone();
+            mark(&mut marked, 7);
+            assert_ne!(marked, response);
+            let json = serde_json::to_string(&marked).unwrap();
+            assert!(json.contains(&format!(r#""{URI}":{{"eventId":"7"}}"#)), "{json}");
+            assert_eq!((take(&mut marked), &marked), (Some(7), &response));
+            assert_eq!(take(&mut marked), None);
+        }
+        let mut message = StreamResponse::Message(Message::agent("x"));
+        mark(&mut message, 7);
+        assert_eq!(take(&mut message), None);
+    }
+
+    #[test]
+    fn a_place_is_digits_and_nothing_else() {
+        assert_eq!(read(" 12 ").unwrap(), Some(12));
+        assert_eq!(read("0").unwrap(), Some(0));
+        assert_eq!(read("").unwrap(), None);
+        for wrong in ["x", "-1", "+1", "1.0", "1 2", "18446744073709551616", "١"] {
+            let error = read(wrong).unwrap_err();
+            assert_eq!((error.kind(), &*error.metadata()[FACT]), (ErrorKind::InvalidParams, INVALID), "{wrong}");
+        }
+    }
+}

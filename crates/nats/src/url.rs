@@ -1,0 +1,184 @@
+//! The URL of NATS. It may name several hosts, which no standard parser takes.
+
+use std::{path::PathBuf, str::FromStr};
+
+use async_nats::ServerAddr;
+use percent_encoding::percent_decode_str;
+
+use crate::options::{Login, NatsOptions};
+
+/// Where nothing is said.
+const PREFIX: &str = "nuncio";
+
+/// Why a URL cannot be. It repeats nothing of the part that has the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NatsUrlError {
+    /// It does not begin as it should.
+    #[error("it does not begin with nats:// or tls://")]
+    Scheme,
+    /// A host is missing, or is none.
+    #[error("`{0}` is not a host, or HOST:PORT")]
+    Host(String),
+    /// Not for the names of subjects.
+    #[error("the prefix `{0}` is not made of letters, digits, `-` and `_`, with single dots between")]
+    Prefix(String),
+    /// What stands behind `?`.
+    #[error("`{0}` is none of credentials=FILE, ca=FILE, cert=FILE and key=FILE")]
+    Parameter(String),
+    /// One without the other.
+    #[error("cert and key belong together")]
+    Identity,
+    /// Not UTF-8.
+    #[error("its user, password or parameters are not UTF-8 once they are decoded")]
+    Encoding,
+}
+
+impl FromStr for NatsOptions {
+    type Err = NatsUrlError;
+
+    fn from_str(url: &str) -> Result<Self, NatsUrlError> {
+        let (scheme, rest) = url.split_once("://").ok_or(NatsUrlError::Scheme)?;
+        if !matches!(scheme, "nats" | "tls") {
+            return Err(NatsUrlError::Scheme);
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        // A password may hold a slash that nobody encoded, so what is before the last @ goes first.
+        let (login, rest) = rest.rsplit_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
+        let (hosts, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let mut options = Self {
+            servers: hosts.split(',').map(|host| server(scheme, host)).collect::<Result<_, _>>()?,
+            prefix: self::prefix(prefix)?,
+            login: login.map_or(Ok(Login::Nobody), self::login)?,
+            credentials: None,
+            ca: None,
+            identity: None,
+        };
+        options.read(query)?;
+        Ok(options)
+    }
+}
+
+impl NatsOptions {
+    fn read(&mut self, query: &str) -> Result<(), NatsUrlError> {
+        let (mut cert, mut key) = (None, None);
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let path = match name {
+                "credentials" => &mut self.credentials,
+                "ca" => &mut self.ca,
+                "cert" => &mut cert,
+                "key" => &mut key,
+                _ => return Err(NatsUrlError::Parameter(name.to_owned())),
+            };
+            if value.is_empty() {
+                return Err(NatsUrlError::Parameter(name.to_owned()));
+            }
+            *path = Some(PathBuf::from(decoded(value)?));
+        }
+        self.identity = match (cert, key) {
+            (Some(cert), Some(key)) => Some((cert, key)),
+            (None, None) => None,
+            _ => return Err(NatsUrlError::Identity),
+        };
+        Ok(())
+    }
+}
+
+fn server(scheme: &str, host: &str) -> Result<ServerAddr, NatsUrlError> {
+    let wrong = || NatsUrlError::Host(host.to_owned());
+    if host.contains(char::is_whitespace) || host.contains('#') {
+        return Err(wrong());
+    }
+    let server: ServerAddr = format!("{scheme}://{host}").parse().map_err(|_| wrong())?;
+    if server.host().is_empty() { Err(wrong()) } else { Ok(server) }
+}
+
+fn prefix(path: &str) -> Result<String, NatsUrlError> {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    if path.is_empty() {
+        return Ok(PREFIX.to_owned());
+    }
+    let is_token = |token: &str| {
+        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    if path.split('.').all(is_token) { Ok(path.to_owned()) } else { Err(NatsUrlError::Prefix(path.to_owned())) }
+}
+
+fn login(text: &str) -> Result<Login, NatsUrlError> {
+    Ok(match text.split_once(':') {
+        Some((user, password)) => Login::User(decoded(user)?, decoded(password)?.into()),
+        None => Login::Token(decoded(text)?.into()),
+    })
+}
+
+fn decoded(text: &str) -> Result<String, NatsUrlError> {
+    let text = percent_decode_str(text).decode_utf8().map_err(|_| NatsUrlError::Encoding)?;
+    Ok(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    fn read(url: &str) -> NatsOptions {
+        url.parse().unwrap_or_else(|error| panic!("{url}: {error}"))
+    }
+
+    #[test]
+    fn a_url_has_hosts_and_a_prefix() {
+        for (url, shown) in [
+            ("nats://localhost", "nats://localhost:4222/nuncio"),
+            ("nats://a,b:5,[::1]:6/agents.eu-1/", "nats://a:4222,b:5,[::1]:6/agents.eu-1"),
+            ("tls://nats.example:443/x?ca=/etc/ca.pem", "tls://nats.example:443/x"),
+        ] {
+            assert_eq!(read(url).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn a_login_is_read_and_not_shown() {
+        let options = read("nats://us%40er:p%3Aa/ss:w@rd@localhost/x");
+        let Login::User(user, password) = &options.login else { panic!("a user") };
+        assert_eq!((&**user, password.expose_secret()), ("us@er", "p:a/ss:w@rd"));
+        let Login::Token(token) = read("nats://s3cr%20et@localhost").login else { panic!("a token") };
+        assert_eq!(token.expose_secret(), "s3cr et");
+        for shown in [format!("{options}"), format!("{options:?}")] {
+            assert!(!shown.contains("rd") && !shown.contains("er:"), "{shown}");
+        }
+        assert!(matches!(read("nats://localhost").login, Login::Nobody));
+    }
+
+    #[test]
+    fn files_are_parameters() {
+        let options = read("tls://h?credentials=/a%20b.creds&ca=c&cert=d&key=e");
+        let path = |path: &str| Some(PathBuf::from(path));
+        assert_eq!((options.credentials, options.ca), (path("/a b.creds"), path("c")));
+        assert_eq!(options.identity, path("d").zip(path("e")));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_without_secrets() {
+        use NatsUrlError::{Host, Identity, Parameter, Prefix, Scheme};
+        for (url, error) in [
+            ("localhost", Scheme),
+            ("http://localhost", Scheme),
+            ("nats://", Host(String::new())),
+            ("nats://a,,b", Host(String::new())),
+            ("nats://user:secret@:4222", Host(":4222".into())),
+            ("nats://user:secret@a:port", Host("a:port".into())),
+            ("nats://a b", Host("a b".into())),
+            ("nats://a/x.*", Prefix("x.*".into())),
+            ("nats://a/x..y", Prefix("x..y".into())),
+            ("nats://a/x/y", Prefix("x/y".into())),
+            ("nats://a?password=secret", Parameter("password".into())),
+            ("nats://a?ca=", Parameter("ca".into())),
+            ("nats://a?cert=x", Identity),
+        ] {
+            let found = url.parse::<NatsOptions>().map(|_| ()).unwrap_err();
+            assert!(!found.to_string().contains("secret"), "{found}");
+            assert_eq!(found, error, "{url}");
+        }
+    }
+}

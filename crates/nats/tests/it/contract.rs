@@ -1,0 +1,54 @@
+//! The contract of buses, through a proxy where nodes are to be cut off.
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    bus::RemoteBus,
+    testing::{BusFixture, Link, OutageFixture},
+};
+use nuncio_testbed::{Nats, Proxy};
+
+use crate::support::{node, prefix};
+
+struct OnNats {
+    server: &'static Nats,
+    prefix: String,
+}
+
+#[async_trait]
+impl BusFixture for OnNats {
+    type Bus = RemoteBus;
+
+    fn new() -> Self {
+        Self { server: Nats::shared().unwrap(), prefix: prefix() }
+    }
+
+    async fn join(&self) -> RemoteBus {
+        node(&format!("{}/{}", self.server.url(), self.prefix)).await
+    }
+}
+
+#[async_trait]
+impl OutageFixture for OnNats {
+    async fn join_by_a_link(&self) -> (RemoteBus, Box<dyn Link>) {
+        let proxy = Proxy::start(self.server.address()).unwrap();
+        let bus = node(&format!("nats://{}/{}", proxy.address(), self.prefix)).await;
+        (bus, Box::new(ByProxy(proxy)))
+    }
+}
+
+struct ByProxy(Proxy);
+
+#[async_trait]
+impl Link for ByProxy {
+    async fn cut(&self) {
+        self.0.set(|faults| faults.refuses = true);
+        self.0.cut();
+    }
+
+    async fn mend(&self) {
+        self.0.heal();
+    }
+}
+
+nuncio_engine::bus_suite!(OnNats);
+nuncio_engine::bus_outage_suite!(OnNats);

@@ -1,0 +1,77 @@
+//! The names that topics have in PostgreSQL. A channel is a database's, so the schema is part of its name.
+
+use nuncio_engine::bus::Topic;
+
+/// What is left for a schema: a name has 63 bytes, `nuncio.` and `.node.18446744073709551615` have 33.
+const LONGEST_SCHEMA: usize = 30;
+
+/// The channels of one schema.
+#[derive(Debug)]
+pub(super) struct Channels {
+    prefix: String,
+}
+
+impl Channels {
+    /// The schema is a plain name. Of a long one the beginning and a hash is taken.
+    pub(super) fn of(schema: &str) -> Self {
+        if schema.len() <= LONGEST_SCHEMA {
+            return Self { prefix: format!("nuncio.{schema}.") };
+        }
+        let hash = schema
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        // A schema's own name has no tilde.
+        let beginning: String = schema.chars().take(13).collect();
+        Self { prefix: format!("nuncio.{beginning}~{hash:016x}.") }
+    }
+
+    /// `nuncio.SCHEMA.tasks.17`, `nuncio.SCHEMA.node.4`.
+    pub(super) fn name(&self, topic: Topic) -> String {
+        format!("{}{topic}", self.prefix)
+    }
+
+    /// Whose channel it is.
+    pub(super) fn topic(&self, channel: &str) -> Option<Topic> {
+        Topic::named(channel.strip_prefix(&self.prefix)?)
+    }
+
+    /// A channel that one connection has for itself.
+    pub(super) fn private(&self) -> String {
+        format!("{}{:016x}", self.prefix, rand())
+    }
+}
+
+/// Something that no other connection has.
+fn rand() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_engine::store::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn channels_fit_and_are_told_apart() {
+        let long = ["a".repeat(63), format!("{}b", "a".repeat(62)), "a".repeat(31)];
+        let mut names = Vec::new();
+        for schema in ["nuncio", "n", &"a".repeat(30)].into_iter().map(str::to_owned).chain(long) {
+            let channels = Channels::of(&schema);
+            for topic in [Topic::Tasks(0), Topic::Tasks(255), Topic::Node(NodeId(u64::MAX))] {
+                let name = channels.name(topic);
+                assert!(name.len() < 64, "{name}");
+                assert_eq!(channels.topic(&name), Some(topic));
+                names.push(name);
+            }
+            assert!(channels.private().len() < 64);
+            assert_eq!(channels.topic(&channels.private()), None);
+        }
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "two have one name");
+        assert_eq!(Channels::of("nuncio").topic("nuncio.other.tasks.1"), None);
+    }
+}

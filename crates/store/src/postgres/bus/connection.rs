@@ -1,0 +1,143 @@
+//! The two connections of a node to the bus.
+
+use std::{future::poll_fn, sync::Arc};
+
+use async_trait::async_trait;
+use nuncio_engine::bus::{BoxError, Connection, Listeners, Notice, Topic};
+use tokio::{sync::watch, task::JoinHandle};
+use tokio_postgres::{AsyncMessage, Client, Config, Notification, Statement};
+
+use super::channels::Channels;
+use crate::postgres::{error::explain, tls::Tls};
+
+/// What is said for a whole group.
+const TELL: &str = "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS told(channel, payload)";
+
+/// A connection that listens and one that tells, until one of them fails.
+pub struct PostgresConnection {
+    listening: Line,
+    telling: Line,
+    tell: Statement,
+    channels: Arc<Channels>,
+    /// Why one is lost.
+    lost: watch::Receiver<Option<String>>,
+}
+
+/// A client, and what moves its bytes; dropping it cuts the connection.
+struct Line {
+    client: Client,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl PostgresConnection {
+    pub(super) async fn open(
+        config: &Config,
+        tls: &Tls,
+        channels: &Arc<Channels>,
+        listeners: Listeners,
+    ) -> Result<Self, BoxError> {
+        let (losing, lost) = watch::channel(None);
+        let losing = Arc::new(losing);
+        let (private, (hearing, mut heard)) = (channels.private(), watch::channel(false));
+        let hear = {
+            let (channels, private) = (channels.clone(), private.clone());
+            move |notification: &Notification| {
+                if let Some(topic) = channels.topic(notification.channel()) {
+                    listeners.deliver(topic, &Notice::decode(notification.payload().as_bytes()));
+                } else if notification.channel() == private {
+                    hearing.send_replace(true);
+                }
+            }
+        };
+        let listening = Line::open(config, tls, losing.clone(), hear).await?;
+        let telling = Line::open(config, tls, losing, |_| {}).await?;
+        // A transaction with a NOTIFY has a commit record, which would be waited for.
+        telling.client.batch_execute("SET synchronous_commit = off").await.map_err(told)?;
+        let tell = telling.client.prepare(TELL).await.map_err(told)?;
+        let connection = Self { listening, telling, tell, channels: channels.clone(), lost };
+        connection.listening.client.batch_execute(&format!("LISTEN \"{private}\"")).await.map_err(told)?;
+        connection.tell(vec![private], vec![String::new()]).await?;
+        if heard.wait_for(|heard| *heard).await.is_err() {
+            return Err(connection.lost().await);
+        }
+        Ok(connection)
+    }
+
+    async fn tell(&self, channels: Vec<String>, payloads: Vec<String>) -> Result<(), BoxError> {
+        self.telling.client.query(&self.tell, &[&channels, &payloads]).await.map_err(told)?;
+        Ok(())
+    }
+
+    /// Says a word of each topic, all in one transaction.
+    async fn for_each(&self, word: &str, topics: &[Topic]) -> Result<(), BoxError> {
+        let words = topics.iter().map(|topic| format!("{word} \"{}\";", self.channels.name(*topic)));
+        self.listening.client.batch_execute(&words.collect::<String>()).await.map_err(told)
+    }
+}
+
+impl Line {
+    async fn open(
+        config: &Config,
+        tls: &Tls,
+        losing: Arc<watch::Sender<Option<String>>>,
+        hear: impl Fn(&Notification) + Send + 'static,
+    ) -> Result<Self, BoxError> {
+        let (client, mut connection) = config.connect(tls.clone()).await.map_err(told)?;
+        let driver = tokio::spawn(async move {
+            let reason = loop {
+                match poll_fn(|context| connection.poll_message(context)).await {
+                    Some(Ok(AsyncMessage::Notification(notification))) => hear(&notification),
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => break explain(&error),
+                    None => break "the connection was closed".to_owned(),
+                }
+            };
+            losing.send_replace(Some(reason));
+        });
+        Ok(Self { client, driver })
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "so that it stands where errors are mapped")]
+fn told(error: tokio_postgres::Error) -> BoxError {
+    explain(&error).into()
+}
+
+#[async_trait]
+impl Connection for PostgresConnection {
+    async fn listen(&self, topics: &[Topic]) -> Result<(), BoxError> {
+        self.for_each("LISTEN", topics).await
+    }
+
+    async fn leave(&self, topics: &[Topic]) -> Result<(), BoxError> {
+        self.for_each("UNLISTEN", topics).await
+    }
+
+    async fn send(&self, batch: &[(Topic, Notice)]) -> Result<(), BoxError> {
+        self.tell(
+            batch.iter().map(|(topic, _)| self.channels.name(*topic)).collect(),
+            batch.iter().map(|(_, notice)| notice.encode()).collect(),
+        )
+        .await
+    }
+
+    async fn probe(&self) -> Result<(), BoxError> {
+        let (listening, telling) =
+            tokio::join!(self.listening.client.batch_execute(""), self.telling.client.batch_execute(""));
+        listening.and(telling).map_err(told)
+    }
+
+    async fn lost(&self) -> BoxError {
+        let mut lost = self.lost.clone();
+        match lost.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or_default().into(),
+            Err(_) => "both connections have ended".into(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The nodes that share the store: leases by the server's clock, and letters between them.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    StoreError,
+    store::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted},
+};
+use nuncio_model::{Scope, TaskId};
+use tokio_postgres::Row;
+
+use super::{
+    PostgresStore,
+    error::unavailable,
+    links::Links,
+    read::{number, value},
+    statements::Sql,
+    text::{self, ScopeColumns, from_column, to_column},
+};
+use crate::columns;
+
+#[async_trait]
+impl Cluster for PostgresStore {
+    fn lease(&self) -> Duration {
+        self.connector.options.lease
+    }
+
+    fn node(&self) -> NodeId {
+        self.node.id()
+    }
+
+    async fn renew(&self) -> Result<Lease, StoreError> {
+        let (id, lease) = (columns::to_column(self.node.id().0), self.lease().as_secs_f64());
+        // What takes longer than this comes too late for most of the lease.
+        let bound = self.lease() / 2;
+        let late = |_| unavailable("the lease could not be renewed in time");
+        let renewed =
+            tokio::time::timeout(bound, self.vital.query(Sql::Renew, &[&id, &lease])).await.map_err(late)??;
+        if !renewed.is_empty() {
+            return Ok(Lease::Kept);
+        }
+        let joined = tokio::time::timeout(bound, join(&self.vital, self.lease())).await.map_err(late)??;
+        self.node.reborn(joined);
+        Ok(Lease::Lost)
+    }
+
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError> {
+        let (mut ids, mut tenants, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+        for (scope, id) in tasks {
+            let scope = ScopeColumns::of(scope)?;
+            ids.push(to_column(id.as_str()));
+            tenants.push(scope.tenant);
+            callers.push(scope.caller);
+        }
+        let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
+        let mut sequences = vec![0; tasks.len()];
+        for row in &self.links.query(Sql::Sequences, &[&ids, &tenants, &callers]).await? {
+            let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
+            if let Some(sequence) = place.checked_sub(1).and_then(|place| sequences.get_mut(place)) {
+                *sequence = number(row, 1)?;
+            }
+        }
+        Ok(sequences)
+    }
+
+    async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
+        let scope = ScopeColumns::of(&letter.scope)?;
+        let (id, task) = (to_column(&letter.id.0), to_column(letter.task.as_str()));
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [&&*id, &&*task, &scope.tenant, &scope.caller, &&*letter.body];
+        let rows = self.links.query(Sql::Post, &values).await?;
+        let Some(row) = rows.first() else { return Ok(Posted::NoTask) };
+        Ok(value::<Option<i64>>(row, 0)?.map_or(Posted::Unheld, |node| Posted::Left(node_id(node))))
+    }
+
+    async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
+        let (node, limit) = (columns::to_column(self.node.id().0), columns::to_column(limit as u64));
+        letters(&self.links.query(Sql::Mail, &[&node, &limit]).await?)
+    }
+
+    async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
+        let id = to_column(&id.0);
+        let marked = match mark {
+            Mark::Begun(record) => self.links.query(Sql::MarkBegun, &[&&*id, &columns::to_column(record)]).await,
+            Mark::Rested(record) => self.links.query(Sql::MarkRested, &[&&*id, &columns::to_column(record)]).await,
+            Mark::Refused(reason) => self.links.query(Sql::MarkRefused, &[&&*id, &&*reason]).await,
+        };
+        marked.map(|_| ())
+    }
+
+    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+        let rows = self.links.query(Sql::Letter, &[&&*to_column(&id.0)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
+        Ok(Some(LetterStatus {
+            taken: record(0)?,
+            begun: record(1)?,
+            rested: record(2)?,
+            refused: value::<Option<&[u8]>>(row, 3)?.map(Into::into),
+            holder: value::<Option<i64>>(row, 4)?.map(node_id),
+        }))
+    }
+
+    async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
+        // Said twice it would tell of itself.
+        self.links.query_once(Sql::Withdraw, &[&&*to_column(&id.0)]).await.map(|rows| !rows.is_empty())
+    }
+
+    async fn discard(&self, id: &LetterId) -> Result<(), StoreError> {
+        self.links.query(Sql::Discard, &[&&*to_column(&id.0)]).await.map(|_| ())
+    }
+}
+
+fn node_id(node: i64) -> NodeId {
+    NodeId(columns::from_column(node))
+}
+
+/// Joins the nodes, for so long to begin with.
+pub(super) async fn join(links: &Links, lease: Duration) -> Result<NodeId, StoreError> {
+    let rows = links.query(Sql::Join, &[&lease.as_secs_f64()]).await?;
+    super::read::first(&rows).map(node_id)
+}
+
+/// Letters as they stand in rows.
+pub(super) fn letters(rows: &[Row]) -> Result<Vec<Letter>, StoreError> {
+    let letter = |row: &Row| {
+        Ok(Letter {
+            id: LetterId(from_column(value(row, 0)?).into()),
+            scope: text::scope(value(row, 1)?, value(row, 2)?)?,
+            task: from_column(value(row, 3)?).as_ref().into(),
+            body: value::<&[u8]>(row, 4)?.into(),
+        })
+    };
+    rows.iter().map(letter).collect()
+}

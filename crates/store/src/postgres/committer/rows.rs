@@ -1,0 +1,136 @@
+//! Commits as the arrays that a statement takes: an array for each column.
+
+use nuncio_engine::{StoreError, store::NodeId};
+use nuncio_model::Timestamp;
+use tokio_postgres::{Row, types::ToSql};
+
+use crate::{
+    append::Append,
+    columns::to_column as number,
+    postgres::{
+        session::{Failure, Session},
+        statements::Sql,
+        text::{ScopeColumns, to_column},
+    },
+};
+
+/// What commits to many tasks have in common.
+#[derive(Default)]
+struct Columns<'a> {
+    id: Vec<String>,
+    tenant: Vec<String>,
+    caller: Vec<String>,
+    sequence: Vec<i64>,
+    state: Vec<i16>,
+    updated: Vec<i64>,
+    updated_rest: Vec<i32>,
+    released: Vec<bool>,
+    records: Vec<Option<&'a str>>,
+    body: Vec<Option<&'a str>>,
+    artifacts: Vec<Option<&'a str>>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(appends: &[&'a Append]) -> Result<Self, StoreError> {
+        let mut columns = Self::default();
+        for append in appends {
+            let scope = ScopeColumns::of(&append.scope)?;
+            let body = append.snapshot.as_ref().map(|snapshot| &snapshot.body);
+            columns.id.push(to_column(append.id.as_str()).into_owned());
+            columns.tenant.push(scope.tenant);
+            columns.caller.push(scope.caller);
+            columns.sequence.push(number(append.sequence));
+            columns.state.push(state(append.state));
+            columns.updated.push(append.updated.millisecond);
+            columns.updated_rest.push(i32::try_from(append.updated.rest).unwrap_or_default());
+            columns.released.push(append.released);
+            columns.records.push(append.records.as_deref());
+            columns.body.push(body.map(|body| &*body.task));
+            columns.artifacts.push(body.and_then(|body| body.artifacts.as_deref()));
+        }
+        Ok(columns)
+    }
+}
+
+pub(in crate::postgres) fn state(state: nuncio_model::TaskState) -> i16 {
+    i16::try_from(state.number()).unwrap_or_default()
+}
+
+/// Appends, and gives the rows of those that passed their guards: the id as the column has it, and whether pushes are
+/// owed.
+pub(super) async fn append(
+    session: &Session,
+    appends: &[&Append],
+    node: NodeId,
+) -> Result<Result<Vec<Row>, Failure>, StoreError> {
+    let c = Columns::of(appends)?;
+    let expected: Vec<i64> = appends.iter().map(|append| number(append.expected)).collect();
+    let epoch: Vec<i64> = appends.iter().map(|append| number(append.epoch)).collect();
+    let letters: Vec<_> =
+        appends.iter().zip(&c.id).flat_map(|(append, id)| append.letters.iter().map(move |it| (id, it))).collect();
+    let letter_task: Vec<&str> = letters.iter().map(|(task, _)| task.as_str()).collect();
+    let letter_id: Vec<&str> = letters.iter().map(|(_, (id, _))| &*id.0).collect();
+    let letter_sequence: Vec<i64> = letters.iter().map(|(_, (_, sequence))| number(*sequence)).collect();
+    let (node, now) = (number(node.0), Timestamp::now().as_millisecond());
+    let values: [&(dyn ToSql + Sync); 18] = [
+        &c.id,
+        &c.tenant,
+        &c.caller,
+        &expected,
+        &epoch,
+        &c.sequence,
+        &c.state,
+        &c.updated,
+        &c.updated_rest,
+        &c.released,
+        &c.records,
+        &c.body,
+        &c.artifacts,
+        &node,
+        &now,
+        &letter_task,
+        &letter_id,
+        &letter_sequence,
+    ];
+    Ok(session.query(Sql::Append, &values).await)
+}
+
+/// Creates, and gives a row for each: the id as the column has it, whether it was created, whether pushes are owed, and
+/// whether the node might create it.
+pub(super) async fn create(
+    session: &Session,
+    appends: &[&Append],
+    node: NodeId,
+) -> Result<Result<Vec<Row>, Failure>, StoreError> {
+    let c = Columns::of(appends)?;
+    let context: Vec<String> = appends.iter().map(|append| to_column(append.context.as_str()).into_owned()).collect();
+    let configs: Vec<_> =
+        appends.iter().zip(&c.id).flat_map(|(append, id)| append.push_configs.iter().map(move |it| (id, it))).collect();
+    let config_task: Vec<&str> = configs.iter().map(|(task, _)| task.as_str()).collect();
+    let config_id: Vec<String> = configs.iter().map(|(_, it)| to_column(it.id.as_str()).into_owned()).collect();
+    let config: Vec<&str> = configs.iter().map(|(_, it)| it.json.as_str()).collect();
+    let format: Vec<Option<String>> =
+        configs.iter().map(|(_, it)| it.format.as_deref().map(|it| to_column(it).into_owned())).collect();
+    let (node, now) = (number(node.0), Timestamp::now().as_millisecond());
+    let values: [&(dyn ToSql + Sync); 18] = [
+        &c.id,
+        &c.tenant,
+        &c.caller,
+        &context,
+        &c.sequence,
+        &c.state,
+        &c.updated,
+        &c.updated_rest,
+        &c.released,
+        &c.records,
+        &c.body,
+        &c.artifacts,
+        &node,
+        &now,
+        &config_task,
+        &config_id,
+        &config,
+        &format,
+    ];
+    Ok(session.query(Sql::Create, &values).await)
+}

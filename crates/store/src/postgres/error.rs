@@ -1,0 +1,112 @@
+//! What can go wrong with a database, in the words of the seam.
+
+use std::error::Error as _;
+
+use nuncio_engine::StoreError;
+use tokio_postgres::{
+    Error,
+    error::{DbError, Severity, SqlState},
+};
+
+/// Why a database could not be opened. What it says has no password in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostgresError {
+    /// The URL is not one, or asks for what is not there.
+    #[error("the database's URL is not valid: {0}; write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio")]
+    Url(String),
+    /// It cannot be reached, or does not let this user in.
+    #[error("the database {place} cannot be reached: {reason}")]
+    Unreachable {
+        /// The database, without the password.
+        place: String,
+        /// Why.
+        reason: String,
+        /// Why, as it was told.
+        #[source]
+        source: Option<Error>,
+    },
+    /// A later release has written it.
+    #[error(
+        "the database {place} has version {found} and this release knows up to {known}; use the release that wrote it, or a later one"
+    )]
+    Newer {
+        /// The database and schema.
+        place: String,
+        /// Its version.
+        found: i32,
+        /// The latest version that is known here.
+        known: i32,
+    },
+    /// The schema has tables of something else.
+    #[error("{place} has tables, but not those of Nuncio; name another schema: ?schema=NAME")]
+    Foreign {
+        /// The database and schema.
+        place: String,
+    },
+    /// Its encoding cannot hold every text.
+    #[error(
+        "the database {place} has the encoding {encoding}; make one with UTF8: createdb --encoding=UTF8 --template=template0"
+    )]
+    Encoding {
+        /// The database.
+        place: String,
+        /// Its encoding.
+        encoding: String,
+    },
+    /// It refuses what a store needs.
+    #[error("the database {place} cannot be used: {reason}")]
+    Unusable {
+        /// The database.
+        place: String,
+        /// Why.
+        reason: String,
+        /// Why, as it was told.
+        #[source]
+        source: Option<Error>,
+    },
+}
+
+/// An error of PostgreSQL as one of the store.
+pub(super) fn store_error(error: Error) -> StoreError {
+    let code = error.code();
+    if code == Some(&SqlState::DISK_FULL) {
+        StoreError::Full(error.into())
+    } else if code == Some(&SqlState::DATA_CORRUPTED) || code == Some(&SqlState::INDEX_CORRUPTED) {
+        StoreError::Corrupt(error.into())
+    } else {
+        StoreError::Unavailable(error.into())
+    }
+}
+
+/// Whether the server has said that it did nothing. Everything else, an end of the connection above all, says nothing
+/// of what was done.
+pub(super) fn is_refusal(error: &Error) -> bool {
+    error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error))
+}
+
+/// Whether a server that can only be read, one that follows another, was asked to write.
+pub(super) fn is_read_only(error: &Error) -> bool {
+    error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+}
+
+pub(super) fn unavailable(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+    StoreError::Unavailable(reason.into())
+}
+
+/// The error and its causes in one line, each said once.
+pub(super) fn explain(error: &Error) -> String {
+    let mut text = match error.as_db_error() {
+        Some(told) => told.message().to_owned(),
+        None => error.to_string(),
+    };
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let told = cause.to_string();
+        if !cause.is::<DbError>() && !text.contains(&told) {
+            text.extend([": ", &told]);
+        }
+        source = cause.source();
+    }
+    text
+}

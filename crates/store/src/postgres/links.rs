@@ -1,0 +1,142 @@
+//! The connections for reading and for small writes.
+//!
+//! A call takes the one with the fewest statements under way, and does not have it for itself: statements go one behind
+//! the other. So few connections serve many readers, and a pool that lends them out would only add a wait.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use nuncio_engine::StoreError;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep_until, timeout_at},
+};
+use tokio_postgres::{Row, types::ToSql};
+
+use super::{
+    error::{is_read_only, store_error, unavailable},
+    session::{Backoff, Connector, Failure, Session},
+    statements::Sql,
+};
+
+pub(super) struct Links {
+    connector: Arc<Connector>,
+    links: Box<[Link]>,
+}
+
+#[derive(Default)]
+struct Link {
+    slot: Mutex<Slot>,
+    under_way: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Slot {
+    session: Option<Arc<Session>>,
+    backoff: Backoff,
+    /// No attempt to connect before this.
+    rests_until: Option<Instant>,
+}
+
+impl Links {
+    pub(super) fn new(connector: Arc<Connector>, connections: usize) -> Self {
+        Self { connector, links: (0..connections.max(1)).map(|_| Link::default()).collect() }
+    }
+
+    /// Says a statement that does no harm when it is said twice: again, once, when the connection breaks.
+    pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+        match self.attempt(sql, values).await? {
+            Ok(rows) => Ok(rows),
+            Err(failure @ Failure::Late(_)) => Err(unavailable(failure)),
+            Err(Failure::Told(error)) if super::error::is_refusal(&error) && !is_read_only(&error) => {
+                Err(store_error(error))
+            }
+            Err(failure) => {
+                tracing::debug!(%failure, ?sql, "a statement is said again on a new connection");
+                self.attempt(sql, values).await?.map_err(into_store_error)
+            }
+        }
+    }
+
+    /// Says a statement once.
+    pub(super) async fn query_once(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+        self.attempt(sql, values).await?.map_err(into_store_error)
+    }
+
+    async fn attempt(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Result<Vec<Row>, Failure>, StoreError> {
+        let least = self.links.iter().min_by_key(|link| link.under_way.load(Ordering::Relaxed));
+        let Some(link) = least else { return Err(unavailable("there is no connection")) };
+        let _under_way = UnderWay::of(&link.under_way);
+        let deadline = Instant::now() + self.connector.options.patience;
+        let session = link.session(&self.connector, deadline).await?;
+        let answer = session.query(sql, values).await;
+        if let Err(failure) = &answer
+            && (!failure.is_refusal() || matches!(failure, Failure::Told(error) if is_read_only(error)))
+        {
+            link.give_up(&session).await;
+        }
+        Ok(answer)
+    }
+}
+
+fn into_store_error(failure: Failure) -> StoreError {
+    match failure {
+        Failure::Told(error) => store_error(error),
+        late @ Failure::Late(_) => unavailable(late),
+    }
+}
+
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl<'a> UnderWay<'a> {
+    fn of(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Link {
+    /// The connection, made anew where it was lost.
+    async fn session(&self, connector: &Connector, deadline: Instant) -> Result<Arc<Session>, StoreError> {
+        let late = |_| unavailable("there is no connection to the database yet");
+        let mut slot = timeout_at(deadline, self.slot.lock()).await.map_err(late)?;
+        if let Some(session) = slot.session.as_ref().filter(|session| !session.is_closed()) {
+            return Ok(Arc::clone(session));
+        }
+        slot.session = None;
+        loop {
+            if let Some(rest) = slot.rests_until.filter(|rest| *rest > Instant::now()) {
+                timeout_at(deadline, sleep_until(rest)).await.map_err(late)?;
+            }
+            match timeout_at(deadline, connector.connect()).await.map_err(late)? {
+                Ok(session) => {
+                    let session = Arc::new(session);
+                    slot.session = Some(Arc::clone(&session));
+                    slot.backoff.succeeded();
+                    return Ok(session);
+                }
+                Err(error) => {
+                    let rest = slot.backoff.failed();
+                    slot.rests_until = Some(rest);
+                    if rest >= deadline {
+                        return Err(unavailable(error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A connection on which something went wrong is not used again.
+    async fn give_up(&self, broken: &Arc<Session>) {
+        let mut slot = self.slot.lock().await;
+        slot.session.take_if(|session| Arc::ptr_eq(session, broken));
+    }
+}

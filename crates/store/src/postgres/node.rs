@@ -1,0 +1,64 @@
+//! This node among those that have the store open.
+
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use nuncio_engine::store::NodeId;
+use nuncio_model::{Scope, TaskId};
+use parking_lot::Mutex;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    id: AtomicU64,
+    /// Tasks that this node may have claimed without knowing: the claim's answer was lost, or nobody waited for it. They
+    /// would be this node's for ever, and nobody at work on them.
+    unknown_claims: Mutex<HashSet<(Scope, TaskId)>>,
+}
+
+impl Node {
+    pub(super) fn new(id: NodeId) -> Self {
+        Self { id: AtomicU64::new(id.0), unknown_claims: Mutex::default() }
+    }
+
+    pub(super) fn id(&self) -> NodeId {
+        NodeId(self.id.load(Ordering::Acquire))
+    }
+
+    /// Goes on under another id. What the old one has is others' to claim.
+    pub(super) fn reborn(&self, id: NodeId) {
+        self.id.store(id.0, Ordering::Release);
+        self.unknown_claims.lock().clear();
+    }
+
+    /// To be held while a claim is under way, and let go of by [`Claiming::known`].
+    pub(super) fn claiming(&self, scope: &Scope, id: &TaskId) -> Claiming<'_> {
+        Claiming { node: self, task: Some((scope.clone(), id.clone())) }
+    }
+
+    pub(super) fn unknown_claims(&self) -> Vec<TaskId> {
+        self.unknown_claims.lock().iter().map(|(_, id)| id.clone()).collect()
+    }
+}
+
+/// A claim whose outcome is not known yet.
+pub(super) struct Claiming<'a> {
+    node: &'a Node,
+    task: Option<(Scope, TaskId)>,
+}
+
+impl Claiming<'_> {
+    /// Its outcome is known, and whoever asked is told.
+    pub(super) fn known(mut self) {
+        if let Some(task) = self.task.take() {
+            self.node.unknown_claims.lock().remove(&task);
+        }
+    }
+}
+
+impl Drop for Claiming<'_> {
+    fn drop(&mut self) {
+        self.node.unknown_claims.lock().extend(self.task.take());
+    }
+}

@@ -1,0 +1,257 @@
+//! What is read of tasks, each in one statement, so that all of it is of the same moment.
+
+use std::{collections::HashMap, sync::Arc};
+
+use nuncio_engine::{
+    Record, StoreError, lifecycle,
+    store::{ListPage, ListQuery, PageToken, Stored},
+};
+use nuncio_model::{ContextId, Scope, Task, TaskId, TaskState};
+use tokio_postgres::{
+    Row,
+    types::{FromSql, ToSql},
+};
+
+use super::{
+    committer::state_column,
+    links::Links,
+    statements::Sql,
+    text::{ScopeColumns, from_column, to_column},
+};
+use crate::{
+    body,
+    columns::{self, Moment},
+    error::corrupt,
+};
+
+/// A value of a row.
+pub(super) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
+    row.try_get(column).map_err(|error| corrupt(super::error::explain(&error)))
+}
+
+/// A number of ours.
+pub(super) fn number(row: &Row, column: usize) -> Result<u64, StoreError> {
+    value::<i64>(row, column).map(columns::from_column)
+}
+
+/// A task of this scope as of its last record.
+pub(super) async fn load(links: &Links, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+    let scope = ScopeColumns::of(scope)?;
+    let rows = links.query(Sql::Load, &[&&*to_column(id.as_str()), &scope.tenant, &scope.caller]).await?;
+    let mut head = None;
+    let mut events = Vec::with_capacity(rows.len());
+    for row in &rows {
+        match value::<Option<i64>>(row, 2)? {
+            Some(epoch) => head = Some((row, columns::from_column(epoch))),
+            None => events.push((number(row, 1)?, value::<&str>(row, 4)?)),
+        }
+    }
+    let Some((row, epoch)) = head else { return Ok(None) };
+    let sequence = number(row, 1)?;
+    let parts = Parts {
+        id: id.clone(),
+        context: from_column(value(row, 0)?).as_ref().into(),
+        sequence,
+        folded: number(row, 3)?,
+        body: value(row, 4)?,
+        artifacts: value(row, 5)?,
+        events,
+    };
+    Ok(Some(Stored { task: Arc::new(parts.fold()?), sequence, epoch }))
+}
+
+/// A task in the parts that are stored.
+pub(super) struct Parts<'a> {
+    pub(super) id: TaskId,
+    pub(super) context: ContextId,
+    pub(super) sequence: u64,
+    /// The record up to which the body goes.
+    pub(super) folded: u64,
+    pub(super) body: Option<&'a str>,
+    pub(super) artifacts: Option<&'a str>,
+    /// The rows of records after that, each with the number of its last.
+    pub(super) events: Vec<(u64, &'a str)>,
+}
+
+impl Parts<'_> {
+    /// Makes the task. Without artifacts it has none, unless records after the snapshot brought some.
+    pub(super) fn fold(mut self) -> Result<Task, StoreError> {
+        let mut task = match self.body {
+            Some(body) => body::read_task(self.id.clone(), self.context.clone(), body, self.artifacts)?,
+            None => Task::default(),
+        };
+        self.events.sort_unstable_by_key(|(last, _)| *last);
+        let mut folded = self.folded;
+        for (last, body) in self.events {
+            for record in body::read_records(body, last, &self.id, &self.context)? {
+                if record.sequence() != folded + 1 {
+                    return Err(corrupt("a record is missing"));
+                }
+                lifecycle::apply(&mut task, &record).map_err(corrupt)?;
+                folded += 1;
+            }
+        }
+        if folded != self.sequence {
+            return Err(corrupt("the last records are missing"));
+        }
+        Ok(task)
+    }
+}
+
+/// Records after `after`, in order, at most `limit`.
+pub(super) async fn events(
+    links: &Links,
+    scope: &Scope,
+    id: &TaskId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Record>, StoreError> {
+    let scope = ScopeColumns::of(scope)?;
+    let (from, most) = (columns::to_column(after), columns::to_column(limit as u64));
+    let id_column = to_column(id.as_str());
+    let rows = links.query(Sql::Events, &[&&*id_column, &scope.tenant, &scope.caller, &from, &most]).await?;
+    let Some(head) = rows.first() else { return Ok(Vec::new()) };
+    if after >= number(head, 1)? || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let context = from_column(value(head, 0)?).as_ref().into();
+    let mut records = Vec::new();
+    for row in &rows {
+        let Some(last) = value::<Option<i64>>(row, 2)? else { break };
+        let read = body::read_records(value(row, 3)?, columns::from_column(last), id, &context)?;
+        records.extend(read.into_iter().filter(|record| record.sequence() > after));
+        if records.len() >= limit {
+            break;
+        }
+    }
+    if records.first().is_none_or(|first| first.sequence() != after + 1) {
+        return Err(StoreError::Compacted);
+    }
+    records.truncate(limit);
+    Ok(records)
+}
+
+/// A page of a list, and how many there are in all.
+pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+    let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+    let scope = ScopeColumns::of(scope)?;
+    let context = query.context.as_ref().map(|context| to_column(context.as_str()));
+    let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
+    let since_rest = i32::try_from(since.rest).unwrap_or_default();
+    let states: Vec<i16> = match query.state {
+        Some(state) => vec![state_column(state)],
+        None => (0..=state_column(TaskState::AuthRequired)).collect(),
+    };
+    let before = token.as_ref().map_or(Moment::LAST, |token| token.updated.into());
+    let before_rest = i32::try_from(before.rest).unwrap_or_default();
+    let before_id = token.as_ref().map_or(std::borrow::Cow::Borrowed(""), |token| to_column(token.id.as_str()));
+    let most = columns::to_column(query.page_size as u64 + 1);
+    let in_scope: [&(dyn ToSql + Sync); 10] = [
+        &scope.tenant,
+        &scope.caller,
+        &states,
+        &before.millisecond,
+        &before_rest,
+        &&*before_id,
+        &since.millisecond,
+        &since_rest,
+        &most,
+        &query.artifacts,
+    ];
+    let rows = match &context {
+        None => links.query(Sql::ListInScope, &in_scope).await?,
+        Some(context) => {
+            let context = &**context;
+            let mut values = in_scope.to_vec();
+            values.push(&context);
+            links.query(Sql::ListInContext, &values).await?
+        }
+    };
+    let mut page = read_page(&rows, query.page_size)?;
+    page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
+    Ok(page)
+}
+
+fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
+    let mut heads = Vec::new();
+    let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
+    for row in rows {
+        match value::<Option<&str>>(row, 1)? {
+            Some(context) => {
+                let rest = i64::from(value::<i32>(row, 3)?);
+                heads.push((Moment { millisecond: value(row, 2)?, rest }, value::<&str>(row, 0)?, context, row));
+            }
+            None => events.entry(value(row, 0)?).or_default().push((number(row, 4)?, value(row, 6)?)),
+        }
+    }
+    heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
+    let has_more = heads.len() > page_size;
+    heads.truncate(page_size);
+    let next = match heads.last() {
+        Some((updated, id, ..)) if has_more => {
+            let id = from_column(id).as_ref().into();
+            Some(PageToken { updated: updated.to_timestamp()?, id }.encode())
+        }
+        _ => None,
+    };
+    let tasks = heads.into_iter().map(|(_, id, context, row)| {
+        let parts = Parts {
+            id: from_column(id).as_ref().into(),
+            context: from_column(context).as_ref().into(),
+            sequence: number(row, 4)?,
+            folded: number(row, 5)?,
+            body: value(row, 6)?,
+            artifacts: value(row, 7)?,
+            events: events.remove(id).unwrap_or_default(),
+        };
+        Ok(match parts.fold() {
+            Ok(task) => Some(Arc::new(task)),
+            Err(error @ StoreError::Corrupt(_)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(task = id, error, "a task cannot be read and is left out of a list");
+                None
+            }
+            Err(error) => return Err(error),
+        })
+    });
+    let tasks = tasks.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?;
+    Ok(ListPage { tasks, next, total: 0 })
+}
+
+/// How many tasks match: the sum of counters where there is one for it, else a count of the index's range.
+async fn total(
+    links: &Links,
+    scope: &ScopeColumns,
+    query: &ListQuery,
+    states: &[i16],
+    context: Option<&str>,
+    since: (i64, i32),
+) -> Result<usize, StoreError> {
+    let count = match context {
+        None if query.updated_since.is_none() => {
+            let rows = links.query(Sql::Totals, &[&scope.tenant, &scope.caller]).await?;
+            let mut sum = 0;
+            for row in &rows {
+                if states.contains(&value::<i16>(row, 0)?) {
+                    sum += value::<i64>(row, 1)?;
+                }
+            }
+            sum
+        }
+        None => {
+            let values: [&(dyn ToSql + Sync); 5] = [&scope.tenant, &scope.caller, &states, &since.0, &since.1];
+            first(&links.query(Sql::CountInScope, &values).await?)?
+        }
+        Some(context) => {
+            let values: [&(dyn ToSql + Sync); 6] =
+                [&scope.tenant, &scope.caller, &states, &since.0, &since.1, &context];
+            first(&links.query(Sql::CountInContext, &values).await?)?
+        }
+    };
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// The one number of an answer.
+pub(super) fn first(rows: &[Row]) -> Result<i64, StoreError> {
+    rows.first().map_or(Ok(0), |row| value(row, 0))
+}

@@ -1,0 +1,134 @@
+//! A connection, set up and with its statements.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    time::Duration,
+};
+
+use tokio::{
+    task::AbortHandle,
+    time::{Instant, error::Elapsed, timeout},
+};
+use tokio_postgres::{Client, Error, Row, types::ToSql};
+
+use super::{
+    error::{PostgresError, explain},
+    options::PostgresOptions,
+    place::Place,
+    statements::{Sql, Statements},
+    tls::Tls,
+};
+
+/// Makes connections.
+pub(super) struct Connector {
+    pub(super) place: Place,
+    tls: Tls,
+    pub(super) options: PostgresOptions,
+}
+
+impl Connector {
+    pub(super) fn new(place: Place, options: PostgresOptions) -> Result<Self, PostgresError> {
+        Ok(Self { tls: Tls::new(&place.trust)?, place, options })
+    }
+
+    /// A connection without statements, for what comes before the tables are there.
+    pub(super) async fn connect_bare(&self) -> Result<(Client, Driver), NotConnected> {
+        let connecting = self.place.config.connect(self.tls.clone());
+        let (client, connection) = timeout(self.options.connect_timeout, connecting).await??;
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(error = explain(&error), "a connection to the database ended");
+            }
+        });
+        Ok((client, Driver(driver.abort_handle())))
+    }
+
+    pub(super) async fn connect(&self) -> Result<Session, NotConnected> {
+        let (client, driver) = self.connect_bare().await?;
+        let statements = timeout(self.options.connect_timeout, Statements::prepare(&client)).await??;
+        Ok(Session { client, statements, _driver: driver, answer_timeout: self.options.answer_timeout })
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotConnected {
+    #[error("{}", explain(.0))]
+    Refused(#[from] Error),
+    #[error("no answer in time")]
+    Late(#[from] Elapsed),
+}
+
+/// What moves a connection's bytes. Dropping it cuts the connection, whatever is under way.
+pub(super) struct Driver(AbortHandle);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A connection. Statements of several callers go over it one behind the other, without waiting for answers between.
+pub(super) struct Session {
+    client: Client,
+    statements: Statements,
+    _driver: Driver,
+    answer_timeout: Duration,
+}
+
+/// What became of a statement that has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The server said no.
+    #[error("{}", explain(.0))]
+    Told(#[from] Error),
+    /// There was no answer in time.
+    #[error("the database did not answer in time")]
+    Late(#[from] Elapsed),
+}
+
+impl Failure {
+    /// Whether the server has said that it did nothing, and the connection is as good as before.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Told(error) if super::error::is_refusal(error))
+    }
+}
+
+impl Session {
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Says a statement and waits for the rows, but not for longer than an answer may take.
+    pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Failure> {
+        let rows = self.client.query(self.statements.get(sql), values);
+        Ok(timeout(self.answer_timeout, rows).await??)
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// Pauses between attempts to connect, longer each time and never the same for two nodes.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    failures: u32,
+}
+
+impl Backoff {
+    const FIRST: Duration = Duration::from_millis(25);
+    const LONGEST: Duration = Duration::from_secs(1);
+
+    pub(super) fn failed(&mut self) -> Instant {
+        let pause = Self::LONGEST.min(Self::FIRST * 2_u32.pow(self.failures.min(10)));
+        self.failures += 1;
+        // From half of it to all of it.
+        let jitter = u32::try_from(RandomState::new().hash_one(0) % 512).unwrap_or_default();
+        Instant::now() + pause * (512 + jitter) / 1024
+    }
+
+    pub(super) fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+}

@@ -1,0 +1,54 @@
+-- Appends to the logs of many tasks, each once, sorted by id. What is not returned failed its guard.
+WITH input AS MATERIALIZED (
+    SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int2[], $8::int8[], $9::int4[],
+        $10::bool[], $11::text[], $12::text[], $13::text[]
+    ) AS i (
+        id, tenant, caller, expected, epoch, sequence, state, updated, updated_rest,
+        released, records, body, artifacts
+    )
+),
+head AS (
+    UPDATE tasks AS t SET
+        sequence = i.sequence,
+        state_before = t.state,
+        state = i.state,
+        updated = i.updated,
+        updated_rest = i.updated_rest,
+        owner = CASE WHEN i.released THEN NULL ELSE coalesce(t.owner, $14::int8) END,
+        released = CASE WHEN i.released THEN $15::int8 END
+    FROM input AS i
+    WHERE t.id = i.id AND t.tenant = i.tenant AND t.caller = i.caller
+        AND t.sequence = i.expected AND t.epoch = i.epoch
+    RETURNING t.id, t.tenant, t.caller, t.sequence, t.state_before, t.state, t.pushed
+),
+event AS (
+    INSERT INTO events (task, last, body)
+    SELECT head.id, i.sequence, i.records FROM head JOIN input AS i USING (id) WHERE i.records IS NOT NULL
+),
+snapshot AS (
+    INSERT INTO bodies (task, folded, body, artifacts)
+    SELECT head.id, i.sequence, i.body, i.artifacts FROM head JOIN input AS i USING (id) WHERE i.body IS NOT NULL
+    ON CONFLICT (task) DO UPDATE SET folded = excluded.folded, body = excluded.body, artifacts = excluded.artifacts
+),
+debt AS (
+    -- A debt that is there keeps its time; a new one is due now.
+    UPDATE push_configs AS p SET
+        owed = head.sequence,
+        next_attempt = CASE WHEN p.owed > p.delivered THEN p.next_attempt ELSE greatest(p.next_attempt, $15) END
+    FROM head WHERE head.pushed AND p.task = head.id
+    RETURNING p.task
+),
+letter AS (
+    UPDATE letters AS l SET taken = given.sequence
+    FROM unnest($16::text[], $17::text[], $18::int8[]) AS given (task, id, sequence) JOIN head ON head.id = given.task
+    WHERE l.id = given.id AND l.task = given.task AND l.taken IS NULL
+),
+moved AS (
+    INSERT INTO totals (tenant, caller, state, tasks)
+    SELECT tenant, caller, change.state, sum(change.tasks)
+    FROM head CROSS JOIN LATERAL (VALUES (head.state, 1), (head.state_before, -1)) AS change (state, tasks)
+    WHERE head.state <> head.state_before
+    GROUP BY tenant, caller, change.state HAVING sum(change.tasks) <> 0
+)
+SELECT head.id, EXISTS (SELECT 1 FROM debt WHERE debt.task = head.id) FROM head

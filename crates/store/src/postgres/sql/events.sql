@@ -1,0 +1,8 @@
+-- A stretch of a log, with the task's head in each row; one row without records where there are none.
+SELECT t.context, t.sequence, e.last, e.body
+FROM tasks AS t LEFT JOIN LATERAL (
+    SELECT last, body FROM events
+    WHERE task = t.id AND last > $4::int8 AND last <= t.sequence ORDER BY last LIMIT $5::int8
+) AS e ON true
+WHERE t.id = $1 AND t.tenant = $2 AND t.caller = $3
+ORDER BY e.last

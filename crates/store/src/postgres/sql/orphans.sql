@@ -1,0 +1,16 @@
+-- Tasks of nodes that are gone, those that this node may have claimed without knowing, and those that nobody is at work
+-- on while a letter waits for longer than a lease; oldest first.
+SELECT tenant, caller, id FROM (
+    (
+        SELECT t.tenant, t.caller, t.id, t.created FROM nodes AS n JOIN tasks AS t ON t.owner = n.node
+        WHERE n.expires <= clock_timestamp() ORDER BY t.created, t.id LIMIT $1::int8
+    )
+    UNION
+    SELECT tenant, caller, id, created FROM tasks WHERE id = ANY ($2::text[]) AND owner = $3::int8
+    UNION
+    SELECT t.tenant, t.caller, t.id, t.created FROM letters AS l JOIN tasks AS t ON t.id = l.task
+    WHERE l.taken IS NULL AND l.refused IS NULL
+        AND l.left_at < clock_timestamp() - $4::float8 * interval '1 second'
+        AND t.owner IS NULL AND t.state <> ALL ($5::int2[])
+) AS orphan
+ORDER BY created, id LIMIT $1

@@ -1,0 +1,14 @@
+-- Leaves a letter, if a node that lives is at work on the task. The lock on the head has a commit that lets go of the
+-- task wait, or is waited for: either the letter is there before, or nobody is at work any more.
+WITH head AS MATERIALIZED (
+    SELECT id, tenant, caller, owner FROM tasks WHERE id = $2 AND tenant = $3 AND caller = $4 FOR SHARE
+),
+holder AS MATERIALIZED (
+    SELECT node FROM nodes WHERE node IN (SELECT owner FROM head) AND expires > clock_timestamp()
+),
+posted AS (
+    INSERT INTO letters (id, task, tenant, caller, body)
+    SELECT $1, head.id, head.tenant, head.caller, $5 FROM head, holder
+    ON CONFLICT (id) DO NOTHING
+)
+SELECT (SELECT node FROM holder) FROM head

@@ -1,0 +1,112 @@
+//! What is said to the server: every statement by name, prepared when a connection is made.
+
+use futures_util::future::try_join_all;
+use tokio_postgres::{Client, Error, Statement};
+
+/// Deletes the tasks that are found, in steps, with all that belongs to them.
+macro_rules! erase {
+    ($where:literal) => {
+        concat!(
+            "WITH doomed AS MATERIALIZED (SELECT id FROM tasks WHERE ",
+            $where,
+            " LIMIT $1::int8 FOR UPDATE), ",
+            "head AS (DELETE FROM tasks AS t USING doomed WHERE t.id = doomed.id \
+                RETURNING t.id, t.tenant, t.caller, t.state), ",
+            include_str!("sql/delete_tail.sql")
+        )
+    };
+}
+
+macro_rules! statements {
+    ($($(#[doc = $doc:literal])* $name:ident = $text:expr;)*) => {
+        /// A statement.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Sql { $($(#[doc = $doc])* $name,)* }
+
+        const TEXTS: &[&str] = &[$($text,)*];
+    };
+}
+
+statements! {
+    Append = include_str!("sql/append.sql");
+    Create = include_str!("sql/create.sql");
+    Claim = include_str!("sql/claim.sql");
+    Load = include_str!("sql/load.sql");
+    Events = include_str!("sql/events.sql");
+    ListInScope = include_str!("sql/list_in_scope.sql");
+    ListInContext = include_str!("sql/list_in_context.sql");
+    Totals = "SELECT state, sum(tasks)::int8 FROM totals WHERE tenant = $1 AND caller = $2 GROUP BY state";
+    CountInScope = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
+        AND (updated, updated_rest) >= ($4::int8, $5::int4)";
+    CountInContext = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
+        AND (updated, updated_rest) >= ($4::int8, $5::int4) AND context = $6";
+    Configs = "SELECT p.id, p.config, p.format, p.delivered \
+        FROM tasks AS t LEFT JOIN push_configs AS p ON p.task = t.id \
+        WHERE t.id = $1 AND t.tenant = $2 AND t.caller = $3 ORDER BY p.id";
+    PutConfig = include_str!("sql/put_config.sql");
+    DeleteConfig = "WITH head AS (SELECT id FROM tasks WHERE id = $1 AND tenant = $2 AND caller = $3), \
+        gone AS (DELETE FROM push_configs AS p USING head WHERE p.task = head.id AND p.id = $4) SELECT 1 FROM head";
+    Due = include_str!("sql/due.sql");
+    NextPush = include_str!("sql/next_push.sql");
+    Settle = include_str!("sql/settle.sql");
+    Orphans = include_str!("sql/orphans.sql");
+    /// Joins the nodes.
+    Join = "INSERT INTO nodes (expires) VALUES (clock_timestamp() + $1::float8 * interval '1 second') RETURNING node";
+    /// Renews the lease, unless it is over.
+    Renew = "UPDATE nodes SET expires = clock_timestamp() + $2::float8 * interval '1 second' \
+        WHERE node = $1::int8 AND expires > clock_timestamp() RETURNING 1";
+    /// Ends the lease.
+    Leave = "UPDATE nodes SET expires = clock_timestamp() WHERE node = $1::int8 AND expires > clock_timestamp()";
+    Sequences = "SELECT i.number, t.sequence FROM unnest($1::text[], $2::text[], $3::text[]) \
+        WITH ORDINALITY AS i (id, tenant, caller, number) \
+        JOIN tasks AS t ON t.id = i.id AND t.tenant = i.tenant AND t.caller = i.caller";
+    Post = include_str!("sql/post.sql");
+    Mail = "SELECT l.id, l.tenant, l.caller, l.task, l.body FROM letters AS l JOIN tasks AS t ON t.id = l.task \
+        WHERE l.taken IS NULL AND l.refused IS NULL AND t.owner = $1::int8 \
+        ORDER BY l.number LIMIT $2::int8";
+    MailOfTask = "SELECT id, tenant, caller, task, body FROM letters \
+        WHERE taken IS NULL AND refused IS NULL AND task = $1 ORDER BY number";
+    MarkBegun = "UPDATE letters SET begun = $2::int8 WHERE id = $1";
+    MarkRested = "UPDATE letters SET rested = $2::int8 WHERE id = $1";
+    MarkRefused = "UPDATE letters SET refused = $2::bytea WHERE id = $1";
+    Letter = "SELECT taken, begun, rested, refused, ( \
+            SELECT n.node FROM tasks AS t JOIN nodes AS n ON n.node = t.owner AND n.expires > clock_timestamp() \
+            WHERE t.id = l.task \
+        ) FROM letters AS l WHERE id = $1";
+    Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL AND refused IS NULL RETURNING 1";
+    Discard = "DELETE FROM letters WHERE id = $1";
+    Prune = include_str!("sql/prune.sql");
+    SumUp = include_str!("sql/sum_up.sql");
+    /// Drops letters that nobody came back for.
+    DropLetters = "DELETE FROM letters WHERE left_at < clock_timestamp() - $1::float8 * interval '1 second'";
+    /// Drops nodes that are long gone and left nothing.
+    DropNodes = "DELETE FROM nodes AS n WHERE expires < clock_timestamp() - interval '1 hour' \
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = n.node)";
+    Purge = concat!(include_str!("sql/purge.sql"), include_str!("sql/delete_tail.sql"));
+    EraseTenant = erase!("tenant = $2");
+    EraseScope = erase!("tenant = $2 AND caller = $3");
+    EraseContext = erase!("tenant = $2 AND caller = $3 AND context = $4");
+    EraseTask = erase!("tenant = $2 AND caller = $3 AND id = $4");
+    Resting = include_str!("sql/resting.sql");
+    Compact = include_str!("sql/compact.sql");
+    Scan = include_str!("sql/scan.sql");
+    Count = "SELECT coalesce(sum(tasks), 0)::int8 FROM totals";
+    Check = "SELECT version FROM nuncio_schema";
+    /// Writes something that changes nothing.
+    Probe = "UPDATE nuncio_schema SET version = version";
+}
+
+/// The statements on one connection.
+#[derive(Debug)]
+pub(super) struct Statements(Vec<Statement>);
+
+impl Statements {
+    /// Prepares all, in one round trip.
+    pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
+        try_join_all(TEXTS.iter().map(|text| client.prepare(text))).await.map(Self)
+    }
+
+    pub(super) fn get(&self, sql: Sql) -> &Statement {
+        &self.0[sql as usize]
+    }
+}

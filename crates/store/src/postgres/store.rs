@@ -1,0 +1,158 @@
+//! The seam: each call is a statement of its own, or a commit to be queued.
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    Record, StoreError, TaskStore,
+    store::{
+        Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
+    },
+};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use tokio::time::Instant;
+
+use super::{
+    PostgresStore,
+    cluster::letters,
+    committer::{Claimed, Done, ENDED, Op, state_column},
+    error::unavailable,
+    housekeeping, pushes, read,
+    statements::Sql,
+    text::to_column,
+};
+use crate::{append::Append, columns};
+
+#[async_trait]
+impl TaskStore for PostgresStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let append = Box::new(Append::new(commit)?);
+        match self.committer.write(Op::Append(append, self.node.id())).await? {
+            Done::Committed(committed) => Ok(committed),
+            Done::Claimed(_) | Done::Nothing => Err(StoreError::Conflict),
+        }
+    }
+
+    async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
+        self.known(id).await?;
+        read::load(&self.links, scope, id).await
+    }
+
+    async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
+        let claiming = self.node.claiming(scope, id);
+        let op = Op::Claim { scope: scope.clone(), id: id.clone(), node: self.node.id() };
+        let claimed = match self.committer.write(op).await? {
+            Done::Claimed(claimed) => claimed,
+            Done::Committed(_) | Done::Nothing => return Err(StoreError::Conflict),
+        };
+        let claim = match claimed {
+            None => None,
+            Some(Claimed::Held(node)) => Some(Claim::Held(node)),
+            Some(Claimed::NoLease) => {
+                claiming.known();
+                return Err(unavailable("this node has no lease until it is renewed"));
+            }
+            Some(Claimed::Owned { abandoned }) => {
+                let stored = read::load(&self.links, scope, id).await?;
+                let waiting = self.links.query(Sql::MailOfTask, &[&&*to_column(id.as_str())]).await?;
+                let letters = letters(&waiting)?;
+                stored.map(|stored| Claim::Owned { stored, abandoned, letters })
+            }
+        };
+        claiming.known();
+        Ok(claim)
+    }
+
+    async fn events_after(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        read::events(&self.links, scope, id, after, limit).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
+        read::list(&self.links, scope, query).await
+    }
+
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let unknown = self.node.unknown_claims();
+        let unknown: Vec<_> = unknown.iter().map(|id| to_column(id.as_str())).collect();
+        let unknown: Vec<&str> = unknown.iter().map(|id| &**id).collect();
+        let (limit, node) = (columns::to_column(limit as u64), columns::to_column(self.node.id().0));
+        let (lease, ended) = (self.connector.options.lease.as_secs_f64(), ENDED.map(state_column));
+        let rows = self.links.query(Sql::Orphans, &[&limit, &unknown, &node, &lease, &&ended[..]]).await?;
+        rows.iter().map(housekeeping::orphan).collect()
+    }
+
+    async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
+        pushes::put(&self.links, scope, config).await
+    }
+
+    async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
+        pushes::configs(&self.links, scope, task).await
+    }
+
+    async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
+        pushes::delete(&self.links, scope, task, id).await
+    }
+
+    async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
+        pushes::due(&self.links, now, limit, self.node.id(), self.connector.options.push_claim.as_secs_f64()).await
+    }
+
+    async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
+        pushes::next(&self.links, self.node.id()).await
+    }
+
+    async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
+        let claim = self.connector.options.push_claim.as_secs_f64();
+        pushes::settle(&self.links, settlement, self.node.id(), claim).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        housekeeping::purge(&self.links, purge).await
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        housekeeping::resting(&self.links, states, before, limit).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        housekeeping::erase(&self.links, erase).await
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        housekeeping::scan(&self.links, after, limit).await
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        housekeeping::compact(&self.links, before, limit).await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
+    }
+
+    /// Reads; and writes too when the last write failed, to see whether that is over.
+    async fn check(&self) -> Result<(), StoreError> {
+        self.vital.query(Sql::Check, &[]).await?;
+        if self.committer.is_failing() {
+            self.committer.write(Op::Probe).await?;
+        }
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.committer.write(Op::Close).await?;
+        self.vital.query(Sql::Leave, &[&columns::to_column(self.node.id().0)]).await.map(|_| ())
+    }
+}
+
+impl PostgresStore {
+    /// Waits until it is known what became of the last commit to a task.
+    async fn known(&self, id: &TaskId) -> Result<(), StoreError> {
+        self.committer.doubt().settled(id, Instant::now() + self.connector.options.patience).await
+    }
+}

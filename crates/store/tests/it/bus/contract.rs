@@ -1,0 +1,55 @@
+//! The contract of buses, through a proxy where nodes are to be cut off.
+
+use async_trait::async_trait;
+use nuncio_engine::{
+    bus::RemoteBus,
+    testing::{BusFixture, Link, OutageFixture},
+};
+use nuncio_testbed::{Database, Postgres, Proxy};
+
+use super::node;
+
+struct OnPostgres {
+    server: &'static Postgres,
+    database: Database,
+}
+
+#[async_trait]
+impl BusFixture for OnPostgres {
+    type Bus = RemoteBus;
+
+    fn new() -> Self {
+        let server = Postgres::shared().unwrap();
+        Self { server, database: server.database().unwrap() }
+    }
+
+    async fn join(&self) -> RemoteBus {
+        node(self.database.url()).await
+    }
+}
+
+#[async_trait]
+impl OutageFixture for OnPostgres {
+    async fn join_by_a_link(&self) -> (RemoteBus, Box<dyn Link>) {
+        let proxy = Proxy::start(self.server.address()).unwrap();
+        let bus = node(&self.database.url_by(&proxy.address().to_string()).unwrap()).await;
+        (bus, Box::new(ByProxy(proxy)))
+    }
+}
+
+struct ByProxy(Proxy);
+
+#[async_trait]
+impl Link for ByProxy {
+    async fn cut(&self) {
+        self.0.set(|faults| faults.refuses = true);
+        self.0.cut();
+    }
+
+    async fn mend(&self) {
+        self.0.heal();
+    }
+}
+
+nuncio_engine::bus_suite!(OnPostgres);
+nuncio_engine::bus_outage_suite!(OnPostgres);

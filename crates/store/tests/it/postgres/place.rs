@@ -1,0 +1,50 @@
+//! A database for a test.
+
+use std::time::Duration;
+
+use nuncio_store::{PostgresOptions, PostgresStore};
+use nuncio_testbed::{Database, Postgres};
+use tokio_postgres::{Client, NoTls};
+
+/// A database of its own in the server of the tests, or in one that is given.
+pub(super) struct Place {
+    database: Database,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self::on(Postgres::shared().unwrap())
+    }
+
+    pub(super) fn on(server: &Postgres) -> Self {
+        Self { database: server.database().unwrap() }
+    }
+
+    pub(super) fn url(&self) -> &str {
+        self.database.url()
+    }
+
+    pub(super) async fn open(&self, options: PostgresOptions) -> PostgresStore {
+        PostgresStore::open(self.url(), options).await.unwrap()
+    }
+
+    /// The server, past the store.
+    pub(super) async fn client(&self) -> Client {
+        let (client, connection) = tokio_postgres::connect(self.url(), NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute("SET search_path = nuncio").await.unwrap();
+        client
+    }
+
+    /// As though the leases of all nodes that there were had been over for a moment.
+    pub(super) async fn end_leases(&self) {
+        let sql = "DO $$ BEGIN UPDATE nodes SET expires = clock_timestamp(); \
+                   EXCEPTION WHEN undefined_table THEN NULL; END $$";
+        self.client().await.batch_execute(sql).await.unwrap();
+    }
+}
+
+/// Few connections, and a lease that no test outlasts.
+pub(super) fn options() -> PostgresOptions {
+    PostgresOptions::new().with_lease(Duration::from_mins(10)).with_connections(2)
+}
