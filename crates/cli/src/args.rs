@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Serve an agent: a program, or the demo agent
     #[command(visible_aliases = ["server", "demo-server"])]
     Serve(Box<command::serve::ServeArgs>),
+    /// Look after the database that tasks are kept in
+    #[command(subcommand)]
+    Db(command::db::DbCommand),
     /// Look at settings
     #[command(subcommand)]
     Config(ConfigCommand),

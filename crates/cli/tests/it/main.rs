@@ -6,6 +6,7 @@ mod agent;
 mod bus;
 mod config;
 mod crashes;
+mod db;
 mod documents;
 mod errors;
 mod lines;

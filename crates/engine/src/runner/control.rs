@@ -38,12 +38,9 @@ impl Runner {
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.unsettled = Some(reason);
             }
-            // Somebody is at work on it.
-            (Control::Settle(..), _) => {}
             (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
             }
-            (Control::Expire(..), _) => {}
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -51,8 +48,8 @@ impl Runner {
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
             (Control::Letter(letter), turn) => self.open(letter, turn),
-            // The claim has brought them.
-            (Control::Letters, _) => {}
+            // Somebody is at work on it; the claim has brought the letters.
+            (Control::Settle(..) | Control::Expire(..) | Control::Letters, _) => {}
             (Control::Lost, turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
