@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use super::place::{Place, options};
 use crate::support::{chunk, create, task};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Short times, so that a test need not wait for long ones.
 fn quick() -> PostgresOptions {
@@ -38,13 +38,13 @@ struct Writers {
     stop: Arc<AtomicBool>,
     commits: Arc<AtomicUsize>,
     failures: Arc<AtomicUsize>,
-    writers: Vec<JoinHandle<(String, u64)>>,
+    tasks: Vec<JoinHandle<(String, u64)>>,
 }
 
 impl Writers {
     async fn start(store: &Arc<PostgresStore>, bound: Duration) -> Self {
         let (stop, commits, failures) = (Arc::<AtomicBool>::default(), Arc::default(), Arc::default());
-        let mut writers = Vec::new();
+        let mut tasks = Vec::new();
         for number in 0..8 {
             let id = format!("{number}");
             store.commit(create(&task(&id, TaskState::Working))).await.unwrap();
@@ -56,9 +56,9 @@ impl Writers {
                 failures: Arc::clone(&failures),
             };
             let stop = Arc::clone(&stop);
-            writers.push(tokio::spawn(async move { writer.run(&stop).await }));
+            tasks.push(tokio::spawn(async move { writer.run(&stop).await }));
         }
-        Self { stop, commits, failures, writers }
+        Self { stop, commits, failures, tasks }
     }
 
     /// Waits until so many more commits were acknowledged.
@@ -75,7 +75,7 @@ impl Writers {
     /// Stops them, and holds what is stored against what was acknowledged: record for record.
     async fn check(self, store: &PostgresStore) {
         self.stop.store(true, Ordering::SeqCst);
-        for writer in self.writers {
+        for writer in self.tasks {
             let (id, acknowledged) = writer.await.unwrap();
             let stored = store.load(&Scope::open(), &id.as_str().into()).await.unwrap().unwrap();
             assert_eq!(stored.sequence, acknowledged, "task {id}");
