@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{
     TaskStore,
-    store::{Claim, Lease, PushConfig, PushSettlement},
+    store::{Claim, Lease, Letter, LetterId, Posted, PushConfig, PushSettlement},
 };
 use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
 use nuncio_store::PostgresStore;
@@ -92,10 +92,7 @@ async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
         let a = Arc::clone(&a);
         async move { a.claim(&Scope::open(), &"t".into()).await.map(|_| ()) }
     });
-    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()";
-    while place.client().await.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_somebody_waits(&place).await;
     claim.abort();
     assert!(claim.await.unwrap_err().is_cancelled());
     other.batch_execute("COMMIT").await.unwrap();
@@ -107,6 +104,38 @@ async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
     assert_eq!(b.orphans(10).await.unwrap(), []);
     assert!(matches!(a.claim(&Scope::open(), &"t".into()).await.unwrap(), Some(Claim::Owned { .. })));
     assert_eq!(a.orphans(10).await.unwrap(), []);
+}
+
+/// Waits until somebody waits for a lock of this database.
+async fn until_somebody_waits(place: &Place) {
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let client = place.client().await;
+    for _ in 0..1_000 {
+        if client.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("nobody waits for a lock");
+}
+
+#[tokio::test]
+async fn a_letter_waits_for_a_commit_that_lets_go_of_the_task() {
+    let place = Place::new();
+    let (a, b) = (place.open(options()).await, Arc::new(place.open(options()).await));
+    a.commit(create(&task("t", TaskState::Working))).await.unwrap();
+    let other = place.client().await;
+    other.batch_execute("BEGIN; UPDATE tasks SET owner = NULL").await.unwrap();
+    let letter =
+        Letter { id: LetterId::generate(), scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
+    let post = tokio::spawn({
+        let (b, letter) = (Arc::clone(&b), letter.clone());
+        async move { b.cluster().unwrap().post(&letter).await.unwrap() }
+    });
+    until_somebody_waits(&place).await;
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(post.await.unwrap(), Posted::Unheld);
+    assert_eq!(b.cluster().unwrap().letter(&letter.id).await.unwrap(), None);
 }
 
 #[tokio::test]
