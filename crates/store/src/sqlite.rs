@@ -2,7 +2,8 @@
 //!
 //! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
 //!   group that the writer's thread puts into one transaction.
-//! - `readers`, `read`, `cache`: reads have connections of their own; recent tasks need none.
+//! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they are
+//!   short, on the thread that asks; recent tasks need none.
 //! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 
 mod backup;
@@ -17,6 +18,7 @@ mod queue;
 mod read;
 mod readers;
 mod schema;
+mod short;
 mod store;
 mod upkeep;
 mod verify;
@@ -44,6 +46,7 @@ use self::{
     cache::Cache,
     queue::{Done, Op, Order, Queue},
     readers::Readers,
+    short::ShortReads,
     writer::Writer,
 };
 use crate::{append, body};
@@ -64,6 +67,7 @@ pub struct SqliteStore {
     epoch: u64,
     cache: Arc<Cache>,
     readers: Arc<Readers>,
+    short_reads: ShortReads,
     queue: Queue,
     is_failing: Arc<AtomicBool>,
     /// Whether the write-ahead log still has what was deleted.
@@ -97,6 +101,7 @@ impl SqliteStore {
             .map_err(failed)?;
         Ok(Self {
             readers: Readers::new(opened.path.clone(), &options),
+            short_reads: opened.short_reads,
             path: opened.path,
             epoch: opened.epoch,
             cache: opened.cache,
@@ -153,6 +158,12 @@ impl SqliteStore {
         }
     }
 
+    /// Refuses reads from now on.
+    fn stop_reading(&self) {
+        self.readers.close();
+        self.short_reads.close();
+    }
+
     fn log_is_to_be_emptied(&self) -> bool {
         self.empties.load(Ordering::Acquire)
     }
@@ -167,6 +178,7 @@ struct Opened {
     path: PathBuf,
     epoch: u64,
     cache: Arc<Cache>,
+    short_reads: ShortReads,
     writer: Writer,
 }
 
@@ -182,13 +194,15 @@ impl Opened {
         let cache = Arc::new(Cache::new(options.cache));
         let retention = options.log_retention;
         let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), retention, lock);
-        Ok(Self { writer: writer.map_err(failed)?, path, epoch, cache })
+        let writer = writer.map_err(failed)?;
+        let short_reads = ShortReads::open(&path, options).map_err(failed)?;
+        Ok(Self { path, epoch, cache, short_reads, writer })
     }
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.readers.close();
+        self.stop_reading();
         // The thread may be gone already.
         drop(self.orders.send(Order::Stop));
         if let Some(thread) = self.thread.lock().take()

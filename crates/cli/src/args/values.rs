@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use nuncio_client::FileBytes;
 use nuncio_model::{Struct, Value};
 
 /// `30s`, `1m30s`, `250ms`, or a number of seconds.
@@ -19,6 +20,11 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let at = text.find([':', '=']).filter(|at| *at > 0);
     let at = at.ok_or_else(|| format!("`{text}` is not NAME:VALUE"))?;
     Ok((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
+}
+
+/// How the bytes of files are sent: `raw` or `base64`.
+pub(crate) fn file_bytes(text: &str) -> Result<FileBytes, String> {
+    text.parse().map_err(|error| format!("`{text}` is {error}"))
 }
 
 /// A JSON object.

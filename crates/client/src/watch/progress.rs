@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nuncio_model::{StreamEvent, StreamResponse, TaskId, TaskState};
+use nuncio_wire::dialect::says_last;
 
 use super::End;
 
@@ -17,6 +18,8 @@ pub(crate) struct Seen {
     pub(crate) sequence: Option<u64>,
     pub(crate) end: Option<End>,
     is_message: bool,
+    /// The agent said that nothing more will come, of a task whose state is not known.
+    is_last: bool,
     /// The task was interrupted while it was watched, not before.
     is_parked: bool,
     /// The agent's numbers begin anew with each connection, so they tell nothing.
@@ -54,7 +57,7 @@ impl Progress {
     pub(super) fn verdict(&self) -> Option<End> {
         self.read(|seen| match seen.state {
             _ if seen.is_message => Some(End::Message),
-            Some(state) if state.is_terminal() => Some(End::Terminal(state)),
+            Some(state) if state.is_terminal() || seen.is_last => Some(End::Terminal(state)),
             Some(state) if state.is_interrupted() => Some(End::Interrupted(state)),
             _ => None,
         })
@@ -90,10 +93,12 @@ impl Seen {
             StreamResponse::Task(task) => {
                 self.task = Some(task.id.clone());
                 self.state = Some(task.state());
+                self.is_last = says_last(task.metadata.as_deref());
             }
             StreamResponse::StatusUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());
                 self.state = Some(update.status.state);
+                self.is_last = says_last(update.metadata.as_deref());
                 self.is_parked = update.status.state.is_interrupted();
             }
             StreamResponse::ArtifactUpdate(update) => {

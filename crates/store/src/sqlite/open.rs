@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::{
     SqliteStore, cache::Cache, connection, error::OpenError, lock, options::SqliteOptions, queue::Queue,
-    readers::Readers, schema,
+    readers::Readers, schema, short::ShortReads,
 };
 
 /// The schema of a database, and the one of this release.
@@ -48,7 +48,7 @@ impl SqliteStore {
     /// As for [`open`](Self::open), but for `InUse`; and `Older` where the schema is not the present one.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
-        let (path, epoch) = blocking(path, |path| {
+        let (path, epoch, short_reads) = blocking(path, |path| {
             let (connection, found) = identified(path)?;
             let known = schema::known();
             if found < known {
@@ -57,13 +57,16 @@ impl SqliteStore {
             let openings = connection.query_row("SELECT openings FROM store", [], |row| row.get::<_, i64>(0));
             let openings = openings.map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
             let is_served = lock::is_held(path);
-            Ok((path.to_owned(), openings.unsigned_abs() + u64::from(!is_served)))
+            let short_reads = ShortReads::open(path, &SqliteOptions::new())
+                .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
+            Ok((path.to_owned(), openings.unsigned_abs() + u64::from(!is_served), short_reads))
         })
         .await?;
         // Nobody listens there.
         let (orders, _) = mpsc::channel();
         Ok(Self {
             readers: Readers::new(path.clone(), &SqliteOptions::new()),
+            short_reads,
             path,
             epoch,
             cache: Arc::new(Cache::new(0)),

@@ -16,7 +16,11 @@ use super::{
     append::{Append, ConfigRow},
     error::store_error,
     queue::{Done, Op},
-    read::{events, list, pushes, task, upkeep},
+    read::{
+        events, list, pushes,
+        task::{self, Glance},
+        upkeep,
+    },
 };
 
 #[async_trait]
@@ -33,6 +37,14 @@ impl TaskStore for SqliteStore {
             return Ok(Some(stored));
         }
         let ticket = self.cache.ticket(id);
+        match self.short_reads.read(|connection| task::glance(connection, scope, id).ok()) {
+            Some(Glance::Missing) => return Ok(None),
+            Some(Glance::Whole(loaded)) => {
+                self.cache.fill(&ticket, scope, &loaded.stored, loaded.json);
+                return Ok(Some(loaded.stored));
+            }
+            Some(Glance::Part) | None => {}
+        }
         let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());
         self.readers
             .read(move |connection| {
@@ -140,7 +152,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        self.readers.close();
+        self.stop_reading();
         self.write(Op::Close).await.map(|_| ())
     }
 }

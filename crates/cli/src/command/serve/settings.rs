@@ -92,7 +92,7 @@ const AGENT: [Setting; 17] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 8] = headed(
+const ADDRESS: [Setting; 9] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -117,6 +117,13 @@ const ADDRESS: [Setting; 8] = headed(
             "Speak these versions of the protocol, 1.0,0.3 for example; repeatable",
         ),
         row(Switch, "lenient-version", "", "", "Take calls of version 1.0 that do not say which version they are"),
+        row(
+            One,
+            "file-bytes",
+            "FORM",
+            "raw",
+            "How the bytes of files are sent in 0.3 and 0.2 over gRPC and REST: raw, or base64 for clients on the Python SDK",
+        ),
         row(One, "card-max-age", "DURATION", "5m", "How long clients may keep the card"),
     ],
 );

@@ -169,7 +169,7 @@ fn read(
     {
         return Ok(stored.task);
     }
-    Ok(task::fold(connection, task::get(connection, place.task, artifacts)?, artifacts)?.stored.task)
+    Ok(task::get(connection, place.task, &place.id, artifacts)?.stored.task)
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ pub(in crate::sqlite) fn scan(connection: &Connection, after: i64, limit: usize)
 }
 
 fn scanned(connection: &Connection, task: i64, scope: &Scope, id: &TaskId) -> Result<Scanned, StoreError> {
-    let stored = task::fold(connection, task::get(connection, task, true)?, true)?.stored;
+    let stored = task::get(connection, task, id, true)?.stored;
     let configs = pushes::configs(connection, scope, id)?.unwrap_or_default();
     Ok(Scanned { scope: scope.clone(), stored, configs })
 }
