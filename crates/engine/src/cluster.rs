@@ -50,7 +50,10 @@ async fn keep_lease(shared: Weak<Shared>) {
         let mut pause = cluster.lease() / 3;
         shared.members.listen(&shared, Topic::Node(cluster.node())).await;
         match cluster.renew().await {
-            Ok(Lease::Kept) => {}
+            // What another node owed to webhooks when it went is nobody's to tell.
+            Ok(Lease::Kept) => shared.push_wakeups.notify_one(),
+            #[cfg(feature = "chaos-bugs")]
+            Ok(Lease::Lost) if crate::bugs::Bug::NoFencing.is_on() => {}
             Ok(Lease::Lost) => {
                 tracing::warn!(node = %cluster.node(), "this node was silent for too long; it goes on under another id");
                 shared.registry.all().iter().for_each(|live| live.tell_runner(Control::Lost));

@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn durations_are_said_in_few_words() {
         for (time, words) in
-            [(7 * DAY, "7d"), (Duration::from_secs(5_400), "1h 30m"), (Duration::from_millis(250), "250ms")]
+            [(7 * DAY, "7d"), (Duration::from_mins(90), "1h 30m"), (Duration::from_millis(250), "250ms")]
         {
             assert_eq!(in_words(time), words);
         }

@@ -11,6 +11,8 @@ pub mod store;
 pub mod testing;
 
 mod agent;
+#[cfg(feature = "chaos-bugs")]
+mod bugs;
 mod capability;
 mod channel;
 mod cluster;

@@ -211,18 +211,25 @@ impl Runner {
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
-            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
-            if next.as_ref().is_some_and(|next| next.waits) {
-                self.writer.stage_begun();
-            }
+            let mut next = self.next();
             self.commit(!is_next).await?;
-            if next.is_none() && !self.writer.state().is_terminal() {
-                next = self.queue.pop_front();
+            if next.is_none() {
+                next = self.next();
+                self.commit(false).await?;
             }
             if let Some(next) = next {
                 self.turn(next).await?;
             }
         }
+    }
+
+    /// The message whose turn is next, if there is one. That it begins is staged where it waited for it.
+    fn next(&mut self) -> Option<Incoming> {
+        let next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal())?;
+        if next.waits {
+            self.writer.stage_begun();
+        }
+        Some(next)
     }
 
     async fn settle_if_due(&mut self) -> Result<(), Error> {

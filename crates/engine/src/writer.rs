@@ -7,6 +7,8 @@ use nuncio_model::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
+#[cfg(feature = "chaos-bugs")]
+use crate::bugs::{self, Bug};
 use crate::{
     lifecycle::{self, Fold, IllegalTransition},
     limits::Limits,
@@ -289,6 +291,13 @@ impl LogWriter {
             letters: std::mem::take(&mut self.letters),
             remember: self.remembered(),
         });
+        #[cfg(feature = "chaos-bugs")]
+        let was_early = !creates && Bug::PublishBeforeCommit.is_on();
+        #[cfg(feature = "chaos-bugs")]
+        if was_early {
+            self.live.publish(&records, snapshot.clone(), self.epoch);
+            sleep(bugs::MOMENT).await;
+        }
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
         let committed = outcome.map_err(|error| self.report(error, "a commit"))?;
         self.epoch = Some(committed.epoch);
@@ -301,6 +310,8 @@ impl LogWriter {
         if is_shared && release {
             self.epoch = None;
         }
+        #[cfg(feature = "chaos-bugs")]
+        let records = if was_early { Vec::new() } else { records };
         let kept = self.live.publish(&records, snapshot, self.epoch);
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
@@ -346,6 +357,11 @@ impl LogWriter {
         };
         let outcome = match outcome {
             Err(StoreError::Repeated(other)) => Box::pin(self.write_anyway(commit, &other)).await,
+            #[cfg(feature = "chaos-bugs")]
+            Err(StoreError::Conflict) if Bug::NoFencing.is_on() => {
+                let mut commit = commit;
+                bugs::write_anyway(&self.shared.store, &mut commit).await
+            }
             outcome => outcome,
         };
         // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be

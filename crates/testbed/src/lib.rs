@@ -3,12 +3,14 @@
 //! [`Postgres::shared`] and [`Nats::shared`] are what most tests want: the server that `NUNCIO_TEST_POSTGRES` or
 //! `NUNCIO_TEST_NATS` names (`./test` starts one of each for all tests), or else one of this process alone.
 //! [`Postgres::start`] and [`Nats::start`] always start a server of the caller's own, which may be killed, paused and
-//! restarted. [`Proxy`] stands between a client and a server and breaks what goes through it.
+//! restarted. [`Proxy`] stands between a client and a server and breaks what goes through it,
+//! and a [`Disk`] is small enough to be filled.
 //!
 //! Nothing here needs a runtime: every call blocks, for less than a second, and may be made from anywhere. What was
 //! started ends with its value, and at the latest with this process, however that ends.
 
 mod blocking;
+mod disk;
 mod guard;
 mod nats;
 mod port;
@@ -17,6 +19,7 @@ mod process;
 mod program;
 mod proxy;
 
+pub use disk::Disk;
 pub use nats::{Nats, NatsOptions};
 pub use port::free_port;
 pub use postgres::{Database, Postgres, PostgresOptions};

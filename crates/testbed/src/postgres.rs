@@ -117,6 +117,15 @@ impl Postgres {
         self.own()?.restart()
     }
 
+    /// Whether it does not run: it was killed, or could not go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own.
+    pub fn has_ended(&self) -> Result<bool> {
+        self.own()?.has_ended()
+    }
+
     /// Kills it at once, with all that work for it. What it told clients to be committed is there after a restart.
     ///
     /// # Errors

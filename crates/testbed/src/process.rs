@@ -72,6 +72,15 @@ impl Process {
         self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw)
     }
 
+    /// Whether it has ended by itself; it is reaped then.
+    pub(crate) fn has_ended(&mut self) -> Result<bool> {
+        let Some(child) = &mut self.child else { return Ok(true) };
+        if child.try_wait()?.is_none() {
+            return Ok(false);
+        }
+        self.wait().map(|()| true)
+    }
+
     /// Kills it at once, with its children. Nothing happens to one that does not run.
     pub(crate) fn kill(&mut self) -> Result<()> {
         let Some(id) = self.id() else { return Ok(()) };

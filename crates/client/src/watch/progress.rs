@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nuncio_model::{StreamEvent, StreamResponse, TaskId, TaskState};
+use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState};
 use nuncio_wire::dialect::says_last;
 
 use super::End;
@@ -14,6 +14,8 @@ pub(crate) struct Progress(Arc<Mutex<Seen>>);
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) task: Option<TaskId>,
+    /// Its context, where the stream told it.
+    context: Option<ContextId>,
     pub(crate) state: Option<TaskState>,
     pub(crate) sequence: Option<u64>,
     pub(crate) end: Option<End>,
@@ -46,6 +48,22 @@ impl Progress {
 
     fn change<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds the context to an event of an older version whose peer says it only once.
+    pub(super) fn complete(&self, event: &mut Arc<StreamEvent>) {
+        let response = &event.response;
+        if !matches!(response, StreamResponse::StatusUpdate(it) if it.context_id.is_empty())
+            && !matches!(response, StreamResponse::ArtifactUpdate(it) if it.context_id.is_empty())
+        {
+            return;
+        }
+        let context = self.read(|seen| seen.context.clone()).unwrap_or_default();
+        match Arc::get_mut(event).map(|event| &mut event.response) {
+            Some(StreamResponse::StatusUpdate(update)) => update.context_id = context,
+            Some(StreamResponse::ArtifactUpdate(update)) => update.context_id = context,
+            _ => {}
+        }
     }
 
     /// Whether the event is new; if so it is counted. `is_first` of a connection that took another up.
@@ -92,6 +110,7 @@ impl Seen {
         match &event.response {
             StreamResponse::Task(task) => {
                 self.task = Some(task.id.clone());
+                self.context.clone_from(&task.context_id);
                 self.state = Some(task.state());
                 self.is_last = says_last(task.metadata.as_deref());
             }

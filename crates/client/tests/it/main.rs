@@ -5,10 +5,13 @@
 mod again;
 mod calls;
 mod credentials;
+mod cuts;
 mod fake;
 mod interfaces;
 mod matrix;
 mod older;
+mod proxy;
+mod races;
 mod resolve;
 mod server;
 mod tls;

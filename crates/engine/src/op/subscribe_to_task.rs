@@ -26,6 +26,12 @@ pub(super) async fn call(
     let hold = shared.attach(scope, &call.id).await?;
     let live = Arc::clone(hold.live());
     let (mut reader, task, sequence) = LogReader::from_now(hold);
+    #[cfg(feature = "chaos-bugs")]
+    if crate::bugs::Bug::SnapshotBeforeSubscribe.is_on() {
+        tokio::time::sleep(crate::bugs::MOMENT).await;
+        let now = live.lock().sequence;
+        reader.advance(now);
+    }
     // The engine lets go of every reader when it stops; of one that comes later nobody would know.
     if shared.turns.are_draining() {
         return Err(stopping());

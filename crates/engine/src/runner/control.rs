@@ -72,7 +72,8 @@ impl Runner {
                 }
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
+                let is_busy = turn.is_some() || self.unsettled.is_some();
+                incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
                 let letter = incoming.letter.as_ref();
                 self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
@@ -87,12 +88,9 @@ impl Runner {
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.unsettled = Some(reason);
             }
-            // Somebody is at work on it.
-            (Control::Settle(..), _) => {}
             (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
             }
-            (Control::Expire(..), _) => {}
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -100,8 +98,8 @@ impl Runner {
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
             (Control::Letter(letter), turn) => self.open(letter, turn),
-            // The claim has brought them.
-            (Control::Letters, _) => {}
+            // Somebody is at work on it; the claim has brought the letters.
+            (Control::Settle(..) | Control::Expire(..) | Control::Letters, _) => {}
             (Control::Lost, turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();

@@ -46,10 +46,8 @@ impl Runner {
     /// does.
     pub(super) fn lose_patience(&mut self, running: &mut Running) {
         let waits = self.writer.state().is_interrupted();
-        let limit = match waits {
-            true => self.shared.keeper.settings.interrupted_expiry,
-            false => self.shared.limits.stall_timeout,
-        };
+        let limit =
+            if waits { self.shared.keeper.settings.interrupted_expiry } else { self.shared.limits.stall_timeout };
         let is_over = running.replied || running.cancelled.is_cancelled() || self.writer.state().is_terminal();
         let Some(patience) = running.patience.as_mut() else { return };
         let silence = patience.last_word.elapsed();

@@ -114,7 +114,7 @@ async fn an_answer_in_time_saves_it() {
 
 #[tokio::test]
 async fn on_several_nodes_it_fails_once() {
-    let shared = SharedMemory::new(Duration::from_secs(60));
+    let shared = SharedMemory::new(Duration::from_mins(1));
     let bus = Arc::new(LocalBus::new());
     let mut engines = Vec::new();
     for _ in 0..3 {

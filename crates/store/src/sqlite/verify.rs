@@ -45,7 +45,7 @@ impl SqliteStore {
 }
 
 fn verify(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut findings = words(connection, "SELECT integrity_check FROM pragma_integrity_check(100)")?;
+    let mut findings = words(connection, "PRAGMA integrity_check(100)")?;
     findings.retain(|finding| finding != "ok");
     for rule in RULES {
         findings.extend(words(connection, rule)?);

@@ -1,52 +1,26 @@
 //! A disk that is full.
 
-use std::{path::Path, process::Command, sync::Arc};
+use std::sync::Arc;
 
 use nuncio_engine::{StoreError, TaskStore};
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{SqliteOptions, SqliteStore};
+use nuncio_testbed::Disk;
 
 use crate::support::{begin, chunk, create, load, task};
 
-/// A file system of four megabytes.
-struct Small(tempfile::TempDir);
-
-impl Small {
-    /// `None` where it was asked to do without: only root may mount one.
-    fn mount() -> Option<Self> {
-        let directory = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
-            .arg(directory.path())
-            .output()
-            .is_ok_and(|output| output.status.success());
-        let without = std::env::var_os("NUNCIO_TEST_WITHOUT_ROOT").is_some();
-        assert!(
-            mounted || without,
-            "cannot mount a small disk: run as root, or set NUNCIO_TEST_WITHOUT_ROOT to leave it out"
-        );
-        mounted.then_some(Self(directory))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn resize(&self, size: &str) {
-        let options = format!("remount,size={size}");
-        assert!(Command::new("mount").args(["-o", &options]).arg(self.path()).status().unwrap().success());
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg("--lazy").arg(self.path()).status());
+/// A disk of four megabytes; `None` where it was asked to do without: only root may mount one.
+fn small() -> Option<Disk> {
+    match Disk::mount(4) {
+        Ok(disk) => Some(disk),
+        Err(_) if std::env::var_os("NUNCIO_TEST_WITHOUT_ROOT").is_some() => None,
+        Err(error) => panic!("{error:#}, or NUNCIO_TEST_WITHOUT_ROOT=1 to leave this test out"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_writes_loses_nothing_and_the_store_goes_on_when_there_is_room() {
-    let Some(disk) = Small::mount() else { return };
+    let Some(disk) = small() else { return };
     let path = disk.path().join("tasks.db");
     let store = Arc::new(SqliteStore::open(&path, SqliteOptions::new().with_cache(0)).await.unwrap());
     let epoch = begin(&store, "running").await.epoch;
@@ -85,7 +59,7 @@ async fn a_full_disk_refuses_writes_loses_nothing_and_the_store_goes_on_when_the
         load(&store, id).await;
     }
     assert_eq!(load(&store, "running").await.sequence, 1);
-    disk.resize("64m");
+    disk.resize(64).unwrap();
     store.check().await.unwrap();
     store.commit(chunk("running", 1, epoch, "x")).await.unwrap();
     begin(&store, "new").await;

@@ -50,6 +50,10 @@ impl Cluster {
         self.run()
     }
 
+    pub(super) fn has_ended(&mut self) -> Result<bool> {
+        self.process.has_ended()
+    }
+
     pub(super) fn kill(&mut self) -> Result<()> {
         self.process.kill()
     }

@@ -51,6 +51,7 @@ fn rate(settings: &Settings) -> Result<Option<Rate>, CliError> {
 pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliError> {
     let mut limits = nuncio_engine::Limits::default();
     put(&mut limits.cancel_grace, settings.duration("cancel-grace")?);
+    limits.stall_timeout = settings.duration("stall-timeout")?;
     put(&mut limits.queued_messages, settings.count("max-queued-messages")?);
     put(&mut limits.push_configs, settings.count("max-webhooks")?);
     put(&mut limits.running_turns, settings.count("max-turns")?);

@@ -144,7 +144,7 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 8] = headed(
+const TASKS: [Setting; 11] = headed(
     "Tasks",
     [
         row(
@@ -176,7 +176,23 @@ const TASKS: [Setting; 8] = headed(
             "When a commit is on the disk: full waits for it, normal does not",
         ),
         row(One, "store-cache", "SIZE", "64M", "Memory for recent tasks"),
-        row(One, "log-retention", "DURATION", "10m", "How long the events of a task that has ended can be resumed"),
+        row(
+            List,
+            "retention",
+            "RULE",
+            "forever",
+            "Delete tasks so long after their last status: completed=30d,failed=90d, or 30d for all that have ended; \
+             TENANT/failed=1y for a tenant; repeatable",
+        ),
+        row(
+            One,
+            "log-retention",
+            "DURATION",
+            "10m",
+            "How long the events of a task that has ended or waits can be resumed; in memory not at all by default",
+        ),
+        row(One, "interrupted-expiry", "DURATION", "none", "Fail a task that has waited for its client for longer"),
+        row(One, "stall-timeout", "DURATION", "none", "Fail a task whose agent is at work and says nothing for longer"),
         row(Switch, "idempotent-cancel", "", "", "Canceling twice gives the task instead of an error"),
         row(
             One,

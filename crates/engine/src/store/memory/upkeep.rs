@@ -85,7 +85,9 @@ pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
                 _ => Some(scope.lists.lock().page(None, None, None, STRETCH)),
             };
             let Some(entries) = entries.filter(|entries| !entries.is_empty()) else { break };
-            entries.iter().for_each(|entry| remove(&entry.node));
+            for entry in &entries {
+                remove(&entry.node);
+            }
         }
         store.tables.tidy_scope(&scope);
     }

@@ -22,7 +22,7 @@ pub(super) fn watched(events: EventStream, task: Task) -> EventStream {
     Box::pin(Completed { events: Some(events), next: Some(first), is_told: true, task })
 }
 
-/// What comes of a task that was told of before.
+/// What comes of a task that was told of before, in the context that was told then.
 pub(super) fn resumed(events: EventStream, task: Task) -> EventStream {
     Box::pin(Completed { events: Some(events), next: None, is_told: true, task })
 }

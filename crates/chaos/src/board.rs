@@ -1,0 +1,107 @@
+//! The tasks that clients know of, and what all of them share.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use parking_lot::Mutex;
+
+use crate::{
+    call::{Caller, Outgoing},
+    history::{History, What},
+    random::Random,
+};
+
+/// How many tasks are kept in mind for others to join.
+const KEPT: usize = 64;
+
+/// What clients share.
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub(crate) caller: Caller,
+    pub(crate) history: Arc<History>,
+    /// Where webhooks are received.
+    pub(crate) sink: String,
+    /// Tasks that were at work when they were last seen, and those that wait for a message.
+    working: Mutex<Vec<String>>,
+    parked: Mutex<Vec<String>>,
+    readers: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Board {
+    pub(crate) fn new(caller: Caller, history: Arc<History>, sink: String) -> Self {
+        Self {
+            caller,
+            history,
+            sink,
+            working: Mutex::default(),
+            parked: Mutex::default(),
+            readers: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn add(&self, what: What) {
+        self.history.add(what);
+    }
+
+    /// Notes that a server has a message, and the webhook that came with it.
+    pub(crate) fn accepted(&self, task: &str, outgoing: &Outgoing) {
+        self.add(What::Accepted { task: task.to_owned(), message: outgoing.message.clone() });
+        if let Some((hook, _)) = &outgoing.hook {
+            self.add(What::Hooked { task: task.to_owned(), hook: hook.clone(), whole: true });
+        }
+    }
+
+    /// A number for a reader.
+    pub(crate) fn reader(&self) -> u64 {
+        self.readers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Nothing new is begun.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn works(&self, task: &str) {
+        keep(&self.working, task);
+    }
+
+    pub(crate) fn is_parked(&self, task: &str) {
+        keep(&self.parked, task);
+    }
+
+    /// Nobody need join it any more.
+    pub(crate) fn has_ended(&self, task: &str) {
+        self.working.lock().retain(|known| known != task);
+    }
+
+    /// A task that may be at work.
+    pub(crate) fn one_at_work(&self, random: &mut Random) -> Option<String> {
+        random.choose(&self.working.lock()).cloned()
+    }
+
+    /// A task that waits for a message; nobody else is given it, as a rule.
+    pub(crate) fn take_parked(&self, random: &mut Random) -> Option<String> {
+        let mut parked = self.parked.lock();
+        let chosen = random.choose(&parked).cloned()?;
+        parked.retain(|task| *task != chosen);
+        Some(chosen)
+    }
+}
+
+fn keep(tasks: &Mutex<Vec<String>>, task: &str) {
+    let mut tasks = tasks.lock();
+    if !tasks.iter().any(|known| known == task) {
+        if tasks.len() == KEPT {
+            tasks.remove(0);
+        }
+        tasks.push(task.to_owned());
+    }
+}

@@ -1,0 +1,195 @@
+//! Calls as bytes over HTTP, so that nothing of ours mends on the way what a server does wrong.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, Result};
+use nuncio_wire::sse::Decoder;
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+
+/// How long an answer may take: longer than any fault, with the lease and a restart.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a stream may be silent: a node says every second that it is there.
+const SILENCE: Duration = Duration::from_secs(15);
+/// The largest event.
+const LARGEST: usize = 16 << 20;
+
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The answer of an operation.
+    Ok(Value),
+    /// An error of the protocol.
+    Refused(Value),
+    /// Nobody knows what became of it.
+    Cut,
+    /// No answer in all that time.
+    Hung,
+}
+
+/// A client of all nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// For answers, which may take their time.
+    calls: Client,
+    /// For streams, which are never silent for long.
+    streams: Client,
+    nodes: Vec<SocketAddr>,
+}
+
+/// A message to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) message: String,
+    pub(crate) task: Option<String>,
+    pub(crate) text: String,
+    /// The id and the address of a webhook.
+    pub(crate) hook: Option<(String, String)>,
+    pub(crate) returns_at_once: bool,
+}
+
+impl Outgoing {
+    fn body(&self) -> Value {
+        let mut message = json!({"messageId": self.message, "role": "ROLE_USER", "parts": [{"text": self.text}]});
+        if let Some(task) = &self.task {
+            message["taskId"] = json!(task);
+        }
+        let mut body = json!({"message": message, "configuration": {"returnImmediately": self.returns_at_once}});
+        if let Some((id, url)) = &self.hook {
+            body["configuration"]["taskPushNotificationConfig"] = json!({"id": id, "url": url});
+        }
+        body
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(nodes: Vec<SocketAddr>) -> Result<Self> {
+        let client = || Client::builder().connect_timeout(Duration::from_secs(2)).no_proxy();
+        Ok(Self { calls: client().build()?, streams: client().read_timeout(SILENCE).build()?, nodes })
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn request(&self, node: usize, method: Method, path: &str) -> RequestBuilder {
+        self.of(&self.calls, node, method, path)
+    }
+
+    fn of(&self, client: &Client, node: usize, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("http://{}{path}", self.nodes[node % self.nodes.len()]);
+        client.request(method, url).header("A2A-Version", "1.0")
+    }
+
+    pub(crate) async fn send(&self, node: usize, outgoing: &Outgoing) -> Answer {
+        answer(self.request(node, Method::POST, "/message:send").json(&outgoing.body())).await
+    }
+
+    pub(crate) async fn get(&self, node: usize, task: &str) -> Answer {
+        answer(self.request(node, Method::GET, &format!("/tasks/{task}"))).await
+    }
+
+    pub(crate) async fn cancel(&self, node: usize, task: &str) -> Answer {
+        answer(self.request(node, Method::POST, &format!("/tasks/{task}:cancel"))).await
+    }
+
+    pub(crate) async fn hook(&self, node: usize, task: &str, (id, url): (&str, &str)) -> Answer {
+        let path = format!("/tasks/{task}/pushNotificationConfigs");
+        answer(self.request(node, Method::POST, &path).json(&json!({"id": id, "url": url}))).await
+    }
+
+    pub(crate) async fn hooks(&self, node: usize, task: &str) -> Answer {
+        answer(self.request(node, Method::GET, &format!("/tasks/{task}/pushNotificationConfigs"))).await
+    }
+
+    /// A page of all tasks.
+    pub(crate) async fn list(&self, node: usize, token: &str) -> Answer {
+        let path = format!("/tasks?pageSize=100&pageToken={token}");
+        answer(self.request(node, Method::GET, &path)).await
+    }
+
+    pub(crate) async fn stream(&self, node: usize, outgoing: &Outgoing) -> Result<Opened> {
+        open(self.of(&self.streams, node, Method::POST, "/message:stream").json(&outgoing.body())).await
+    }
+
+    pub(crate) async fn subscribe(&self, node: usize, task: &str, after: Option<u64>) -> Result<Opened> {
+        let mut request = self.of(&self.streams, node, Method::POST, &format!("/tasks/{task}:subscribe"));
+        if let Some(after) = after {
+            request = request.header("Last-Event-ID", after);
+        }
+        open(request).await
+    }
+}
+
+async fn answer(request: RequestBuilder) -> Answer {
+    let work = async {
+        let response = request.send().await?;
+        let status = response.status();
+        let body = response.bytes().await?;
+        Ok::<_, reqwest::Error>((status, serde_json::from_slice::<Value>(&body).unwrap_or_default()))
+    };
+    match tokio::time::timeout(PATIENCE, work).await {
+        Err(_) => Answer::Hung,
+        Ok(Err(_)) => Answer::Cut,
+        Ok(Ok((status, body))) if status.is_success() => Answer::Ok(body),
+        Ok(Ok((_, body))) => Answer::Refused(body),
+    }
+}
+
+/// A stream, or the refusal of one.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    Stream(Box<Stream>),
+    Refused(StatusCode, Value),
+}
+
+/// The events of a stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    response: Response,
+    decoder: Decoder,
+}
+
+async fn open(request: RequestBuilder) -> Result<Opened> {
+    let response = tokio::time::timeout(PATIENCE, request.send()).await??;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(Opened::Stream(Box::new(Stream { response, decoder: Decoder::new(LARGEST) })));
+    }
+    let body = response.bytes().await?;
+    Ok(Opened::Refused(status, serde_json::from_slice(&body).unwrap_or_default()))
+}
+
+/// What a stream brings.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// An event, with its id.
+    Event(u64, Value),
+    /// A bare message, which has none.
+    Message,
+    /// The server's last word: an error.
+    Error(Value),
+    /// The end, in good order.
+    End,
+}
+
+impl Stream {
+    /// What comes next; an error is a stream that was cut.
+    pub(crate) async fn next(&mut self) -> Result<Next> {
+        loop {
+            if let Some(event) = self.decoder.pop()? {
+                let body: Value = serde_json::from_str(&event.data).context("an event that is not JSON")?;
+                return Ok(match (event.event.as_deref(), event.sequence()) {
+                    (Some("error"), _) => Next::Error(body),
+                    (_, Some(id)) if body.get("message").is_none() => Next::Event(id, body),
+                    _ => Next::Message,
+                });
+            }
+            match self.response.chunk().await? {
+                Some(bytes) => self.decoder.push(&bytes),
+                None => return Ok(Next::End),
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Webhooks: each event at least once, in order of the first times, and the end in any case.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Task, Violation};
+use crate::event::{is_terminal, state_of};
+
+const CALLED: &str = "webhooks are called";
+
+pub(super) fn check(
+    id: &str,
+    task: &Task<'_>,
+    delivered: &BTreeMap<&str, Vec<&Value>>,
+    violations: &mut Vec<Violation>,
+) {
+    let mut wrong = |evidence| violations.push(Violation { promise: CALLED, evidence });
+    for (hook, whole) in &task.hooks {
+        let calls = delivered.get(hook).map(Vec::as_slice).unwrap_or_default();
+        if !whole {
+            continue;
+        }
+        if !calls.iter().any(|event| state_of(event).is_some_and(is_terminal)) {
+            wrong(format!("task {id}: webhook {hook} was never told the end"));
+        }
+        // The first record is the task itself, of which a webhook may be shown more or less.
+        let mut next = calls.iter();
+        for (at, event) in task.log.iter().skip(1) {
+            // What was delivered again lies between.
+            if !next.any(|call| call == event) {
+                wrong(format!("task {id}: webhook {hook} was not told {at}, or not in order"));
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What readers were told: each of them every event of the log from where it joined, once and in order, and the same one
+//! under the same id.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Evidence, Violation};
+use crate::{
+    event::{as_task, is_terminal, state_of},
+    history::What,
+};
+
+const EACH: &str = "every event, once, in order";
+const SAME: &str = "one id, one event";
+
+pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
+    // The first that was seen under an id, for tasks whose log is no longer kept.
+    let mut seen = BTreeMap::new();
+    for (number, told) in &evidence.readers {
+        Reader { number: *number, evidence, violations, told: Vec::new(), from: None, ended: false }
+            .follow(told, &mut seen);
+    }
+}
+
+struct Reader<'a, 'b> {
+    number: u64,
+    evidence: &'b Evidence<'a>,
+    violations: &'b mut Vec<Violation>,
+    /// The ids of the events that it was told.
+    told: Vec<u64>,
+    /// It is owed what comes after this.
+    from: Option<u64>,
+    /// Whether it was told the end of the task.
+    ended: bool,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn follow(mut self, told: &[&'a What], seen: &mut BTreeMap<(&'a str, u64), &'a Value>) {
+        let mut its_task = None;
+        for what in told {
+            match what {
+                What::Opened { after, .. } => self.from = self.from.or(*after),
+                What::Event { task, id, event, .. } => {
+                    self.take(task, *id, event, seen);
+                    its_task = Some(&**task);
+                }
+                _ => {}
+            }
+        }
+        if let Some(task) = its_task {
+            self.misses(task);
+        }
+    }
+
+    fn wrong(&mut self, promise: &'static str, evidence: &str) {
+        let evidence = format!("reader {}: {evidence}", self.number);
+        self.violations.push(Violation { promise, evidence });
+    }
+
+    fn last(&self) -> Option<u64> {
+        self.told.last().copied()
+    }
+
+    fn take(&mut self, task: &'a str, id: u64, event: &'a Value, seen: &mut BTreeMap<(&'a str, u64), &'a Value>) {
+        if self.ended {
+            self.wrong("one end, last", &format!("task {task}: {id} came after the end"));
+        }
+        self.ended |= state_of(event).is_some_and(is_terminal);
+        let last = self.last();
+        if as_task(event).is_some() {
+            // A snapshot: of the first event, or of all so far. It may repeat where the reader stands, and no more.
+            if last.is_some_and(|last| id < last) {
+                self.wrong(EACH, &format!("task {task}: a snapshot of {id} came after {last:?}"));
+            }
+            self.from = self.from.or(Some(id));
+            if last.is_none() {
+                self.told.push(id);
+            }
+            return;
+        }
+        if last.is_some_and(|last| id <= last) {
+            self.wrong(EACH, &format!("task {task}: {id} came after {last:?}"));
+        }
+        self.told.push(id);
+        let log = self.evidence.tasks.get(task).map(|task| &task.log[..]).unwrap_or_default();
+        let other = if log.is_empty() {
+            let first: &Value = seen.entry((task, id)).or_insert(event);
+            Some(first)
+        } else {
+            log.iter().find(|(known, _)| *known == id).map(|(_, event)| *event)
+        };
+        match other {
+            Some(other) if other == event => {}
+            Some(other) => self.wrong(SAME, &format!("task {task}: {id} is {event} here and {other} elsewhere")),
+            None => self.wrong(SAME, &format!("task {task}: {id} is not in the log, and this was told: {event}")),
+        }
+    }
+
+    /// What it was not told of what it is owed, up to the last that it was told; to the end, if it was told the end.
+    fn misses(&mut self, task: &str) {
+        let (Some(from), Some(last)) = (self.from, self.last()) else { return };
+        let log = self.evidence.tasks.get(task).map(|task| &task.log[..]).unwrap_or_default();
+        let end = if self.ended { log.last().map_or(last, |(id, _)| *id) } else { last };
+        let owed = log.iter().map(|(id, _)| *id).filter(|id| (from + 1..=end).contains(id));
+        let missing: Vec<_> = owed.filter(|id| self.told.binary_search(id).is_err()).collect();
+        if !missing.is_empty() {
+            self.wrong(EACH, &format!("task {task}: of those from {from} to {end} it was never told {missing:?}"));
+        }
+    }
+}

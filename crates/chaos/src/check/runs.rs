@@ -1,0 +1,66 @@
+//! Who ran what: no turn twice without a reason, and nothing by a run after another has taken over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Evidence, Task, Violation};
+use crate::{
+    event::{as_artifact, text_of},
+    history::What,
+};
+
+const TWICE: &str = "nothing runs twice";
+const FENCED: &str = "who lost a task writes no more";
+
+pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
+    let mut nodes = BTreeMap::<_, Vec<&str>>::new();
+    let mut tasks_of = BTreeMap::new();
+    for what in &evidence.runs {
+        let What::Run { run, task, message, node, .. } = what else { continue };
+        nodes.entry((&**task, &**message)).or_default().push(node);
+        tasks_of.insert(&**run, &**task);
+    }
+    for ((task, message), nodes) in nodes {
+        let different: BTreeSet<_> = nodes.iter().collect();
+        // A turn is run again by a server that finds it cut off, and only if its agent resumes. That may be the one that
+        // ran it, if it lost the store or its lease meanwhile.
+        if nodes.len() > 1 && !evidence.resumes || different.len() < nodes.len() && evidence.stable {
+            let evidence = format!("message {message} of task {task} was run by {nodes:?}");
+            violations.push(Violation { promise: TWICE, evidence });
+        }
+    }
+    for (id, task) in &evidence.tasks {
+        follow(id, task, &tasks_of, violations);
+    }
+}
+
+/// Each run says its name and a number with each chunk.
+fn follow(id: &str, task: &Task<'_>, tasks_of: &BTreeMap<&str, &str>, violations: &mut Vec<Violation>) {
+    let mut wrong = |promise, evidence| violations.push(Violation { promise, evidence });
+    let mut last: Option<(String, u64)> = None;
+    let mut over = BTreeSet::new();
+    let chunks = task.log.iter().filter_map(|(at, event)| Some((*at, text_of(&as_artifact(event)?["artifact"]))));
+    for (at, line) in chunks.flat_map(|(at, text)| text.lines().map(|line| (at, line.to_owned())).collect::<Vec<_>>()) {
+        let Some((run, number)) = line.split_once(' ').and_then(|(run, number)| Some((run, number.parse().ok()?)))
+        else {
+            continue;
+        };
+        if tasks_of.get(run).is_some_and(|of| *of != id) {
+            wrong(FENCED, format!("task {id}: {at} is of run {run}, which is of another task"));
+        }
+        let expected = match &last {
+            Some((same, number)) if same == run => number + 1,
+            _ => 1,
+        };
+        if over.contains(run) {
+            wrong(FENCED, format!("task {id}: {at} is of run {run}, after another run had begun"));
+        } else if number != expected {
+            wrong(
+                "a run's words, all and in order",
+                format!("task {id}: {at} is chunk {number} of {run}, not {expected}"),
+            );
+        }
+        if let Some((other, _)) = last.replace((run.to_owned(), number)).filter(|(other, _)| other != run) {
+            over.insert(other);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Histories made by hand: one that is right, and for each promise one that breaks it.
+
+use serde_json::json;
+
+use super::*;
+
+fn status(state: &str) -> Value {
+    json!({"statusUpdate": {"taskId": "t", "status": {"state": state}}})
+}
+
+fn chunk(text: &str, append: bool) -> Value {
+    json!({"artifactUpdate": {"taskId": "t", "append": append, "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
+}
+
+fn snapshot(state: &str) -> Value {
+    json!({"task": {"id": "t", "status": {"state": state}}})
+}
+
+const DONE: &str = "TASK_STATE_COMPLETED";
+const WORKING: &str = "TASK_STATE_WORKING";
+
+/// A log whose third record is a message, which nobody is shown.
+fn log() -> Vec<(u64, Value)> {
+    let events = [snapshot("TASK_STATE_SUBMITTED"), chunk("r 1\n", false), chunk("r 2\n", true), status(DONE)];
+    [1, 2, 4, 5].into_iter().zip(events).collect()
+}
+
+fn told(reader: u64, id: u64, event: Value) -> What {
+    What::Event { reader, task: "t".to_owned(), id, event }
+}
+
+fn opened(reader: u64, after: Option<u64>) -> What {
+    What::Opened { reader, task: Some("t".to_owned()), after }
+}
+
+fn ran(run: &str, node: &str) -> What {
+    let [run, task, message, node] = [run, "t", "m", node].map(str::to_owned);
+    What::Run { run, task, message, node, pid: 1 }
+}
+
+fn last(state: &str, text: &str) -> What {
+    What::Final {
+        task: "t".to_owned(),
+        state: state.to_owned(),
+        reason: String::new(),
+        messages: vec!["m".to_owned()],
+        hooks: vec!["h".to_owned()],
+        artifacts: json!([{"artifactId": "a", "parts": [{"text": text}]}]),
+    }
+}
+
+/// Everything went well: one reader was cut, another came late.
+fn right() -> Vec<What> {
+    let log = log();
+    let event = |at: usize| log[at].1.clone();
+    let mut history = vec![
+        What::Began { seed: 1, resumes: false, stable: true },
+        opened(1, None),
+        told(1, 1, event(0)),
+        What::Accepted { task: "t".to_owned(), message: "m".to_owned() },
+        What::Hooked { task: "t".to_owned(), hook: "h".to_owned(), whole: true },
+        What::Saw { task: "t".to_owned(), state: WORKING.to_owned() },
+        ran("r", "n.1"),
+        told(1, 2, event(1)),
+        What::Closed { reader: 1, how: "cut".to_owned() },
+        opened(1, Some(2)),
+        told(1, 2, snapshot(WORKING)),
+        opened(2, None),
+        told(2, 2, snapshot(WORKING)),
+    ];
+    for reader in [1, 2] {
+        history.extend([told(reader, 4, event(2)), told(reader, 5, event(3))]);
+    }
+    for at in [0, 1, 1, 2, 1, 2, 3] {
+        history.push(What::Delivered { hook: "h".to_owned(), event: event(at) });
+    }
+    history.push(What::Saw { task: "t".to_owned(), state: DONE.to_owned() });
+    history.push(last(DONE, "r 1\nr 2\n"));
+    history.extend(log.into_iter().map(|(id, event)| What::Logged { task: "t".to_owned(), id, event }));
+    history
+}
+
+fn promises(history: Vec<What>) -> Vec<&'static str> {
+    let entries: Vec<_> = history.into_iter().map(|what| Entry { at: 0, what }).collect();
+    let mut promises: Vec<_> = check(&entries).into_iter().map(|violation| violation.promise).collect();
+    promises.dedup();
+    promises
+}
+
+/// What is found in the right history after a change.
+fn after(change: impl FnOnce(&mut Vec<What>)) -> Vec<&'static str> {
+    let mut history = right();
+    change(&mut history);
+    promises(history)
+}
+
+fn without(is: impl Fn(&What) -> bool) -> Vec<&'static str> {
+    after(|history| {
+        let at = history.iter().position(is).unwrap();
+        history.remove(at);
+    })
+}
+
+fn replaced(is: impl Fn(&What) -> bool, by: What) -> Vec<&'static str> {
+    after(|history| *history.iter_mut().find(|what| is(what)).unwrap() = by)
+}
+
+fn is_told(what: &What, to: u64, of: u64) -> bool {
+    matches!(what, What::Event { reader, id, .. } if (*reader, *id) == (to, of))
+}
+
+#[test]
+fn a_run_without_a_flaw_has_none() {
+    assert_eq!(promises(right()), [""; 0]);
+}
+
+#[test]
+fn a_gap_a_repetition_and_a_step_back_are_found() {
+    const EACH: &str = "every event, once, in order";
+    assert_eq!(without(|what| is_told(what, 2, 4)), [EACH]);
+    assert_eq!(without(|what| is_told(what, 1, 2)), [EACH]);
+    let again = after(|history| {
+        let at = history.iter().position(|what| is_told(what, 2, 4)).unwrap();
+        history.insert(at, history[at].clone());
+    });
+    assert_eq!(again, [EACH]);
+    let back = after(|history| {
+        let at = history.iter().position(|what| is_told(what, 2, 4)).unwrap();
+        history.insert(at + 1, told(2, 2, snapshot(WORKING)));
+    });
+    assert_eq!(back, [EACH]);
+}
+
+#[test]
+fn a_snapshot_that_skips_what_the_reader_is_owed_is_found() {
+    let skipped = after(|history| {
+        history.retain(|what| !is_told(what, 1, 4));
+        let at = history.iter().position(|what| is_told(what, 1, 5)).unwrap();
+        history.insert(at, told(1, 4, snapshot(WORKING)));
+    });
+    assert_eq!(skipped, ["every event, once, in order"]);
+}
+
+#[test]
+fn an_end_that_was_told_without_what_came_before_it_is_found() {
+    let short = after(|history| {
+        history.retain(|what| !is_told(what, 2, 4) && !is_told(what, 2, 5));
+        history.push(told(2, 5, snapshot(DONE)));
+    });
+    assert_eq!(short, ["every event, once, in order"]);
+}
+
+#[test]
+fn two_events_under_one_id_and_one_that_is_not_in_the_log_are_found() {
+    const SAME: &str = "one id, one event";
+    assert_eq!(replaced(|what| is_told(what, 2, 4), told(2, 4, chunk("r 3\n", true))), [SAME]);
+    assert_eq!(after(|history| history.extend([opened(3, None), told(3, 3, chunk("x", true))])), [SAME]);
+    let without_a_log = after(|history| {
+        history.retain(|what| !matches!(what, What::Logged { .. }));
+        history.extend([opened(3, None), told(3, 4, chunk("other", true))]);
+    });
+    assert_eq!(without_a_log, [SAME]);
+}
+
+#[test]
+fn a_second_end_and_what_comes_after_it_are_found() {
+    let twice = |history: &mut Vec<What>| {
+        history.push(What::Logged { task: "t".to_owned(), id: 6, event: status("TASK_STATE_CANCELED") });
+    };
+    // Readers that were told the end were not told all, then.
+    assert_eq!(after(twice), ["one end, last", "webhooks are called", "every event, once, in order"]);
+    let on = after(|history| history.push(told(2, 6, chunk("x", true))));
+    assert_eq!(on, ["one end, last", "one id, one event"]);
+    let open = without(|what| matches!(what, What::Logged { id: 5, .. }));
+    assert_eq!(open, ["one end, last", "one id, one event"]);
+}
+
+#[test]
+fn what_was_acknowledged_and_is_not_stored_is_found() {
+    const STORED: &str = "acknowledged is stored";
+    let another = |history: &mut Vec<What>| {
+        history.push(What::Accepted { task: "t".to_owned(), message: "m2".to_owned() });
+    };
+    assert_eq!(after(another), [STORED]);
+    let hook = |history: &mut Vec<What>| {
+        history.push(What::Hooked { task: "t".to_owned(), hook: "h2".to_owned(), whole: false });
+    };
+    assert_eq!(after(hook), [STORED]);
+    assert_eq!(without(|what| matches!(what, What::Final { .. })), ["nothing is lost"]);
+    let changed =
+        after(|history| history.push(What::Saw { task: "t".to_owned(), state: "TASK_STATE_FAILED".to_owned() }));
+    assert_eq!(changed, ["terminal is terminal"]);
+}
+
+#[test]
+fn a_task_that_stays_at_work_and_one_that_is_not_its_log_are_found() {
+    let is_last = |what: &What| matches!(what, What::Final { .. });
+    assert!(replaced(is_last, last(WORKING, "r 1\nr 2\n")).contains(&"no task stays at work"));
+    assert_eq!(replaced(is_last, last(DONE, "r 1\n")), ["a task is the sum of its log"]);
+    assert!(replaced(is_last, last("TASK_STATE_FAILED", "r 1\nr 2\n")).contains(&"a failure has a reason"));
+}
+
+#[test]
+fn a_turn_that_runs_twice_is_found() {
+    const TWICE: &str = "nothing runs twice";
+    let again = |resumes: bool, node: &str| {
+        let run = ran("r2", node);
+        after(|history| {
+            history[0] = What::Began { seed: 1, resumes, stable: true };
+            history.push(run);
+        })
+    };
+    assert_eq!(again(false, "n.2"), [TWICE]);
+    assert_eq!(again(true, "n.1"), [TWICE]);
+    assert_eq!(again(true, "n.2"), [""; 0]);
+}
+
+#[test]
+fn a_run_that_writes_after_another_took_over_is_found() {
+    let written = |texts: [&str; 3]| {
+        let mut history = vec![What::Began { seed: 1, resumes: true, stable: false }];
+        let mut events = vec![snapshot("TASK_STATE_SUBMITTED")];
+        events.extend(texts.iter().enumerate().map(|(at, text)| chunk(text, at > 0)));
+        events.push(status(DONE));
+        let events = events.into_iter().zip(1..);
+        history.extend(events.map(|(event, id)| What::Logged { task: "t".to_owned(), id, event }));
+        history.push(last(DONE, &texts.concat()));
+        promises(history)
+    };
+    assert_eq!(written(["r 1\nr 2\n", "s 1\n", "s 2\n"]), [""; 0]);
+    assert_eq!(written(["r 1\n", "s 1\n", "r 2\n"]), ["who lost a task writes no more"]);
+    assert_eq!(written(["r 1\n", "r 3\n", "r 4\n"]), ["a run's words, all and in order"]);
+}
+
+#[test]
+fn webhooks_that_miss_something_are_found() {
+    let is_call = |of: Value| move |what: &What| matches!(what, What::Delivered { event, .. } if *event == of);
+    assert_eq!(without(is_call(status(DONE))), ["webhooks are called"]);
+    let gap = after(|history| history.retain(|what| !is_call(chunk("r 2\n", true))(what)));
+    assert_eq!(gap, ["webhooks are called"]);
+}
+
+#[test]
+fn who_waits_for_ever_and_what_goes_on_after_its_server_are_found() {
+    let found = after(|history| {
+        history.push(What::Hung { who: "reader 2".to_owned() });
+        history.push(What::Orphan { pid: 7, node: "n.1".to_owned() });
+        let [task, denied, by] = ["t", "the task", "client 1"].map(str::to_owned);
+        history.push(What::Denied { task, denied, by });
+        history.push(What::Died { node: 0 });
+    });
+    assert_eq!(found, ["an end for everybody", "no program outlives its server", "nothing is lost", "nodes live"]);
+}

@@ -1,0 +1,42 @@
+//! What an event of a stream says, as far as it matters here.
+
+use serde_json::Value;
+
+const TERMINAL: [&str; 4] = ["TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"];
+const INTERRUPTED: [&str; 2] = ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED"];
+
+pub(crate) fn is_terminal(state: &str) -> bool {
+    TERMINAL.contains(&state)
+}
+
+pub(crate) fn is_interrupted(state: &str) -> bool {
+    INTERRUPTED.contains(&state)
+}
+
+/// A task as a whole.
+pub(crate) fn as_task(event: &Value) -> Option<&Value> {
+    event.get("task")
+}
+
+/// A change to an artifact.
+pub(crate) fn as_artifact(event: &Value) -> Option<&Value> {
+    event.get("artifactUpdate")
+}
+
+/// The task that it is about.
+pub(crate) fn task_of(event: &Value) -> Option<&str> {
+    let update = || event.get("statusUpdate").or_else(|| as_artifact(event))?.get("taskId");
+    as_task(event).map_or_else(update, |task| task.get("id"))?.as_str()
+}
+
+/// The state that it sets or shows.
+pub(crate) fn state_of(event: &Value) -> Option<&str> {
+    let status = as_task(event).or_else(|| event.get("statusUpdate"))?.get("status")?;
+    status.get("state")?.as_str()
+}
+
+/// The text of an artifact or a message.
+pub(crate) fn text_of(parts_of: &Value) -> String {
+    let parts = parts_of.get("parts").and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.get("text")?.as_str()).collect()
+}

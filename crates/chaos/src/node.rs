@@ -1,0 +1,178 @@
+//! A node: the real binary as a process, killed, paused and started again on the same port.
+
+use std::{
+    fs::File,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::{net::TcpStream, time::sleep};
+
+use crate::{
+    agent::{self, Run},
+    history::{History, What},
+};
+
+/// How long a node may take to listen, and a program to follow its server.
+const START: Duration = Duration::from_secs(40);
+const FOLLOW: Duration = Duration::from_secs(5);
+
+/// How nodes are started.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) nuncio: PathBuf,
+    /// Where their logs go, and the file that programs note their turns in.
+    pub(crate) folder: PathBuf,
+    /// Of the agent, beside those of the node.
+    pub(crate) resumes: bool,
+}
+
+impl Plan {
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.folder.join("runs.jsonl")
+    }
+}
+
+/// A node. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Node {
+    name: String,
+    plan: Plan,
+    arguments: Vec<String>,
+    address: SocketAddr,
+    running: Mutex<Running>,
+    history: Arc<History>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    child: Option<Child>,
+    starts: u32,
+}
+
+impl Node {
+    pub(crate) fn new(name: String, plan: Plan, arguments: Vec<String>, history: Arc<History>) -> Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, nuncio_testbed::free_port()?));
+        Ok(Self { name, plan, arguments, address, running: Mutex::default(), history })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts it, and waits until it listens.
+    pub(crate) async fn start(&self) -> Result<()> {
+        self.spawn()?;
+        let deadline = Instant::now() + START;
+        while TcpStream::connect(self.address).await.is_err() {
+            if let Some(status) = self.running.lock().child.as_mut().and_then(|child| child.try_wait().transpose()) {
+                bail!("node {} ended as it started: {}; see {}", self.name, status?, self.log().display());
+            }
+            if Instant::now() > deadline {
+                bail!("node {} does not listen after {START:?}; see {}", self.name, self.log().display());
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+        Ok(())
+    }
+
+    fn log(&self) -> PathBuf {
+        self.plan.folder.join(format!("{}.log", self.name))
+    }
+
+    /// Starts it.
+    pub(crate) fn spawn(&self) -> Result<()> {
+        let mut running = self.running.lock();
+        running.starts += 1;
+        let log = File::options().create(true).append(true).open(self.log())?;
+        let mut command = Command::new(&self.plan.nuncio);
+        command.arg("serve").args(["--port", &self.address.port().to_string()]).args(&self.arguments);
+        command.args(["--log-retention", "1h", "--keep-alive", "1s", "--allow-private-webhooks", "--quiet"]);
+        if self.plan.resumes {
+            command.arg("--resume");
+        }
+        command.args(["--jsonl", "--"]).arg(std::env::current_exe()?).arg("agent");
+        command
+            .env(agent::RUNS, self.plan.runs())
+            .env(agent::NODE, self.incarnation(running.starts))
+            .current_dir(&self.plan.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        running.child = Some(command.spawn().with_context(|| format!("cannot start {}", self.plan.nuncio.display()))?);
+        Ok(())
+    }
+
+    fn incarnation(&self, starts: u32) -> String {
+        format!("{}.{starts}", self.name)
+    }
+
+    /// Kills it at once. Its programs are looked for then, and those that stay are noted.
+    pub(crate) async fn kill(&self) -> Result<()> {
+        let incarnation = {
+            let mut running = self.running.lock();
+            let Some(mut child) = running.child.take() else { return Ok(()) };
+            child.kill()?;
+            child.wait()?;
+            self.incarnation(running.starts)
+        };
+        let deadline = Instant::now() + FOLLOW;
+        loop {
+            let left: Vec<_> = self.programs(&incarnation).into_iter().filter(|pid| is_program(*pid)).collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                for pid in left {
+                    self.history.add(What::Orphan { pid, node: incarnation.clone() });
+                }
+                return Ok(());
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn programs(&self, incarnation: &str) -> Vec<u32> {
+        runs(&self.plan).into_iter().filter(|run| run.node == incarnation).map(|run| run.pid).collect()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
+        let running = self.running.lock();
+        let id = running.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw);
+        kill_process(id.context("the node does not run")?, signal)?;
+        Ok(())
+    }
+
+    /// Whether it ended by itself, which it never should.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.running.lock().child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.running.lock().child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The turns that programs have noted. A line that is being written is left out.
+pub(crate) fn runs(plan: &Plan) -> Vec<Run> {
+    let text = std::fs::read_to_string(plan.runs()).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Whether a process runs and is one of our programs: its id may be somebody else's by now.
+fn is_program(pid: u32) -> bool {
+    // A zombie has no command line.
+    std::fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"agent"))
+}

@@ -1,0 +1,116 @@
+//! One run: everything is started, hurt, healed, read and judged.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    agent,
+    board::Board,
+    call::Caller,
+    check::{self, Violation},
+    client::Client,
+    fault::Fault,
+    history::{Entry, History, What},
+    node::{self, Plan},
+    options::{Options, Store},
+    random::Random,
+    settle, sink,
+    world::World,
+};
+
+/// What a run found.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) seed: u64,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) violations: Vec<Violation>,
+    /// Where everything is.
+    pub(crate) folder: PathBuf,
+}
+
+/// Runs.
+pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
+    let random = Random::new(seed);
+    let folder = match &options.folder {
+        Some(folder) => {
+            std::fs::create_dir_all(folder)?;
+            folder.canonicalize()?
+        }
+        None => TempDir::with_prefix("nuncio-chaos-")?.keep(),
+    };
+    let beside = std::env::current_exe()?.with_file_name("nuncio");
+    let resumes = options.resumes.unwrap_or(seed % 2 == 1);
+    let nuncio = options.nuncio.clone().unwrap_or(beside);
+    let nuncio = nuncio.canonicalize().with_context(|| format!("{} is not there: build it", nuncio.display()))?;
+    let plan = Plan { nuncio, folder: folder.clone(), resumes };
+    let history = Arc::new(History::create(&folder.join("history.jsonl"))?);
+    let stable = options.store == Store::Sqlite && options.disk.is_none();
+    history.add(What::Began { seed, resumes, stable });
+    let world = Arc::new(World::start(options, &plan, Arc::clone(&history)).await?);
+    let caller = Caller::new(world.nodes.iter().map(node::Node::address).collect())?;
+    let sink = sink::start(Arc::clone(&history)).await?;
+    let board = Arc::new(Board::new(caller, Arc::clone(&history), sink));
+    let mut clients = JoinSet::new();
+    for name in 0..options.clients {
+        clients.spawn(Client::new(Arc::clone(&board), random.fork(name + 1), name).work());
+    }
+    let mut faults = random.fork(u64::MAX);
+    match options.store {
+        Store::Sqlite => kill(&world, &mut faults, options).await?,
+        Store::Postgres => hurt(&world, &mut faults, options).await?,
+    }
+    settle::settle(&board, clients).await?;
+    for run in node::runs(&plan) {
+        let agent::Run { name: run, task, message, node, pid } = run;
+        history.add(What::Run { run, task, message, node, pid });
+    }
+    drop(world);
+    let entries = history.take();
+    let violations = check::check(&entries);
+    Ok(Outcome { seed, entries, violations, folder })
+}
+
+/// Kills the one node again and again, at any instant after its start.
+async fn kill(world: &World, random: &mut Random, options: &Options) -> Result<()> {
+    for _ in 0..options.kills {
+        sleep(Duration::from_millis(random.range(1, options.lives))).await;
+        if options.disk.is_some() && random.chance(30) {
+            world.inflict(Fault::Fill { time: random.range(50, 400) }).await?;
+        }
+        let down = random.range(0, 30);
+        world.inflict(Fault::kill(random, 0, down)).await?;
+    }
+    Ok(())
+}
+
+/// Hurts a cluster for a while, with up to a few faults at the same time, and lets it heal.
+async fn hurt(world: &Arc<World>, random: &mut Random, options: &Options) -> Result<()> {
+    let end = Instant::now() + Duration::from_secs(options.seconds);
+    let servers = world.servers();
+    let mut faults = JoinSet::new();
+    while Instant::now() < end {
+        sleep(Duration::from_millis(random.range(50, 1_200))).await;
+        let mut fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000, options.only);
+        if options.disk.is_some() && random.chance(15) {
+            fault = Fault::Fill { time: random.range(50, 1_000) };
+        }
+        let world = Arc::clone(world);
+        faults.spawn(async move { world.inflict(fault).await });
+        while let Some(done) = faults.try_join_next() {
+            done??;
+        }
+    }
+    while let Some(done) = faults.join_next().await {
+        done??;
+    }
+    for node in world.revive().await? {
+        world.died(node);
+    }
+    Ok(())
+}
