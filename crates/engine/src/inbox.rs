@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use nuncio_model::{Error, Message, Task, Timestamp, op::SendMessageRequest};
@@ -120,12 +120,27 @@ struct Milestones {
     begun: AtomicU64,
     /// The task as the turn left it to its client.
     rested: OnceLock<Arc<Task>>,
+    /// Whether the message went to another node: what became of its turn is found out, and cannot be seen at the task.
+    forwarded: AtomicBool,
 }
 
 impl Course {
     /// The turn has not begun.
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Milestones { begun: AtomicU64::new(u64::MAX), rested: OnceLock::new() }))
+        Self(Arc::new(Milestones {
+            begun: AtomicU64::new(u64::MAX),
+            rested: OnceLock::new(),
+            forwarded: AtomicBool::new(false),
+        }))
+    }
+
+    /// The message goes to another node.
+    pub(crate) fn forward(&self) {
+        self.0.forwarded.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_forwarded(&self) -> bool {
+        self.0.forwarded.load(Ordering::Acquire)
     }
 
     /// The turn begins; it speaks from the first record after this one.

@@ -168,7 +168,8 @@ pub(crate) fn settled(inner: &Inner, course: &Course) -> Option<Result<Arc<Task>
     if inner.state().is_interrupted() && course.precedes(inner.status_sequence) {
         return Some(Ok(Arc::clone(&inner.task)));
     }
-    if_ended(inner).or_else(|| inner.broken.clone().map(Err))
+    let ended = if course.is_forwarded() { None } else { if_ended(inner) };
+    ended.or_else(|| inner.broken.clone().map(Err))
 }
 
 fn if_ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {

@@ -315,6 +315,7 @@ impl LogWriter {
         let kept = self.live.publish(&records, snapshot, self.epoch);
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
+            self.live.lock().correspondences.iter().for_each(|it| it.moved());
         }
         if committed.owes_push {
             self.shared.push_wakeups.notify_one();

@@ -1,6 +1,6 @@
 //! What is wanted of a task that runs elsewhere goes there by letter. Who wanted it is told here, as if it ran here.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use nuncio_model::{Error, ErrorKind};
 use tokio::{
@@ -13,8 +13,11 @@ use super::{follow::catch_up, letter::Refusal};
 use crate::{
     bus::Topic,
     conversation::start,
+    feed::FILL,
     inbox::{Accepted, Control, Course},
+    live::Live,
     reader::LogReader,
+    record::Record,
     registry::Hold,
     runner::ended,
     shared::Shared,
@@ -31,19 +34,23 @@ pub(crate) struct Correspondence {
 }
 
 impl Correspondence {
-    /// Asks whether the turn of the message has begun.
-    pub(super) async fn look(&self, shared: &Shared) -> Result<(), StoreError> {
-        if let Some(cluster) = shared.store.cluster()
-            && !self.course.has_begun()
-            && let Some(begun) = cluster.letter(&self.letter).await?.and_then(|status| status.begun)
-        {
+    /// Looks whether the turn of the message has begun.
+    pub(super) async fn look(&self, shared: &Shared, live: &Live) -> Result<(), StoreError> {
+        let Some(cluster) = shared.store.cluster().filter(|_| !self.course.has_begun()) else { return Ok(()) };
+        let Some(status) = cluster.letter(&self.letter).await? else { return Ok(()) };
+        let begun = match (status.begun, status.taken) {
+            // Whoever has the task now may not know that it came by letter.
+            (None, Some(taken)) => turn_in_log(shared, live, taken).await?,
+            (begun, _) => begun,
+        };
+        if let Some(begun) = begun {
             self.course.begin(begun);
         }
         Ok(())
     }
 
     /// The task has moved on.
-    pub(super) fn moved(&self) {
+    pub(crate) fn moved(&self) {
         self.moved.notify_one();
     }
 }
@@ -93,6 +100,7 @@ async fn send(shared: &Arc<Shared>, hold: &Hold, control: Control, body: Body) {
         Control::Message(incoming) => incoming.course.clone(),
         _ => Course::new(),
     };
+    course.forward();
     let correspondence = Arc::new(Correspondence { letter: letter.id, course, moved: Notify::new() });
     hold.lock().correspondences.push(Arc::clone(&correspondence));
     let mut wanted = Wanted::of(control);
@@ -165,6 +173,7 @@ impl Correspondence {
         catch_up(shared, hold).await?;
         let Some(status) = cluster.letter(&self.letter).await? else {
             wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
+            self.rest(hold);
             return Ok(true);
         };
         if let Some(reason) = &status.refused {
@@ -192,31 +201,62 @@ impl Correspondence {
         if sequence < taken {
             return Ok(false);
         }
-        if let Some(begun) = status.begun {
-            self.course.begin(begun);
-        }
+        self.look(shared, hold).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {
             let (reader, task, _) = LogReader::from_now(hold.clone());
             drop(accepted.send(Ok(Accepted { task, reader })));
         }
-        if state.is_terminal() {
-            return Ok(true);
-        }
         let rests = match status.rested {
+            _ if state.is_terminal() => true,
             Some(rested) => rested <= sequence,
             // Whoever had it is gone, and nobody who came after knew whose turn it was.
             None => status.holder.is_none() && state.is_interrupted(),
         };
         if rests {
-            if !self.course.has_begun() {
+            if !state.is_terminal() && !self.course.has_begun() {
                 self.course.begin(taken);
             }
-            let task = Arc::clone(&hold.lock().task);
-            hold.change(|_| self.course.rest(task));
+            self.rest(hold);
         }
         Ok(rests)
+    }
+
+    /// Tells who waits for the turn that it is over.
+    fn rest(&self, hold: &Hold) {
+        let task = Arc::clone(&hold.lock().task);
+        hold.change(|_| self.course.rest(task));
+    }
+}
+
+/// Where the turn of the message began that is in the log at this place, if it did. Of a log that is not kept nobody knows,
+/// and the message had its place there.
+async fn turn_in_log(shared: &Shared, live: &Live, taken: u64) -> Result<Option<u64>, StoreError> {
+    let (mut waiting, mut after) = (VecDeque::new(), 0);
+    loop {
+        let records = match shared.store.events_after(&live.scope, &live.id, after, FILL).await {
+            Err(StoreError::Compacted) => return Ok(Some(taken)),
+            records => records?,
+        };
+        for record in &records {
+            let begun = match record {
+                Record::Received(received) if received.waits => {
+                    waiting.push_back(received.sequence);
+                    None
+                }
+                Record::Received(received) => Some(received.sequence),
+                Record::Begun(_) => waiting.pop_front(),
+                Record::Update(_) => None,
+            };
+            if begun == Some(taken) {
+                return Ok(Some(record.sequence()));
+            }
+            after = record.sequence();
+        }
+        if records.len() < FILL {
+            return Ok(None);
+        }
     }
 }
 

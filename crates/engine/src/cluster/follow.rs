@@ -39,7 +39,7 @@ pub(crate) async fn catch_up(shared: &Shared, live: &Live) -> Result<(), StoreEr
         // What a turn says is read before it is known whose turn it is, and shown after.
         let correspondences = live.lock().correspondences.clone();
         for correspondence in &correspondences {
-            correspondence.look(shared).await?;
+            correspondence.look(shared, live).await?;
         }
         if let Some(kept) = live.follow(&records, after)
             && kept > shared.limits.window

@@ -309,6 +309,28 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whose_turn_a_task_ends_with_is_known_after_a_takeover() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    let waiting = tokio::spawn({
+        let (engine, request) = (b.engine.clone(), follow(&task, "2"));
+        async move { send(&engine, request).await }
+    });
+    within(async {
+        while get(&b.engine, &task).await.history.len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    a.store.cut_off(true);
+    tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+    nodes.open(8);
+    assert_state(&within(waiting).await.unwrap().unwrap(), TaskState::Completed);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_stops_leaves_its_tasks_to_others_at_once() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
