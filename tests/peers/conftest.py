@@ -43,6 +43,15 @@ def nuncio(request, tmp_path_factory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
+def base64_nuncio(tmp_path_factory) -> Iterator[Agent]:
+    """The demo agent that sends files of 0.3 as the Python SDK does."""
+    folder = tmp_path_factory.mktemp("base64")
+    agent = serve(folder, "--store", "memory", "--file-bytes", "base64")
+    yield agent
+    agent.stop()
+
+
+@pytest.fixture(scope="session")
 def secured(tmp_path_factory) -> Iterator[Agent]:
     """The demo agent with two callers who have tokens."""
     folder = tmp_path_factory.mktemp("secured")

@@ -143,6 +143,36 @@ def test_all_four_kinds_of_parts_of_the_user_stay_in_history(older, older_name):
     assert task["history"][0]["parts"] == parts
 
 
+@pytest.mark.parametrize("older_name", [n for n in OLDER if "python" in n])
+def test_who_sends_base64_for_files_gets_them_so(base64_nuncio, sdk_to, older_name):
+    older = sdk_to(base64_nuncio, older_name)
+    every_byte = base64.b64encode(bytes(range(256))).decode()
+    assert artifact(older.send("parts"), "a-raw")["parts"][0]["raw"] == every_byte
+    streamed = artifact_updates(older.stream("parts").rest())
+    raws = [part["raw"] for u in streamed for part in u["artifact"]["parts"] if "raw" in part]
+    assert raws == [every_byte]
+    if older_name in BARE:
+        return
+    parts = [
+        {"text": "echo parts"},
+        {"raw": every_byte, "mediaType": "application/octet-stream"},
+        {"raw": base64.b64encode(b"iVBORw0KGgo=").decode(), "mediaType": "text/plain"},
+    ]
+    task = older.send(parts, configuration={"historyLength": 10})
+    assert task["history"][0]["parts"] == parts
+    # What the server keeps is what was meant.
+    kept = sdk_to(base64_nuncio, "python-jsonrpc").get(task["id"])
+    assert kept["history"][0]["parts"] == parts
+
+
+@pytest.mark.parametrize("older_name", [n for n in BYTES_ARE_BASE64 if n not in BARE])
+def test_what_was_sent_as_base64_reaches_others_as_the_file(base64_nuncio, sdk_to, older_name):
+    task = sdk_to(base64_nuncio, older_name).send("parts")
+    kept = sdk_to(base64_nuncio, "js-rest").get(task["id"])
+    (raw,) = artifact(kept, "a-raw")["parts"]
+    assert base64.b64decode(raw["raw"]) == bytes(range(256))
+
+
 def test_text_of_every_script_comes_back_unchanged(older):
     task = older.send(f"echo {ODD_TEXT}")
     assert text_of(artifact(task, first_artifact(older, "echo-1"))) == ODD_TEXT

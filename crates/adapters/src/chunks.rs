@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nuncio_engine::{AgentError, Turn};
-use nuncio_model::{Artifact, ArtifactId, Part, StreamResponse, TaskArtifactUpdateEvent};
+use nuncio_model::{Artifact, ArtifactId, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent};
 use tokio::time::Instant;
 
 /// The name of the artifact, and its id in the first turn that makes one.
@@ -89,7 +89,13 @@ impl<'a> Chunks<'a> {
     }
 }
 
+/// The id for this turn's output. A first turn that is run again writes it anew; what a later one had written cannot be
+/// told from what was there before it.
 fn free_id(turn: &Turn) -> ArtifactId {
+    let is_only_turn = |task: &Task| task.history.iter().filter(|message| message.role == Role::User).count() == 1;
+    if turn.resumed().is_some_and(is_only_turn) {
+        return NAME.into();
+    }
     let earlier = turn.task().map_or(&[][..], |task| &task.artifacts);
     let is_free = |id: &String| earlier.iter().all(|artifact| artifact.artifact_id != id.as_str());
     let mut candidates = (1..).map(|number| if number == 1 { NAME.to_owned() } else { format!("{NAME}-{number}") });

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use connect::ConnectArgs;
 pub(crate) use help::command;
 pub(crate) use parts::{PartArgs, PartFlag, PartKind};
-pub(crate) use values::{duration, key_value, metadata};
+pub(crate) use values::{duration, file_bytes, key_value, metadata};
 pub(crate) use wait::WaitArgs;
 
 use crate::command;
@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Serve an agent: a program, or the demo agent
     #[command(visible_aliases = ["server", "demo-server"])]
     Serve(Box<command::serve::ServeArgs>),
+    /// Look after the database that tasks are kept in
+    #[command(subcommand)]
+    Db(command::db::DbCommand),
     /// Look at settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -100,6 +103,7 @@ pub(crate) enum TaskCommand {
     /// Cancel a task
     Cancel(command::task_cancel::TaskCancelArgs),
     /// Follow a task until it ends
+    #[command(visible_alias = "watch")]
     Subscribe(command::task_subscribe::TaskSubscribeArgs),
     /// Manage the webhooks of a task
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 pub(crate) mod card_get;
 pub(crate) mod completion;
 pub(crate) mod config_show;
+pub(crate) mod db;
 pub(crate) mod push_config;
 pub(crate) mod send;
 pub(crate) mod serve;
@@ -68,6 +69,7 @@ async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Task(TaskCommand::Subscribe(args)) => task_subscribe::run(context, args).await?,
         Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
         Command::Serve(args) => return serve::run(context, args).await,
+        Command::Db(command) => return db::run(context, command).await,
         Command::Config(ConfigCommand::Show(args)) => config_show::run(context, args)?,
         Command::Completion(args) => completion::run(args)?,
         Command::Version => version::run(context)?,
@@ -79,7 +81,7 @@ impl Command {
     /// Whether the file of `--config` is one of client settings; that of `nuncio serve` is its own.
     fn reads_client_file(&self, global: &GlobalArgs) -> bool {
         match self {
-            Self::Serve(_) => false,
+            Self::Serve(_) | Self::Db(_) => false,
             Self::Config(ConfigCommand::Show(args)) => !args.is_of_serve(global.config.as_deref()),
             _ => true,
         }
@@ -104,7 +106,7 @@ impl Command {
             Self::Task(TaskCommand::Subscribe(args)) => &args.connect,
             Self::Task(TaskCommand::PushConfig(command)) => command.connect_args(),
             Self::Config(ConfigCommand::Show(args)) => &args.connect,
-            Self::Serve(_) | Self::Completion(_) | Self::Version => return None,
+            Self::Serve(_) | Self::Db(_) | Self::Completion(_) | Self::Version => return None,
         })
     }
 }

@@ -6,7 +6,7 @@ use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSe
 use nuncio_wire::Version;
 
 use crate::{
-    args::{ConnectArgs, key_value},
+    args::{ConnectArgs, file_bytes, key_value},
     context::Context,
     diag,
     error::{CliError, Code},
@@ -184,6 +184,9 @@ fn builder(context: &Context, args: &ConnectArgs) -> Result<(ClientBuilder, bool
     if let Some(version) = context.text(args.a2a_version.as_ref(), "a2a-version") {
         builder = builder.version(version);
     }
+    if let Some(files) = context.value(args.file_bytes, "file-bytes", file_bytes)? {
+        builder = builder.file_bytes(files);
+    }
     let builder = builder.show_credentials_for_card(context.switch(args.card_auth, "card-auth")?);
     Ok((builder, has_credentials))
 }
@@ -232,6 +235,9 @@ fn flags(args: &ConnectArgs) -> String {
     args.transport.iter().for_each(|name| add("--transport", name));
     if let Some(version) = &args.a2a_version {
         add("--a2a-version", version);
+    }
+    if let Some(files) = args.file_bytes {
+        add("--file-bytes", files.as_str());
     }
     if let Some(tenant) = &args.tenant {
         add("--tenant", tenant);

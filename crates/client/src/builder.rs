@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{Credential, credentials::Origin};
 use nuncio_model::{Tenant, card::AgentInterface};
-use nuncio_wire::{Version, card, dialect};
+use nuncio_wire::{FileBytes, Version, card, dialect_with};
 use url::Url;
 
 use crate::{
@@ -50,6 +50,7 @@ pub struct ClientBuilder {
     extensions: Vec<Box<str>>,
     tenant: Option<Tenant>,
     version: Option<String>,
+    files: FileBytes,
     pub(crate) reconnect: Reconnect,
     resolver: Option<Resolver>,
     shows_credentials_for_card: bool,
@@ -119,6 +120,13 @@ impl ClientBuilder {
     /// what it speaks.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
+        self
+    }
+
+    /// Sends files to agents of 0.3 and 0.2 over gRPC and HTTP+JSON like this, and reads theirs. [`FileBytes::Raw`] without
+    /// it; [`FileBytes::Base64`] for agents on the Python SDK.
+    pub fn file_bytes(mut self, files: FileBytes) -> Self {
+        self.files = files;
         self
     }
 
@@ -244,7 +252,7 @@ impl ClientBuilder {
             version: header,
             extensions: self.extensions.clone(),
         };
-        let dialect = dialect(version);
+        let dialect = dialect_with(version, self.files);
         let transport: Option<Box<dyn Transport>> = match binding {
             Binding::JsonRpc => Some(Box::new(JsonRpc::new(link, dialect.jsonrpc()))),
             Binding::HttpJson => dialect.rest().map(|dialect| Box::new(Rest::new(link, dialect)) as _),

@@ -33,7 +33,7 @@ pub use client::{Client, IntoSendMessage};
 pub use error::{CardNotFound, ClientError};
 pub use failure::{Cause, Failure, PeerCode};
 pub use nuncio_auth::Credential;
-pub use nuncio_wire::Version;
+pub use nuncio_wire::{FileBytes, Version};
 pub use poll::Poll;
 pub use reference::{AgentRef, InvalidReference};
 pub use resolve::{Resolved, Resolver};

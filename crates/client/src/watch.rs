@@ -34,7 +34,7 @@ pub struct Watch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// The task has ended.
+    /// The task has ended; with `Unspecified`, in a state that is not known here, by the agent's word that it was the last.
     Terminal(TaskState),
     /// The task waits for its client, and the agent closed the stream.
     Interrupted(TaskState),

@@ -68,7 +68,7 @@ impl Plan {
         let mut text = format!("chunk {number}\n");
         if let Some(size) = self.size {
             text.truncate(size);
-            text.extend(std::iter::repeat_n('.', size - text.len()));
+            text.push_str(&".".repeat(size - text.len()));
         }
         text
     }

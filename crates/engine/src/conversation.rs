@@ -54,7 +54,8 @@ impl Opening {
                 return Err(capability::no_push());
             }
             if let Some(guard) = &shared.guard {
-                guard.check(config).await?;
+                let within = |field: &str| Some(format!("configuration.taskPushNotificationConfig.{field}"));
+                guard.check(config).await.map_err(|error| error.with_fields_named(within))?;
             }
         }
         let mut founding = None;

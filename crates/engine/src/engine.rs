@@ -15,13 +15,16 @@ use crate::{
     bus::EventBus,
     capability,
     cluster::{self, Membership},
+    housekeeping::Housekeeping,
+    inbox::Control,
+    keeper::{self, Keeper},
     limits::Limits,
     op,
     push::PushGuard,
     recovery::{self, Abandoned},
     registry::Registry,
     shared::Shared,
-    store::{MemoryStore, TaskStore},
+    store::{Erase, MemoryStore, TaskStore},
     turns::{Turns, stopping},
 };
 
@@ -46,6 +49,7 @@ pub struct EngineBuilder {
     limits: Limits,
     cancel_is_idempotent: bool,
     bus: Option<Arc<dyn EventBus>>,
+    housekeeping: Housekeeping,
 }
 
 impl EngineBuilder {
@@ -88,6 +92,12 @@ impl EngineBuilder {
         self
     }
 
+    /// What becomes of tasks that nobody wants any more; by default nothing. It is seen to from [`Engine::recover`] on.
+    pub fn housekeeping(mut self, housekeeping: Housekeeping) -> Self {
+        self.housekeeping = housekeeping;
+        self
+    }
+
     /// Whether canceling a task that is canceled already gives the task. By default it is `TaskNotCancelable`, as the
     /// error table of section 5.4 has it (contradiction C-8).
     pub fn cancel_is_idempotent(mut self, yes: bool) -> Self {
@@ -110,6 +120,7 @@ impl EngineBuilder {
             turns: Turns::default(),
             abandoned: Abandoned::default(),
             members: Membership::new(self.bus),
+            keeper: Keeper::new(self.housekeeping),
         }))
     }
 }
@@ -128,6 +139,7 @@ impl Engine {
             limits: Limits::default(),
             cancel_is_idempotent: false,
             bus: None,
+            housekeeping: Housekeeping::default(),
         }
     }
 
@@ -189,9 +201,29 @@ impl Engine {
     ///
     /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
     /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
+    ///
+    /// Housekeeping begins with it too, where there is some to do ([`EngineBuilder::housekeeping`]).
     pub async fn recover(&self) -> Result<(), Error> {
         cluster::join(&self.0);
-        recovery::recover(&self.0).await
+        let recovered = recovery::recover(&self.0).await;
+        keeper::begin(&self.0);
+        recovered
+    }
+
+    /// Deletes tasks and all that belongs to them, whatever their state ([`TaskStore::erase`](crate::TaskStore::erase)).
+    /// Those that run here are cut off, and whoever reads them is told that there is no such task. How many tasks.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` when the store cannot write; a part of them may be gone then.
+    pub async fn erase(&self, erase: &Erase) -> Result<usize, Error> {
+        let erased = self.0.store.erase(erase).await?;
+        for live in self.0.registry.all().iter().filter(|live| live.is_of(erase)) {
+            self.0.registry.remove(live);
+            live.tell_runner(Control::Leave);
+            live.break_off(Error::task_not_found(live.id.as_str()));
+        }
+        Ok(erased)
     }
 
     /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of an

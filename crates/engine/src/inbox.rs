@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use nuncio_model::{Error, Message, Task, op::SendMessageRequest};
+use nuncio_model::{Error, Message, Task, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -25,6 +25,9 @@ pub(crate) enum Control {
     Settle(&'static str, oneshot::Sender<Error>),
     /// The task cannot go on, for this reason.
     Fail(&'static str),
+    /// Nobody has answered since before this moment: a task that still waits fails. Told why, where that cannot even be
+    /// tried.
+    Expire(Timestamp, oneshot::Sender<Error>),
     /// The node stops; the turn will be run again.
     Leave,
     /// The node was silent for so long that others may run the task.
@@ -41,7 +44,7 @@ impl Control {
         // The sender may have left.
         match self {
             Self::Message(incoming) => incoming.refuse(error),
-            Self::Cancel(told) | Self::Settle(_, told) => drop(told.send(error)),
+            Self::Cancel(told) | Self::Settle(_, told) | Self::Expire(_, told) => drop(told.send(error)),
             Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(_) | Self::Letters => {}
         }
     }

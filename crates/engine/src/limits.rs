@@ -30,6 +30,9 @@ pub struct Limits {
     /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
     /// read here, letters, tasks of nodes that are gone. 1 s.
     pub reread: Duration,
+    /// How long a turn may say nothing before it is cut off and its task fails; `None` for as long as it likes. A turn
+    /// that waits for its client in it is not meant. `None`.
+    pub stall_timeout: Option<Duration>,
     /// How long a failing commit is tried again before the turn is given up. 2 s.
     pub commit_retry: Duration,
 }
@@ -47,6 +50,7 @@ impl Default for Limits {
             push_configs: 100,
             running_turns: 100_000,
             reread: Duration::from_secs(1),
+            stall_timeout: None,
             commit_retry: Duration::from_secs(2),
         }
     }

@@ -14,7 +14,13 @@ use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
 use tokio::sync::OnceCell;
 
-use crate::{cluster::Correspondence, inbox::Control, lifecycle::Fold, record::Record, store::Stored};
+use crate::{
+    cluster::Correspondence,
+    inbox::Control,
+    lifecycle::Fold,
+    record::Record,
+    store::{Erase, Stored},
+};
 
 pub(crate) struct Live {
     pub(crate) id: TaskId,
@@ -109,6 +115,18 @@ impl Live {
                 direct: None,
                 broken: None,
             }),
+        }
+    }
+
+    /// Whether an erasure means it.
+    pub(crate) fn is_of(&self, erase: &Erase) -> bool {
+        match erase {
+            Erase::Tenant(tenant) => self.scope.tenant == *tenant,
+            Erase::Scope(scope) => self.scope == *scope,
+            Erase::Context(scope, context) => {
+                self.scope == *scope && self.lock().task.context_id.as_ref() == Some(context)
+            }
+            Erase::Task(scope, id) => self.scope == *scope && self.id == *id,
         }
     }
 

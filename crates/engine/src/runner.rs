@@ -3,6 +3,7 @@
 
 mod control;
 mod ending;
+mod patience;
 mod settle;
 mod step;
 mod words;
@@ -17,6 +18,7 @@ use std::{
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, op::SendMessageRequest};
+use patience::Patience;
 use tokio::{
     task::yield_now,
     time::{Sleep, sleep},
@@ -84,6 +86,7 @@ struct Running {
     heard: Vec<Word>,
     cancelled: CancellationToken,
     timer: Option<Pin<Box<Sleep>>>,
+    patience: Option<Patience>,
     /// Whether the agent has said anything about the task.
     spoke: bool,
     /// Whether the agent has answered with a bare message.
@@ -195,18 +198,25 @@ impl Runner {
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
             }
-            let mut next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal());
-            if next.as_ref().is_some_and(|next| next.waits) {
-                self.writer.stage_begun();
-            }
+            let mut next = self.next();
             self.commit(!is_next).await?;
-            if next.is_none() && !self.writer.state().is_terminal() {
-                next = self.queue.pop_front();
+            if next.is_none() {
+                next = self.next();
+                self.commit(false).await?;
             }
             if let Some(next) = next {
                 self.turn(next).await?;
             }
         }
+    }
+
+    /// The message whose turn is next, if there is one. That it begins is staged where it waited for it.
+    fn next(&mut self) -> Option<Incoming> {
+        let next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal())?;
+        if next.waits {
+            self.writer.stage_begun();
+        }
+        Some(next)
     }
 
     async fn settle_if_due(&mut self) -> Result<(), Error> {
@@ -261,6 +271,9 @@ impl Runner {
             if step.expired {
                 self.expire(&mut running);
             }
+            if step.is_silent && running.agent.is_some() {
+                self.lose_patience(&mut running);
+            }
             if let Some(outcome) = step.outcome {
                 running.cut_off();
                 self.conclude(&running, outcome);
@@ -312,7 +325,8 @@ impl Runner {
             words: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));
-        Running { agent, words, heard: Vec::new(), cancelled, timer: None, spoke: false, replied: false }
+        let patience = self.patience();
+        Running { agent, words, heard: Vec::new(), cancelled, timer: None, patience, spoke: false, replied: false }
     }
 
     /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the task

@@ -10,6 +10,7 @@ use crate::{
     bus::Topic,
     cluster::{Membership, catch_up},
     inbox::Control,
+    keeper::Keeper,
     limits::Limits,
     live::Live,
     push::PushGuard,
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) abandoned: Abandoned,
     pub(crate) members: Membership,
+    pub(crate) keeper: Keeper,
 }
 
 impl Shared {

@@ -6,6 +6,7 @@ mod cluster;
 mod error;
 mod memory;
 mod page_token;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ pub use error::StoreError;
 pub use memory::{MemoryStore, MemoryStoreBuilder};
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp};
 pub use page_token::PageToken;
+pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 
 use crate::record::Record;
 
@@ -55,7 +57,8 @@ pub trait TaskStore: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
 
-    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page.
+    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that cannot be
+    /// read is left out of it, though not of the total.
     ///
     /// # Errors
     ///
@@ -86,6 +89,38 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
     /// says less. A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
+
+    /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and that
+    /// have been in their state since before a time, by the time of their status. All that belongs to a task goes with
+    /// it. How many went: fewer than the limit only when there are no more.
+    ///
+    /// The cost is that of the tasks that go, and of a look per scope; writes go on meanwhile.
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError>;
+
+    /// Tasks that rest (are parked: nobody is at work on them, and they have not ended) in one of these states since before
+    /// a time, by the time of their status, oldest first.
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError>;
+
+    /// Deletes all tasks of a tenant, a caller or a context, or one, whatever their state, and all that belongs to them,
+    /// so that nothing of them is left where the store keeps its data. How many tasks. Their runners' next commits
+    /// conflict.
+    ///
+    /// # Errors
+    ///
+    /// `Full` and `Unavailable`; a part of them may be gone then. Ask again.
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError>;
+
+    /// A page of all tasks of all scopes, in an order of the store's own, behind the page that gave this cursor. A task that
+    /// is there from the first page to the last is in exactly one of them.
+    ///
+    /// # Errors
+    ///
+    /// `BadPageToken` when the cursor was not made here.
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError>;
+
+    /// Drops the records (not the tasks) of logs of tasks that ended or were parked before a time and that no push
+    /// configuration is owed, of so many tasks at most. How many.
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
     /// What there is where several nodes share the store; `None` where this process is the only one.
     fn cluster(&self) -> Option<&dyn Cluster> {

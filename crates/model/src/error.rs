@@ -141,20 +141,24 @@ impl Error {
 
     /// Parameters are wrong.
     pub fn violations(violations: Vec<FieldViolation>) -> Self {
-        let mut message = String::new();
-        for violation in &violations {
-            if !message.is_empty() {
-                message.push_str("; ");
-            }
-            if !violation.field.is_empty() {
-                message.push_str(&violation.field);
-                message.push_str(": ");
-            }
-            message.push_str(&violation.description);
-        }
-        let mut error = Self::new(ErrorKind::InvalidParams, message);
+        let mut error = Self::new(ErrorKind::InvalidParams, told(&violations));
         error.0.violations = violations;
         error
+    }
+
+    /// The error with wrong parameters named otherwise, as another place or version of the protocol names them; `None`
+    /// leaves a name as it is.
+    pub fn with_fields_named(mut self, name: impl Fn(&str) -> Option<String>) -> Self {
+        let is_message = self.0.message == told(&self.0.violations);
+        for violation in &mut self.0.violations {
+            if let Some(name) = name(&violation.field) {
+                violation.field = name;
+            }
+        }
+        if is_message {
+            self.0.message = told(&self.0.violations);
+        }
+        self
     }
 
     /// Our fault: the peer learns only that; the cause goes to the log.
@@ -248,4 +252,19 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.source.as_ref().map(|source| &**source as &(dyn StdError + 'static))
     }
+}
+/// Wrong parameters as one message.
+fn told(violations: &[FieldViolation]) -> String {
+    let mut message = String::new();
+    for violation in violations {
+        if !message.is_empty() {
+            message.push_str("; ");
+        }
+        if !violation.field.is_empty() {
+            message.push_str(&violation.field);
+            message.push_str(": ");
+        }
+        message.push_str(&violation.description);
+    }
+    message
 }

@@ -2,7 +2,10 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -130,43 +133,48 @@ pub struct StreamEvent {
     pub sequence: Option<u64>,
     /// The event itself.
     pub response: StreamResponse,
-    kept: OnceLock<Box<Kept>>,
-}
-
-/// What an event with many readers keeps for them.
-#[derive(Debug, Default)]
-struct Kept {
-    encodings: [OnceLock<Bytes>; StreamEvent::ENCODINGS],
+    keeps_encodings: AtomicBool,
+    encodings: OnceLock<Box<Encoding>>,
     /// The event in which its place is told.
     marked: OnceLock<Arc<StreamEvent>>,
 }
 
-impl StreamEvent {
-    /// How many encodings of itself an event can keep.
-    pub const ENCODINGS: usize = 8;
+/// One of the ways in which an event was encoded, and the others. Nearly always there is one.
+#[derive(Debug)]
+struct Encoding {
+    slot: usize,
+    bytes: Bytes,
+    next: OnceLock<Box<Encoding>>,
+}
 
+impl StreamEvent {
     /// An event at this place of the log.
     pub fn new(sequence: Option<u64>, response: StreamResponse) -> Self {
-        Self { sequence, response, kept: OnceLock::new() }
+        let keeps_encodings = AtomicBool::new(false);
+        Self { sequence, response, keeps_encodings, encodings: OnceLock::new(), marked: OnceLock::new() }
     }
 
     /// Says that the event has many readers, so that its encodings are worth keeping.
     pub fn keep_encodings(&self) {
-        self.kept.get_or_init(Box::default);
+        self.keeps_encodings.store(true, Ordering::Relaxed);
     }
 
     /// Whether somebody said that its encodings are worth keeping.
     pub fn keeps_encodings(&self) -> bool {
-        self.kept.get().is_some()
+        self.keeps_encodings.load(Ordering::Relaxed)
     }
 
     /// The encoding in this slot, made by `encode` if nobody has asked for it yet.
-    ///
-    /// # Panics
-    ///
-    /// If `slot` is not below [`Self::ENCODINGS`].
-    pub fn encoded(&self, slot: usize, encode: impl FnOnce(&StreamResponse) -> Bytes) -> &Bytes {
-        self.kept.get_or_init(Box::default).encodings[slot].get_or_init(|| encode(&self.response))
+    pub fn encoded(&self, slot: usize, encode: impl Fn(&StreamResponse) -> Bytes) -> &Bytes {
+        let mut link = &self.encodings;
+        loop {
+            let bytes = || encode(&self.response);
+            let encoding = link.get_or_init(|| Box::new(Encoding { slot, bytes: bytes(), next: OnceLock::new() }));
+            if encoding.slot == slot {
+                return &encoding.bytes;
+            }
+            link = &encoding.next;
+        }
     }
 
     /// The event in which its place is told too ([`resume::mark`]), for a reader that asked for that; this one is as it
@@ -176,16 +184,11 @@ impl StreamEvent {
         let mark = || {
             let mut response = self.response.clone();
             resume::mark(&mut response, sequence);
-            Self::new(Some(sequence), response)
+            let marked = Self::new(Some(sequence), response);
+            marked.keeps_encodings.store(self.keeps_encodings(), Ordering::Relaxed);
+            Arc::new(marked)
         };
-        match self.kept.get() {
-            None => Arc::new(mark()),
-            Some(kept) => Arc::clone(kept.marked.get_or_init(|| {
-                let marked = mark();
-                marked.keep_encodings();
-                Arc::new(marked)
-            })),
-        }
+        if self.keeps_encodings() { Arc::clone(self.marked.get_or_init(mark)) } else { mark() }
     }
 }
 
@@ -194,3 +197,19 @@ impl StreamEvent {
 /// It ends after the last event that the operation promises. An error is the last item. Dropping it frees the reader
 /// and changes nothing for the task.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Arc<StreamEvent>, Error>> + Send>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_encoding_is_made_once_and_kept_in_its_slot() {
+        let event = StreamEvent::new(None, StreamResponse::Message(Message::default()));
+        for slot in [7, 0, 3, 0, 7, 3] {
+            event.encoded(slot, |_| vec![slot.to_le_bytes()[0]].into());
+        }
+        for slot in [0_u8, 3, 7] {
+            assert_eq!(event.encoded(slot.into(), |_| unreachable!()), &[slot][..]);
+        }
+    }
+}

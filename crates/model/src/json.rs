@@ -15,6 +15,7 @@
 mod fields;
 mod names;
 mod object;
+mod write;
 
 use std::{borrow::Cow, fmt};
 
@@ -24,6 +25,8 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, IntoDeserializer, MapAccess, Visitor},
 };
+
+pub use write::{to_string, write};
 
 /// Any JSON value; `google.protobuf.Value`.
 pub use serde_json::Value;

@@ -3,7 +3,7 @@
 
 use crate::{
     card::{AgentCard, AgentExtension},
-    error::{Error, ErrorKind},
+    error::{Detail, Error, ErrorKind},
     event::StreamResponse,
     id::TaskId,
     json::{Struct, Value},
@@ -80,7 +80,9 @@ pub fn expired(task: &TaskId, place: u64) -> Error {
 /// Whether an error says that a stream cannot be resumed from where its client asked for, though it may well be without
 /// that.
 pub fn is_lost(error: &Error) -> bool {
-    error.metadata().contains_key(FACT)
+    // Versions before 1.0 have facts as they are.
+    let is_told = |detail: &Detail| matches!(detail, Detail::Other(data) if data.get(FACT).is_some());
+    error.metadata().contains_key(FACT) || error.peer_details().is_some_and(|details| details.iter().any(is_told))
 }
 
 /// Tells within an event where it stands. A direct message has no place.

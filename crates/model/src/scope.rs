@@ -77,4 +77,48 @@ impl Scope {
         };
         format!("{}:{caller}{}", caller.len(), self.tenant).into()
     }
+
+    /// The scope that has this [`key`](Self::key); `None` where none has.
+    pub fn from_key(key: &str) -> Option<Self> {
+        if key.is_empty() {
+            return Some(Self::open());
+        }
+        let (length, rest) = key.split_once(':')?;
+        let (caller, tenant) = rest.split_at_checked(length.parse().ok()?)?;
+        let principal = match (caller, caller.strip_prefix('=')) {
+            ("", _) => Principal::Open,
+            ("?", _) => Principal::Anonymous,
+            (_, Some(name)) => Principal::named(name),
+            _ => return None,
+        };
+        // A key is written in one way only.
+        Some(Self::new(Tenant::from(tenant), principal)).filter(|scope| *scope.key() == *key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_that_of_one_scope_and_gives_it_back() {
+        let principals = ["", "?", "=", "a", "1:?", "ü"].map(Principal::named);
+        let principals = [Principal::Open, Principal::Anonymous].into_iter().chain(principals);
+        let scopes: Vec<_> = principals
+            .flat_map(|principal| {
+                ["", "a", "?", "=a", "1:", "ü"].map(|tenant| Scope::new(tenant.into(), principal.clone()))
+            })
+            .collect();
+        for scope in &scopes {
+            assert_eq!(Scope::from_key(&scope.key()).as_ref(), Some(scope), "{}", scope.key());
+            assert_eq!(scopes.iter().filter(|other| other.key() == scope.key()).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_that_of_no_scope() {
+        for key in ["x", ":", "1:", "2:=", "1:aa", "0:", "00:a", "+1:?t", "-1:", "2:=\u{fc}", "99999999999999999999:"] {
+            assert_eq!(Scope::from_key(key), None, "{key}");
+        }
+    }
 }

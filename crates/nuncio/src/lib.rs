@@ -16,14 +16,14 @@ pub use nuncio_model::{
     TaskStatus,
 };
 
-#[cfg(all(feature = "client", not(feature = "server")))]
-pub use nuncio_client::Version;
 #[cfg(feature = "client")]
 pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watch};
+#[cfg(all(feature = "client", not(feature = "server")))]
+pub use nuncio_client::{FileBytes, Version};
 #[cfg(feature = "server")]
 pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
 #[cfg(feature = "server")]
-pub use nuncio_server::{Server, Version, Versions};
+pub use nuncio_server::{FileBytes, Server, Version, Versions};
 #[cfg(feature = "postgres")]
 pub use nuncio_store::PostgresStore;
 #[cfg(feature = "sqlite")]

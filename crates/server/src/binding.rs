@@ -12,9 +12,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Uri};
 use nuncio_model::{Error, Principal};
-use nuncio_wire::proto::{self, metadata};
+use nuncio_wire::{
+    JsonRpcDialect, RestDialect,
+    proto::{self, metadata},
+};
 pub(crate) use rest::refuse_path;
 
 use crate::{
@@ -66,12 +69,34 @@ impl Binding {
         let (head, body) = request.into_parts();
         grpc::health(service, &head, body).await
     }
+}
 
-    /// Says no to a request that was not read any further than its head.
+/// In which words a request is refused that is not read any further than its head: those of its binding, and of the
+/// version that it seems to be of.
+#[derive(Clone, Copy)]
+pub(crate) enum Words {
+    JsonRpc(&'static dyn JsonRpcDialect),
+    Rest(Option<&'static dyn RestDialect>),
+    /// Of which gRPC knows one answer, whatever the version.
+    Grpc,
+}
+
+impl Words {
+    /// Those for a request to this address with these headers.
+    pub(crate) fn of(service: &Service, uri: &Uri, headers: &HeaderMap) -> Self {
+        let (path, versions) = (service.cards.site().path(uri), &service.versions);
+        match Binding::of(path, headers) {
+            Binding::JsonRpc => Self::JsonRpc(versions.refusing_method(head::declared(uri, headers).as_deref())),
+            Binding::Rest => Self::Rest(versions.refusing_path(head::declared(uri, headers).as_deref(), path)),
+            Binding::Grpc => Self::Grpc,
+        }
+    }
+
+    /// Says no.
     pub(crate) fn refuse(self, error: &Error) -> Response<Body> {
         match self {
-            Self::JsonRpc => jsonrpc::refuse(error),
-            Self::Rest => rest::refuse(error),
+            Self::JsonRpc(dialect) => jsonrpc::refuse(dialect, error),
+            Self::Rest(dialect) => rest::refuse(dialect, error),
             Self::Grpc => grpc::refuse(error),
         }
     }

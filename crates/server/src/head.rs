@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header::CONTENT_TYPE, request::Parts};
 use nuncio_model::{Error, resume};
 use nuncio_wire::{
     Dialect,
@@ -17,7 +17,12 @@ const RESUME: HeaderName = HeaderName::from_static(resume::PARAMETER);
 
 /// The version that the request declares.
 pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
-    negotiate::declared(text(&parts.headers, &VERSION), parts.uri.query())
+    declared(&parts.uri, &parts.headers)
+}
+
+/// The version that a request with this address and these headers declares.
+pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'a, str>> {
+    negotiate::declared(text(headers, &VERSION), uri.query())
 }
 
 /// Adds the extensions that the head declares: in lists, in one header or several (SVC-4), under either of the names that

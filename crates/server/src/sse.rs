@@ -14,13 +14,12 @@ use nuncio_wire::{Events, JsonRpcDialect, RestDialect, jsonrpc, rest, sse};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::{body::Body, drain::Drain, load::StreamPermit};
-
-/// How many events go into one frame.
-const BATCH: usize = 64;
-
-/// A frame that has grown to this many bytes takes no more events.
-const FULL: usize = 64 * 1024;
+use crate::{
+    body::Body,
+    drain::Drain,
+    frame::{BATCH, FULL, Room},
+    load::StreamPermit,
+};
 
 /// What an event is wrapped in.
 pub(crate) enum Envelope {
@@ -80,6 +79,7 @@ pin_project_lite::pin_project! {
     pub(crate) struct EventBody {
         events: Option<EventStream>,
         envelope: Envelope,
+        room: Room,
         keep_alive: Duration,
         #[pin]
         silence: Sleep,
@@ -101,6 +101,7 @@ impl EventBody {
         let body = Self {
             events: Some(events),
             envelope,
+            room: Room::default(),
             keep_alive,
             silence: tokio::time::sleep(keep_alive),
             draining: drain.streams_end(),
@@ -123,7 +124,10 @@ impl EventBody {
         let mut has_ended = false;
         for _ in 0..BATCH {
             match events.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(event))) => this.envelope.write_event(&event, &mut frame),
+                Poll::Ready(Some(Ok(event))) => {
+                    this.room.make(&mut frame);
+                    this.envelope.write_event(&event, &mut frame);
+                }
                 Poll::Ready(Some(Err(error))) => {
                     this.envelope.write_error(&error, &mut frame);
                     has_ended = true;
@@ -139,6 +143,7 @@ impl EventBody {
             *this.events = None;
         }
         if !frame.is_empty() {
+            this.room.learn(&frame);
             this.silence.as_mut().reset(Instant::now() + *this.keep_alive);
             return Poll::Ready(Some(frame.into()));
         }

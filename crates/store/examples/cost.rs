@@ -1,5 +1,5 @@
 //! What a commit, a read and a list cost: `cargo run --release -p nuncio-store --example cost
-//! [memory|sqlite|full] [TASKS] [scattered|chunks|load|list]`.
+//! [memory|sqlite|full] [TASKS] [scattered|chunks|load|list|purge]`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people")]
 
 use std::{
@@ -12,7 +12,7 @@ use std::{
 
 use nuncio_engine::{
     MemoryStore, Record, TaskStore,
-    store::{Commit, ListQuery},
+    store::{Commit, ListQuery, Purge},
 };
 use nuncio_model::{
     Artifact, ContextId, Message, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
@@ -52,6 +52,9 @@ async fn main() {
     }
     if wanted("list") {
         list(&store).await;
+    }
+    if wanted("purge") {
+        purge(&store).await;
     }
     for entry in std::fs::read_dir(directory.path()).unwrap() {
         let entry = entry.unwrap();
@@ -168,6 +171,43 @@ async fn scattered(store: &Arc<dyn TaskStore>, readers: usize, loads: usize) {
     let rate = loads as u128 * 1_000_000 / begun.elapsed().as_micros();
     let each = Duration::from_nanos((self::worked().1 - worked.1) / loads as u64);
     println!("load of any of {}: {rate} a second, each {each:?} of all threads", ids.len());
+}
+
+/// How long commits take while everything there is gets deleted, and how long without.
+async fn purge(store: &Arc<dyn TaskStore>) {
+    let stop = Arc::new(AtomicU64::new(0));
+    let committing = |stop: Arc<AtomicU64>| {
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            let mut times = Vec::new();
+            while stop.load(Ordering::Relaxed) == 0 {
+                let mut commit = echo();
+                commit.updated = Timestamp::from_millisecond(4_000_000_000_000).unwrap();
+                let begun = Instant::now();
+                store.commit(commit).await.unwrap();
+                times.push(begun.elapsed());
+            }
+            times
+        })
+    };
+    let alone = committing(Arc::clone(&stop));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    stop.store(1, Ordering::Relaxed);
+    println!("commits alone: {}", percentiles(alone.await.unwrap()));
+    stop.store(0, Ordering::Relaxed);
+    let beside = committing(Arc::clone(&stop));
+    let (begun, mut gone) = (Instant::now(), 0);
+    let purge = Purge::new([TaskState::Completed], Timestamp::now());
+    loop {
+        let purged = store.purge(&purge).await.unwrap();
+        gone += purged;
+        if purged < purge.limit {
+            break;
+        }
+    }
+    let rate = gone as u128 * 1_000 / begun.elapsed().as_millis().max(1);
+    stop.store(1, Ordering::Relaxed);
+    println!("purge: {gone} tasks, {rate} a second; commits meanwhile: {}", percentiles(beside.await.unwrap()));
 }
 
 async fn chunks(store: &Arc<dyn TaskStore>, chunks: usize) {

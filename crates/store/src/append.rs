@@ -29,6 +29,7 @@ pub(crate) struct Append {
     pub(crate) records: Option<String>,
     pub(crate) push_configs: Vec<ConfigRow>,
     /// Letters that are taken with it, each with the number of its record.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are letters only where there are nodes"))]
     pub(crate) letters: Vec<(LetterId, u64)>,
 }
 

@@ -32,8 +32,8 @@ struct TaskBody<'a> {
 impl Body {
     pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
         let body = TaskBody { status: &task.status, history: &task.history, metadata: task.metadata.as_deref() };
-        let artifacts = (!task.artifacts.is_empty()).then(|| serde_json::to_string(&task.artifacts)).transpose();
-        Ok(Self { task: serde_json::to_string(&body).map_err(corrupt)?, artifacts: artifacts.map_err(corrupt)? })
+        let artifacts = (!task.artifacts.is_empty()).then(|| write(&task.artifacts)).transpose()?;
+        Ok(Self { task: write(&body)?, artifacts })
     }
 
     /// Whether it stands in the task's own row, which is written again with each commit.
@@ -233,7 +233,7 @@ impl ReadRecord {
 
 /// A value in a column of its own.
 pub(crate) fn write(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(corrupt)
+    nuncio_model::json::to_string(value).map_err(corrupt)
 }
 
 /// Reads JSON that was written here, nested as deep as it was: a limit would make a task that was taken unreadable.

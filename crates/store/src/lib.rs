@@ -16,4 +16,4 @@ mod sqlite;
 
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresBroker, PostgresError, PostgresOptions, PostgresStore};
-pub use sqlite::{OpenError, SqliteOptions, SqliteStore, Synchronous};
+pub use sqlite::{BackupError, OpenError, SchemaVersion, SqliteOptions, SqliteStore, Synchronous};

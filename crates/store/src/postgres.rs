@@ -2,7 +2,7 @@
 //!
 //! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one task
 //!   puts into one statement on one connection.
-//! - `links`, `read`, `pushes`, `cluster`: all else is a statement each, on a few connections that everybody shares.
+//! - `links`, `read`, `pushes`, `cluster`, `housekeeping`: all else is a statement each, on a few connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
 //! - `bus`: signals between nodes.
@@ -12,6 +12,7 @@ mod bus;
 mod cluster;
 mod committer;
 mod error;
+mod housekeeping;
 mod links;
 mod node;
 mod options;

@@ -2,20 +2,26 @@
 //!
 //! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
 //!   group that the writer's thread puts into one transaction.
-//! - `readers`, `read`, `cache`: reads have connections of their own; recent tasks need none.
+//! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they are
+//!   short, on the thread that asks; recent tasks need none.
 //! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 
+mod backup;
 mod cache;
 mod columns;
 mod connection;
 mod error;
 mod lock;
+mod open;
 mod options;
 mod queue;
 mod read;
 mod readers;
 mod schema;
+mod short;
 mod store;
+mod upkeep;
+mod verify;
 mod writer;
 
 use std::{
@@ -29,8 +35,10 @@ use std::{
     thread::JoinHandle,
 };
 
+pub use backup::BackupError;
 pub use error::OpenError;
 use nuncio_engine::StoreError;
+pub use open::SchemaVersion;
 pub use options::{SqliteOptions, Synchronous};
 use parking_lot::Mutex;
 
@@ -38,6 +46,7 @@ use self::{
     cache::Cache,
     queue::{Done, Op, Order, Queue},
     readers::Readers,
+    short::ShortReads,
     writer::Writer,
 };
 use crate::{append, body};
@@ -58,8 +67,11 @@ pub struct SqliteStore {
     epoch: u64,
     cache: Arc<Cache>,
     readers: Arc<Readers>,
+    short_reads: ShortReads,
     queue: Queue,
     is_failing: Arc<AtomicBool>,
+    /// Whether the write-ahead log still has what was deleted.
+    empties: Arc<AtomicBool>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -82,18 +94,20 @@ impl SqliteStore {
         let opened = opened.await.map_err(|error| failed(error.into()))??;
         let (orders, received) = mpsc::channel();
         let writer = opened.writer;
-        let is_failing = writer.is_failing();
+        let (is_failing, empties) = (writer.is_failing(), writer.empties());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || writer.run(&received))
             .map_err(failed)?;
         Ok(Self {
             readers: Readers::new(opened.path.clone(), &options),
+            short_reads: opened.short_reads,
             path: opened.path,
             epoch: opened.epoch,
             cache: opened.cache,
             queue: Queue::start(options.queue.max(1), orders.clone()),
             is_failing,
+            empties,
             orders,
             thread: Mutex::new(Some(thread)),
         })
@@ -102,6 +116,24 @@ impl SqliteStore {
     /// The database's path, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Notes which agent is served from it. Gives the one that was served last, if that was another.
+    ///
+    /// # Errors
+    ///
+    /// Those of any read and write.
+    pub async fn served_by(&self, agent: &str) -> Result<Option<String>, StoreError> {
+        let last = self.readers.read(|connection| {
+            let last = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
+            last.map_err(error::store_error)
+        });
+        let last = last.await?;
+        if last.as_deref() == Some(agent) {
+            return Ok(None);
+        }
+        self.write(Op::Serve(agent.to_owned())).await?;
+        Ok(last)
     }
 
     /// How many tasks it holds, of all callers.
@@ -122,8 +154,18 @@ impl SqliteStore {
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
             Done::Found(found) => Ok(found),
-            Done::Committed(_) | Done::Claimed(_) => Ok(true),
+            Done::Committed(_) | Done::Claimed(_) | Done::Removed(_) => Ok(true),
         }
+    }
+
+    /// Refuses reads from now on.
+    fn stop_reading(&self) {
+        self.readers.close();
+        self.short_reads.close();
+    }
+
+    fn log_is_to_be_emptied(&self) -> bool {
+        self.empties.load(Ordering::Acquire)
     }
 
     fn is_failing(&self) -> bool {
@@ -136,6 +178,7 @@ struct Opened {
     path: PathBuf,
     epoch: u64,
     cache: Arc<Cache>,
+    short_reads: ShortReads,
     writer: Writer,
 }
 
@@ -151,13 +194,15 @@ impl Opened {
         let cache = Arc::new(Cache::new(options.cache));
         let retention = options.log_retention;
         let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), retention, lock);
-        Ok(Self { writer: writer.map_err(failed)?, path, epoch, cache })
+        let writer = writer.map_err(failed)?;
+        let short_reads = ShortReads::open(&path, options).map_err(failed)?;
+        Ok(Self { path, epoch, cache, short_reads, writer })
     }
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.readers.close();
+        self.stop_reading();
         // The thread may be gone already.
         drop(self.orders.send(Order::Stop));
         if let Some(thread) = self.thread.lock().take()

@@ -11,9 +11,13 @@
 
 mod binding;
 mod course;
-#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod files;
 pub(crate) mod finality;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod join;
 mod version;
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) mod webhook;
 
 use std::fmt;
 
@@ -21,6 +25,8 @@ use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use course::{Course, Judging};
+pub use files::{FileBytes, UnknownFileBytes};
+pub use finality::says_last;
 pub use version::{UnknownVersion, Version};
 
 use crate::v1_0::V1_0;
@@ -99,13 +105,20 @@ pub enum Notice {
 
 /// The dialect of a version.
 pub fn dialect(version: Version) -> &'static dyn Dialect {
+    dialect_with(version, FileBytes::default())
+}
+
+/// The dialect of a version in which files are sent so.
+pub fn dialect_with(version: Version, files: FileBytes) -> &'static dyn Dialect {
+    #[cfg(not(any(feature = "v0-2", feature = "v0-3")))]
+    let _ = files;
     match version {
         #[cfg(feature = "v0-1")]
         Version::V0_1 => &crate::v0_1::V0_1,
         #[cfg(feature = "v0-2")]
-        Version::V0_2 => &crate::v0_3::V0_2,
+        Version::V0_2 => crate::v0_3::v0_2(files),
         #[cfg(feature = "v0-3")]
-        Version::V0_3 => &crate::v0_3::V0_3,
+        Version::V0_3 => crate::v0_3::v0_3(files),
         Version::V1_0 => &V1_0,
     }
 }
@@ -118,4 +131,11 @@ pub(crate) mod sealed {
 /// The error for a reply that is not of the kind that the method gives.
 pub(crate) fn wrong_reply(method: nuncio_model::Method) -> Error {
     Error::internal(format!("{} was given the reply of another operation", method.name()))
+}
+
+/// The error for a list of tasks, which no version before 1.0 has.
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+pub(crate) fn no_list() -> Error {
+    let message = "versions before 1.0 cannot list tasks; read them one by one";
+    Error::new(nuncio_model::ErrorKind::UnsupportedOperation, message)
 }

@@ -99,7 +99,7 @@ pub(crate) fn time(text: &str) -> Result<nuncio_model::Timestamp, String> {
 ///
 /// Never for values of the model: their keys are strings, and nothing in them refuses to be written.
 pub(crate) fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) {
-    serde_json::to_writer(to, value).expect("values of the model can be written");
+    nuncio_model::json::write(value, to).expect("values of the model can be written");
 }
 
 /// Writes a value that stands alone.

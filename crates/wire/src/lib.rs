@@ -28,5 +28,7 @@ mod part;
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 mod shape;
 
-pub use dialect::{Dialect, Events, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect};
+pub use dialect::{
+    Dialect, Events, FileBytes, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect, dialect_with,
+};
 pub use negotiate::Versions;

@@ -9,7 +9,7 @@ use nuncio_model::{Error, ErrorKind, Method};
 use serde_json::value::RawValue;
 
 use crate::{
-    dialect::{Dialect, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect},
+    dialect::{Dialect, FileBytes, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect, dialect_with},
     rest::{self, RouteError, Routed},
     v1_0,
 };
@@ -22,6 +22,7 @@ pub const VERSION_HEADER: &str = "A2A-Version";
 pub struct Versions {
     spoken: Vec<Version>,
     lenient: bool,
+    files: FileBytes,
 }
 
 /// What a JSON-RPC method means.
@@ -33,9 +34,21 @@ pub struct Meant {
     pub older: Option<&'static dyn JsonRpcDialect>,
 }
 
+impl Meant {
+    /// The dialect in which a call of this method is refused whose params none can read: that which gave the method its
+    /// name.
+    pub fn refusing(&self, method: &str) -> &'static dyn JsonRpcDialect {
+        let named = |dialect: &dyn JsonRpcDialect| dialect.method(method).and_then(|it| dialect.method_name(it));
+        match self.older {
+            Some(older) if named(older) == Some(method) && named(self.dialect) != Some(method) => older,
+            _ => self.dialect,
+        }
+    }
+}
+
 impl Default for Versions {
     fn default() -> Self {
-        Self { spoken: Version::ALL.to_vec(), lenient: false }
+        Self { spoken: Version::ALL.to_vec(), lenient: false, files: FileBytes::default() }
     }
 }
 
@@ -45,7 +58,7 @@ impl Versions {
         let mut spoken: Vec<_> = versions.into_iter().collect();
         spoken.sort_unstable();
         spoken.dedup();
-        Self { spoken, lenient: false }
+        Self { spoken, lenient: false, files: FileBytes::default() }
     }
 
     /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also where
@@ -55,6 +68,17 @@ impl Versions {
         self
     }
 
+    /// How files are sent where versions leave that open. As [`FileBytes::Raw`] by default.
+    pub fn with_file_bytes(mut self, files: FileBytes) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// The dialect of a version as it is spoken here.
+    pub fn dialect(&self, version: Version) -> &'static dyn Dialect {
+        dialect_with(version, self.files)
+    }
+
     /// Oldest first.
     pub fn spoken(&self) -> &[Version] {
         &self.spoken
@@ -62,7 +86,7 @@ impl Versions {
 
     /// The newest that is spoken: how a server answers a request whose version it cannot tell.
     pub fn newest(&self) -> &'static dyn Dialect {
-        dialect(self.spoken.last().copied().unwrap_or(Version::LATEST))
+        self.dialect(self.spoken.last().copied().unwrap_or(Version::LATEST))
     }
 
     /// The dialect of a JSON-RPC call. `declared` is what [`declared`] found.
@@ -75,15 +99,16 @@ impl Versions {
         if let Some(declared) = declared {
             let version = self.resolve(declared)?;
             return match Version::ALL.iter().rev().find(|version| has(version)) {
-                _ if has(&version) => Ok(Meant { dialect: dialect(version).jsonrpc(), older: None }),
+                _ if has(&version) => Ok(Meant { dialect: self.dialect(version).jsonrpc(), older: None }),
                 Some(other) => Err(self.contradiction(method, *other, version)),
                 None => Err(unknown()),
             };
         }
         let mut meant = self.newest_first().filter(|version| self.takes_undeclared(*version) && has(version));
         if let Some(version) = meant.next() {
-            let older = meant.map(dialect).find(|older| older.claims_any()).map(Dialect::jsonrpc);
-            return Ok(Meant { dialect: dialect(version).jsonrpc(), older });
+            let older =
+                meant.map(|version| self.dialect(version)).find(|older| older.claims_any()).map(Dialect::jsonrpc);
+            return Ok(Meant { dialect: self.dialect(version).jsonrpc(), older });
         }
         match Version::ALL.iter().rev().find(|version| has(version)) {
             Some(version) => Err(self.undeclared(*version)),
@@ -109,7 +134,7 @@ impl Versions {
         let undeclared_first =
             newest_first().filter(|it| !it.is_declared()).chain(newest_first().filter(|it| it.is_declared()));
         for version in undeclared_first {
-            let Some(dialect) = dialect(version).rest() else { continue };
+            let Some(dialect) = self.dialect(version).rest() else { continue };
             match dialect.route(http_method, path) {
                 Ok(routed) => match &wanted {
                     Some(Ok(wanted)) if *wanted == version => return Ok((dialect, routed)),
@@ -136,7 +161,7 @@ impl Versions {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = None;
         for version in Version::ALL.iter().rev().copied() {
-            let Some(dialect) = dialect(version).grpc() else { continue };
+            let Some(dialect) = self.dialect(version).grpc() else { continue };
             let Some(method) = dialect.method(path) else { continue };
             let why = match &wanted {
                 Some(Ok(wanted)) if *wanted == version => return Ok((dialect, method)),
@@ -150,6 +175,25 @@ impl Versions {
             refusal.get_or_insert(why);
         }
         Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"))))
+    }
+
+    /// The version in which a request is refused whose call is not known yet: that which it declares, else the newest.
+    fn refusing(&self, declared: Option<&str>) -> &'static dyn Dialect {
+        declared.and_then(|declared| self.resolve(declared).ok()).map_or_else(|| self.newest(), |it| self.dialect(it))
+    }
+
+    /// The dialect in which a JSON-RPC request is refused whose call is not known yet: of the version that it declares,
+    /// else the newest.
+    pub fn refusing_method(&self, declared: Option<&str>) -> &'static dyn JsonRpcDialect {
+        self.refusing(declared).jsonrpc()
+    }
+
+    /// The dialect in which an HTTP+JSON request is refused whose call is not known yet: of the version that it declares,
+    /// else of that which the path is of, else the newest that is spoken over this binding. `None` where none is.
+    pub fn refusing_path(&self, declared: Option<&str>, path: &str) -> Option<&'static dyn RestDialect> {
+        let declared = declared.and_then(|declared| self.dialect(self.resolve(declared).ok()?).rest());
+        let spoken = || self.newest_first().filter_map(|version| self.dialect(version).rest());
+        declared.or_else(|| spoken().find(|dialect| dialect.owns(path))).or_else(|| spoken().next())
     }
 
     /// Whether a service of gRPC is that of a version that is spoken.

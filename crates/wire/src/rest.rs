@@ -49,6 +49,12 @@ impl Outgoing {
         Self { method: http::Method::POST, path, body: Some(to) }
     }
 
+    /// With GET for POST and POST for GET, and without a body.
+    pub(crate) fn with_other_verb(self) -> Self {
+        let method = if self.method == http::Method::GET { http::Method::POST } else { http::Method::GET };
+        Self { method, path: self.path, body: None }
+    }
+
     pub(crate) fn delete(path: String) -> Self {
         Self { method: http::Method::DELETE, path, body: None }
     }
@@ -56,6 +62,10 @@ impl Outgoing {
 
 /// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, anything with `+json`.
 pub fn is_json(content_type: &str) -> bool {
+    // What nearly all say needs no closer look.
+    if content_type == "application/json" {
+        return true;
+    }
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.split_once('/').is_some_and(|(_, subtype)| subtype == "json" || subtype.ends_with("+json"))
 }

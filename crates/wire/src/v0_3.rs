@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+mod files;
 mod grpc;
 mod habits;
 mod jsonrpc;
@@ -18,23 +19,36 @@ use std::fmt;
 
 use nuncio_model::{Caller, Request, StreamResponse};
 
-use crate::dialect::{Course, Dialect, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed};
+use crate::dialect::{
+    Course, Dialect, FileBytes, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed,
+};
 
+/// The dialects of a version, one for each way to send files.
+macro_rules! family {
+    ($version:expr, $habits:expr, $files:expr) => {
+        match $files {
+            FileBytes::Raw => family!($version, $habits, of FileBytes::Raw),
+            FileBytes::Base64 => family!($version, $habits, of FileBytes::Base64),
+        }
+    };
+    ($version:expr, $habits:expr, of $files:expr) => {{
+        static FAMILY: Family = Family { version: $version, habits: $habits, files: $files, bindings: &BINDINGS };
+        static BINDINGS: Bindings =
+            Bindings { jsonrpc: jsonrpc::JsonRpc(&FAMILY), rest: rest::Rest(&FAMILY), grpc: grpc::Grpc(&FAMILY) };
+        &FAMILY
+    }};
+}
 /// Version 0.2: all of 0.2.0 to 0.2.6.
 #[cfg(feature = "v0-2")]
-pub static V0_2: Family = Family { version: Version::V0_2, habits: habits::OF_0_2, bindings: &BINDINGS_0_2 };
+pub fn v0_2(files: FileBytes) -> &'static Family {
+    family!(Version::V0_2, habits::OF_0_2, files)
+}
 
 /// Version 0.3.
 #[cfg(feature = "v0-3")]
-pub static V0_3: Family = Family { version: Version::V0_3, habits: habits::OF_0_3, bindings: &BINDINGS_0_3 };
-
-#[cfg(feature = "v0-2")]
-static BINDINGS_0_2: Bindings =
-    Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_2), rest: rest::Rest(&V0_2), grpc: grpc::Grpc(&V0_2) };
-
-#[cfg(feature = "v0-3")]
-static BINDINGS_0_3: Bindings =
-    Bindings { jsonrpc: jsonrpc::JsonRpc(&V0_3), rest: rest::Rest(&V0_3), grpc: grpc::Grpc(&V0_3) };
+pub fn v0_3(files: FileBytes) -> &'static Family {
+    family!(Version::V0_3, habits::OF_0_3, files)
+}
 
 /// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
 struct Kinded;
@@ -43,6 +57,7 @@ struct Kinded;
 pub struct Family {
     version: Version,
     habits: habits::Habits,
+    files: FileBytes,
     bindings: &'static Bindings,
 }
 

@@ -1,8 +1,9 @@
 //! Which agent, how to reach it and what to show it.
 
 use clap::Args;
+use nuncio_client::FileBytes;
 
-use super::values::key_value;
+use super::values::{file_bytes, key_value};
 
 /// Flags of every command that calls an agent.
 #[derive(Debug, Clone, Default, Args)]
@@ -20,6 +21,9 @@ pub(crate) struct ConnectArgs {
     /// Speak this version of the protocol and no other, 0.3 for example [default: the newest that both speak]
     #[arg(long, value_name = "VERSION")]
     pub(crate) a2a_version: Option<String>,
+    /// How the bytes of files are sent in 0.3 over gRPC and REST: raw, or base64 for agents on the Python SDK [default: raw]
+    #[arg(long, value_name = "FORM", value_parser = file_bytes)]
+    pub(crate) file_bytes: Option<FileBytes>,
     /// A bearer token
     #[arg(long, value_name = "TOKEN")]
     pub(crate) bearer: Option<String>,

@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
+use nuncio_client::FileBytes;
 use nuncio_model::{Struct, Value};
 
-/// `30s`, `1m30s`, `250ms`, or a number of seconds.
+/// `30s`, `1m30s`, `250ms`, `30d`, or a number of seconds. A day has 24 hours, a year 365 days.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a duration such as 30s, 1m30s or 250ms");
+    let wrong = || format!("`{text}` is not a duration such as 30s, 1m30s, 250ms or 30d");
     if let Ok(seconds) = text.trim().parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
     }
-    let parsed: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
-    Duration::try_from(parsed).map_err(|_| wrong())
+    let parsed: jiff::Span = text.trim().parse().map_err(|_| wrong())?;
+    let years = jiff::Span::new().try_days(365 * i64::from(parsed.get_years())).map_err(|_| wrong())?;
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    let whole = parsed.try_years(0).and_then(|rest| Ok((rest.to_duration(days)?, years.to_duration(days)?)));
+    let (rest, years) = whole.map_err(|_| wrong())?;
+    Duration::try_from(rest + years).map_err(|_| wrong())
 }
 
 /// `name:value` or `name=value`, cut at whichever comes first.
@@ -19,6 +24,11 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let at = text.find([':', '=']).filter(|at| *at > 0);
     let at = at.ok_or_else(|| format!("`{text}` is not NAME:VALUE"))?;
     Ok((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
+}
+
+/// How the bytes of files are sent: `raw` or `base64`.
+pub(crate) fn file_bytes(text: &str) -> Result<FileBytes, String> {
+    text.parse().map_err(|error| format!("`{text}` is {error}"))
 }
 
 /// A JSON object.
@@ -36,12 +46,21 @@ mod tests {
 
     #[test]
     fn durations_have_units_or_are_seconds() {
-        for (text, millis) in
-            [("30s", 30_000), ("1m30s", 90_000), ("250ms", 250), ("2", 2_000), ("0.5", 500), ("1h", 3_600_000)]
-        {
+        for (text, millis) in [
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("250ms", 250),
+            ("2", 2_000),
+            ("0.5", 500),
+            ("1h", 3_600_000),
+            ("30d", 2_592_000_000),
+            ("1w", 604_800_000),
+            ("1d12h", 129_600_000),
+            ("2y", 63_072_000_000),
+        ] {
             assert_eq!(duration(text).unwrap(), Duration::from_millis(millis), "{text}");
         }
-        for text in ["", "soon", "-1s", "-1", "1x"] {
+        for text in ["", "soon", "-1s", "-1", "1x", "-1d", "1mo"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

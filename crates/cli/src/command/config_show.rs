@@ -85,6 +85,7 @@ fn given(context: &Context, args: &ConfigShowArgs, name: &str) -> Option<String>
         "endpoint" => connect.endpoint.clone(),
         "transport" => list(&connect.transport),
         "a2a-version" => connect.a2a_version.clone(),
+        "file-bytes" => connect.file_bytes.map(|files| files.to_string()),
         "bearer" => connect.bearer.clone(),
         "api-key" => connect.api_key.clone(),
         "auth" => connect.auth.clone(),

@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod bus;
 mod file;
+mod housekeeping;
 mod limits;
 mod settings;
 mod start;
@@ -16,8 +17,11 @@ mod versions;
 
 pub(crate) use args::{ServeArgs, program_hint};
 pub(crate) use start::CUT_OFF;
+pub(crate) use store::explain;
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+
+use nuncio_engine::Housekeeping;
 
 use super::config_show::Effective;
 use crate::{context::Context, error::CliError, log};
@@ -29,6 +33,29 @@ pub(crate) async fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode,
     let is_quiet = settings.switch("quiet")?;
     log::start(context.global.debug, if is_quiet { "warn" } else { "info" });
     start::serve(context, &settings).await
+}
+
+/// What `nuncio db` takes over from the settings of `nuncio serve`.
+pub(crate) struct Kept {
+    /// Where tasks are.
+    pub(crate) database: PathBuf,
+    /// How long.
+    pub(crate) housekeeping: Housekeeping,
+}
+
+/// Where and for how long tasks are kept, by flags of this command, variables and a file.
+pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>) -> Result<Kept, CliError> {
+    let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::of(given))?;
+    let housekeeping = housekeeping::housekeeping(&settings)?;
+    match store::Place::of(&settings)? {
+        store::Place::Sqlite(database) => Ok(Kept { database, housekeeping }),
+        store::Place::Postgres(_) => Err(CliError::usage("`nuncio db` looks after databases of SQLite")
+            .with_hint("a server on PostgreSQL deletes by its own settings; pg_dump copies its database")),
+        store::Place::Memory => {
+            Err(CliError::usage("tasks in memory are in no database")
+                .with_hint("say which one with --store sqlite:PATH"))
+        }
+    }
 }
 
 /// The settings as they hold, for `nuncio config show`.

@@ -60,7 +60,7 @@ pub(crate) async fn run(context: &Context, args: &TaskListArgs) -> Result<(), Cl
     .await
 }
 
-fn state(text: &str) -> Result<TaskState, String> {
+pub(super) fn state(text: &str) -> Result<TaskState, String> {
     let names = || TaskState::ALL.iter().skip(1).map(|state| state.short()).collect::<Vec<_>>().join(", ");
     TaskState::from_name(text).ok_or_else(|| format!("there are {}", names()))
 }

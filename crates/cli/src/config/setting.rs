@@ -25,6 +25,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("endpoint", ""),
     setting("transport", "as the card has them"),
     setting("a2a-version", "the newest that both speak"),
+    setting("file-bytes", "raw"),
     secret("bearer"),
     secret("api-key"),
     secret("auth"),

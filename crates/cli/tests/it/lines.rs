@@ -59,6 +59,46 @@ fn a_bare_message_is_a_single_line_and_jsonl_needs_no_stream() {
 }
 
 #[test]
+fn what_the_network_cuts_is_printed_whole_and_once() {
+    let home = Home::new();
+    let agent = home.serve(&["--store", "sqlite:./tasks.db"]);
+    std::thread::scope(|scope| {
+        for transport in ["jsonrpc", "rest", "grpc"] {
+            for is_sent in [true, false] {
+                let (home, address) = (&home, &agent.address);
+                scope.spawn(move || follow_through_cuts(home, address, transport, is_sent));
+            }
+        }
+    });
+}
+
+fn follow_through_cuts(home: &Home, agent: &str, transport: &str, is_sent: bool) {
+    let name = format!("{transport}, sent: {is_sent}");
+    let proxy = nuncio_testbed::Proxy::start(agent).unwrap();
+    let address = proxy.address().to_string();
+    let more = ["--stream", "-o", "json", "-a", &address, "--transport", transport];
+    let words = "stream 300 every=5 after=1500";
+    let mut command = if is_sent {
+        home.command(&[&["send", words], &more[..]].concat())
+    } else {
+        let begun = home.run(&["send", words, "--async", "-o", "json", "-a", agent]).ok().json();
+        home.command(&[&["task", "watch", begun["task"]["id"].as_str().unwrap()], &more[..]].concat())
+    };
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut seen = Vec::new();
+    for (count, line) in BufReader::new(child.stdout.take().unwrap()).lines().enumerate() {
+        seen.push(serde_json::from_str(&line.unwrap()).unwrap());
+        // Not before it is known which task it is.
+        if count % 50 == 1 {
+            proxy.cut();
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
+    assert_eq!(text(&seen), chunks(300), "{name}");
+    assert_eq!(seen.iter().filter(|line| line.get("task").is_some()).count(), 1, "{name}");
+}
+
+#[test]
 fn an_error_of_a_stream_is_its_last_line() {
     let home = Home::new();
     let agent = home.serve(&[]);

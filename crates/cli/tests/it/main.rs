@@ -5,6 +5,8 @@
 mod agent;
 mod bus;
 mod config;
+mod crashes;
+mod db;
 mod documents;
 mod errors;
 mod lines;

@@ -1,7 +1,7 @@
 //! HTTP+JSON (section 11), from the client's side.
 
 use async_trait::async_trait;
-use http::{HeaderValue, Method as Verb, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{RestDialect, rest::Outgoing};
 
@@ -25,17 +25,22 @@ impl Rest {
         let accept = "application/a2a+json, application/json";
         let accept = if method.is_streaming() { format!("text/event-stream, {accept}") } else { accept.to_owned() };
         headers.insert(header::ACCEPT, HeaderValue::try_from(accept).map_err(Error::internal)?);
-        let Outgoing { method: verb, path, body } = self.dialect.encode_call(&self.link.call(request.call))?;
+        let call = self.link.call(request.call);
+        let answer = self.send_as(self.dialect.encode_call(&call)?, &headers).await?;
+        let Some(other) = self.dialect.encode_again(&call, answer.status) else { return Ok(answer) };
+        let again = self.send_as(other, &headers).await?;
+        // That a request is wrong stands; that there is nothing at its path says less than what the second one met with.
+        let is_wrong = answer.status == StatusCode::BAD_REQUEST && !again.status.is_success();
+        Ok(if is_wrong { answer } else { again })
+    }
+
+    async fn send_as(&self, outgoing: Outgoing, headers: &HeaderMap) -> Result<Answer, Error> {
+        let Outgoing { method, path, body } = outgoing;
+        let mut headers = headers.clone();
         if body.is_some() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.dialect.content_type()));
         }
-        let body = body.unwrap_or_default();
-        let answer = self.link.send(verb.clone(), &path, headers.clone(), body).await?;
-        if method == Method::SubscribeToTask && has_other_verb(&verb, answer.status) {
-            let other = if verb == Verb::GET { Verb::POST } else { Verb::GET };
-            return self.link.send(other, &path, headers, Vec::new()).await;
-        }
-        Ok(answer)
+        self.link.send(method, &path, headers, body.unwrap_or_default()).await
     }
 
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
@@ -65,15 +70,6 @@ impl Transport for Rest {
         // An agent that does not stream after all: its one answer is the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
     }
-}
-
-/// Whether an answer to a subscription may be that it takes another verb: the text of the specification and the
-/// annotation of its proto are not of one mind (C-1, D-1).
-///
-/// Some servers do not find a path that has another verb. Only before 1.0 is a subscription a GET, and only there one
-/// such answer is worth another request: it may as well mean that there is no such task.
-fn has_other_verb(verb: &Verb, status: StatusCode) -> bool {
-    status == StatusCode::METHOD_NOT_ALLOWED || (status == StatusCode::NOT_FOUND && *verb == Verb::GET)
 }
 
 /// Each `data` of a stream is a bare event (REST-7).

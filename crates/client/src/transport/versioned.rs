@@ -1,7 +1,8 @@
 //! A transport in a version whose calls may be made of others.
 
 use async_trait::async_trait;
-use nuncio_model::{Caller, Calling, Error, Reply, Request};
+use futures_util::StreamExt as _;
+use nuncio_model::{Caller, Calling, Error, ErrorKind, Reply, Request, StreamResponse, Task};
 use nuncio_wire::{Dialect, dialect::Course};
 
 use super::Transport;
@@ -24,11 +25,31 @@ impl Versioned {
 #[async_trait]
 impl Transport for Versioned {
     async fn call(&self, request: Request) -> Result<Reply, Error> {
-        match self.dialect.ask(request, &self.peer) {
+        let reply = match self.dialect.ask(request, &self.peer) {
             Course::Direct(request) => self.peer.0.call(request).await,
             Course::Steps(steps) => steps.await,
+        };
+        match reply? {
+            Reply::Task(task) => named(&task).map(|()| Reply::Task(task)),
+            Reply::Events(events) => Ok(Reply::Events(Box::pin(events.map(|event| {
+                let event = event?;
+                if let StreamResponse::Task(task) = &event.response {
+                    named(task)?;
+                }
+                Ok(event)
+            })))),
+            reply => Ok(reply),
         }
     }
+}
+
+/// What an agent leaves out has its default, but without its id a task is none: nothing could be done with it.
+fn named(task: &Task) -> Result<(), Error> {
+    if task.id.is_empty() {
+        let message = "the agent's answer cannot be read: it is a task without an id";
+        return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
+    }
+    Ok(())
 }
 
 impl Caller for Peer {

@@ -106,8 +106,9 @@ impl Machine {
             _ => connection.next().await,
         };
         match item {
-            Some(Ok(event)) => {
+            Some(Ok(mut event)) => {
                 let is_first = std::mem::take(&mut self.is_first);
+                self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
                 if is_new {
                     self.attempts = 0;

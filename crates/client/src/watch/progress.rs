@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nuncio_model::{StreamEvent, StreamResponse, TaskId, TaskState};
+use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState};
+use nuncio_wire::dialect::says_last;
 
 use super::End;
 
@@ -13,10 +14,14 @@ pub(crate) struct Progress(Arc<Mutex<Seen>>);
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) task: Option<TaskId>,
+    /// Its context, where the stream told it.
+    context: Option<ContextId>,
     pub(crate) state: Option<TaskState>,
     pub(crate) sequence: Option<u64>,
     pub(crate) end: Option<End>,
     is_message: bool,
+    /// The agent said that nothing more will come, of a task whose state is not known.
+    is_last: bool,
     /// The task was interrupted while it was watched, not before.
     is_parked: bool,
     /// The agent's numbers begin anew with each connection, so they tell nothing.
@@ -45,6 +50,22 @@ impl Progress {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Adds the context to an event of an older version whose peer says it only once.
+    pub(super) fn complete(&self, event: &mut Arc<StreamEvent>) {
+        let response = &event.response;
+        if !matches!(response, StreamResponse::StatusUpdate(it) if it.context_id.is_empty())
+            && !matches!(response, StreamResponse::ArtifactUpdate(it) if it.context_id.is_empty())
+        {
+            return;
+        }
+        let context = self.read(|seen| seen.context.clone()).unwrap_or_default();
+        match Arc::get_mut(event).map(|event| &mut event.response) {
+            Some(StreamResponse::StatusUpdate(update)) => update.context_id = context,
+            Some(StreamResponse::ArtifactUpdate(update)) => update.context_id = context,
+            _ => {}
+        }
+    }
+
     /// Whether the event is new; if so it is counted. `is_first` of a connection that took another up.
     pub(super) fn accept(&self, event: &StreamEvent, is_first: bool) -> bool {
         self.change(|seen| seen.accept(event, is_first))
@@ -54,7 +75,7 @@ impl Progress {
     pub(super) fn verdict(&self) -> Option<End> {
         self.read(|seen| match seen.state {
             _ if seen.is_message => Some(End::Message),
-            Some(state) if state.is_terminal() => Some(End::Terminal(state)),
+            Some(state) if state.is_terminal() || seen.is_last => Some(End::Terminal(state)),
             Some(state) if state.is_interrupted() => Some(End::Interrupted(state)),
             _ => None,
         })
@@ -89,11 +110,14 @@ impl Seen {
         match &event.response {
             StreamResponse::Task(task) => {
                 self.task = Some(task.id.clone());
+                self.context.clone_from(&task.context_id);
                 self.state = Some(task.state());
+                self.is_last = says_last(task.metadata.as_deref());
             }
             StreamResponse::StatusUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());
                 self.state = Some(update.status.state);
+                self.is_last = says_last(update.metadata.as_deref());
                 self.is_parked = update.status.state.is_interrupted();
             }
             StreamResponse::ArtifactUpdate(update) => {

@@ -4,10 +4,13 @@
 
 mod calls;
 mod credentials;
+mod cuts;
 mod fake;
 mod interfaces;
 mod matrix;
 mod older;
+mod proxy;
+mod races;
 mod resolve;
 mod server;
 mod tls;

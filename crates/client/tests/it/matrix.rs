@@ -15,14 +15,14 @@ use crate::server::{chunks, serve};
 
 /// A version over a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Way {
-    version: Version,
-    binding: Binding,
+pub(crate) struct Way {
+    pub(crate) version: Version,
+    pub(crate) binding: Binding,
 }
 
 impl Way {
     /// All that there are.
-    fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let has = |way: &Self| match way.binding {
             Binding::HttpJson => dialect(way.version).rest().is_some(),
             Binding::Grpc => dialect(way.version).grpc().is_some(),

@@ -1,8 +1,9 @@
 //! Agents of 0.2 and 0.3.
 
-use nuncio_client::{Binding, Client};
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, End};
 use nuncio_model::{
-    ErrorKind,
+    ErrorKind, TaskPushNotificationConfig, TaskState,
     op::{ListTasksRequest, SendMessageResponse},
 };
 use serde_json::{Value, json};
@@ -64,5 +65,84 @@ async fn what_is_refused_in_the_place_of_the_first_event_is_refused() {
         let error = client(&fake, version, "/").send_stream("hello").await.map(|_| ()).unwrap_err();
         assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::UnsupportedOperation);
         assert_eq!(error.as_agent_error().unwrap().message(), "no streams");
+    }
+}
+
+fn rest(fake: &Fake) -> Client {
+    Client::builder().version("0.3").endpoint(&fake.url, Binding::HttpJson).unwrap()
+}
+
+fn hook() -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig {
+        task_id: Some("t1".into()),
+        id: Some("mine".into()),
+        url: "https://example.com/hook".into(),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_refused_in_one_form_is_registered_in_the_other() {
+    let bare = json!({
+        "name": "tasks/t1/pushNotificationConfigs/mine",
+        "pushNotificationConfig": {"id": "mine", "url": "https://example.com/hook"},
+    });
+    let wanted = bare.clone();
+    let fake = Fake::start(move |request, _| {
+        if request.json() == wanted { ok(&wanted) } else { status(400, r#"{"code": -32602, "message": "wrong"}"#) }
+    })
+    .await;
+    let made = rest(&fake).create_push_config(hook()).await.unwrap();
+    assert_eq!((made.task_id, made.id), (hook().task_id, hook().id));
+    let seen = fake.seen();
+    assert_eq!(seen[0].json()["configId"], "mine");
+    assert_eq!((seen.len(), seen[1].json()), (2, bare));
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason() {
+    let fake = Fake::start(|request, _| {
+        let reason = if request.json()["config"].is_object() { "that address is private" } else { "no such form" };
+        status(400, &json!({"code": -32602, "message": reason}).to_string())
+    })
+    .await;
+    let error = rest(&fake).create_push_config(hook()).await.unwrap_err();
+    assert_eq!(error.as_agent_error().unwrap().message(), "that address is private");
+    assert_eq!(fake.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_task_without_an_id_is_no_answer() {
+    for (version, binding, answer) in [
+        ("1.0", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.3", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.1", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        ("0.3", Binding::HttpJson, json!({})),
+    ] {
+        let fake = Fake::start(move |_, _| ok(&answer)).await;
+        let client = Client::builder().version(version).endpoint(&fake.url, binding).unwrap();
+        let error = client.task("t1").await.unwrap_err();
+        assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::InvalidAgentResponse, "{version}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_is_not_known_ends_a_stream_by_the_agents_word() {
+    let status = json!({"state": "pondering"});
+    for (version, event) in [
+        ("0.3", json!({"kind": "status-update", "taskId": "t1", "contextId": "c1", "status": status, "final": true})),
+        ("0.1", json!({"id": "t1", "status": status, "final": true})),
+    ] {
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        let fake = Fake::start(move |_, _| sse(&[(None, answer.clone())], true)).await;
+        let mut watch = client(&fake, version, "/").send_stream("hello").await.unwrap();
+        let reading = async {
+            while let Some(event) = watch.next().await {
+                event.unwrap();
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(10), reading).await.expect("it ends");
+        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Unspecified)), "{version}");
+        assert_eq!(fake.seen().len(), 1, "{version}: it is not asked again");
     }
 }

@@ -3,27 +3,29 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
-use nuncio_client::{Binding, Client, ClientBuilder, Credential, End, Reconnect};
+use nuncio_client::{Binding, Client, ClientBuilder, Credential, End};
 use nuncio_demo::{Demo, DemoOptions};
-use nuncio_engine::Engine;
+use nuncio_engine::{Engine, MemoryStore, TaskStore};
 use nuncio_model::{
     ErrorKind, Message, StreamResponse, TaskPushNotificationConfig, TaskState,
     op::{ListTasksRequest, SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use nuncio_server::Server;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-};
 
 /// Serves the demo agent until the test ends; gives its address.
 pub(crate) async fn serve() -> String {
+    serve_from(Arc::new(MemoryStore::default())).await
+}
+
+/// The same with this store.
+pub(crate) async fn serve_from(store: Arc<dyn TaskStore>) -> String {
     let options = DemoOptions::default();
     let guard = nuncio_push::Guard::new().allow_private(true);
     let engine = Engine::builder(Demo::new())
         .card(nuncio_demo::card(&options))
         .extended_card(nuncio_demo::extended_card(&options))
         .push_guard(Arc::new(guard))
+        .store(store)
         .build();
     let tokens = nuncio_auth::Tokens::new().with("alice", "alices-secret").unwrap().with_anonymous(true);
     let server = Server::builder(engine).authenticator(tokens).bind("127.0.0.1:0").await.unwrap();
@@ -150,84 +152,6 @@ async fn a_task_that_goes_on_is_polled_to_its_end() {
         assert_eq!(last, Some(TaskState::Completed));
     })
     .await;
-}
-
-/// Lets connections through to an agent, and cuts each off once so many bytes of answers have passed.
-async fn cutting(agent: String, limits: &'static [usize]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    tokio::spawn(async move {
-        let mut limits = limits.iter().copied();
-        while let Ok((client, _)) = listener.accept().await {
-            let limit = limits.next().unwrap_or(usize::MAX);
-            let agent = TcpStream::connect(&agent).await.unwrap();
-            tokio::spawn(forward(client, agent, limit));
-        }
-    });
-    address
-}
-
-async fn forward(client: TcpStream, agent: TcpStream, limit: usize) {
-    let (mut from_client, mut to_client) = client.into_split();
-    let (mut from_agent, mut to_agent) = agent.into_split();
-    let up = async { drop(tokio::io::copy(&mut from_client, &mut to_agent).await) };
-    let down = async {
-        let mut left = limit;
-        let mut buffer = vec![0; 4096];
-        while let Ok(count @ 1..) = from_agent.read(&mut buffer).await {
-            let count = count.min(left);
-            if to_client.write_all(&buffer[..count]).await.is_err() || left == count {
-                return;
-            }
-            left -= count;
-        }
-    };
-    tokio::select! { () = up => {} () = down => {} }
-}
-
-#[tokio::test]
-async fn a_stream_that_the_network_cuts_is_whole_all_the_same() {
-    for binding in [Binding::JsonRpc, Binding::HttpJson] {
-        let proxy = cutting(serve().await, &[2_000, 3_000, 5_000]).await;
-        let url = format!("http://{proxy}/");
-        let mut reconnect = Reconnect::default();
-        reconnect.first_delay = Duration::from_millis(5);
-        let client = builder(binding).reconnect(reconnect).endpoint(&url, binding).unwrap();
-        let mut watch = client.send_stream("stream 300 every=2").await.unwrap();
-        let (mut text, mut sequences) = (String::new(), Vec::new());
-        while let Some(event) = watch.next().await {
-            let event = event.unwrap();
-            sequences.extend(event.sequence);
-            match &event.response {
-                StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
-                StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text(),
-                _ => {}
-            }
-        }
-        assert_eq!(text, chunks(300), "{binding}");
-        assert!(sequences.windows(2).all(|pair| pair[0] < pair[1]), "{sequences:?}");
-        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
-    }
-}
-
-#[tokio::test]
-async fn a_grpc_stream_that_the_network_cuts_ends_with_the_task() {
-    let proxy = cutting(serve().await, &[6_000]).await;
-    let mut reconnect = Reconnect::default();
-    reconnect.first_delay = Duration::from_millis(5);
-    let client = builder(Binding::Grpc).reconnect(reconnect).endpoint(&proxy, Binding::Grpc).unwrap();
-    let mut watch = client.send_stream("stream 100 every=5").await.unwrap();
-    let mut text = String::new();
-    while let Some(event) = watch.next().await {
-        match &event.unwrap().response {
-            StreamResponse::ArtifactUpdate(update) => text.push_str(&update.artifact.text()),
-            // gRPC has no ids of events, so what was missed comes as a snapshot.
-            StreamResponse::Task(task) if !task.artifacts.is_empty() => text = task.artifacts[0].text(),
-            _ => {}
-        }
-    }
-    assert_eq!(text, chunks(100));
-    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
 }
 
 /// What `stream N` writes.

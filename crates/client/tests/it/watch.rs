@@ -118,6 +118,58 @@ async fn a_task_that_ended_meanwhile_is_read_once_more() {
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
 }
 
+/// An agent that does not know the cursor, says so in the way of a version, and has a snapshot.
+async fn forgetful(version: &str, error: Value) -> (Vec<String>, Vec<bool>) {
+    let wrap = version.starts_with('0');
+    let fake = Fake::start(move |seen, _| {
+        let result = |event: Value| json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        let working = if wrap {
+            json!({"kind": "task", "id": "t1", "contextId": "c1", "status": {"state": "working"}})
+        } else {
+            task_event("TASK_STATE_WORKING")
+        };
+        let done = if wrap {
+            let status = json!({"state": "completed"});
+            json!({"kind": "status-update", "taskId": "t1", "contextId": "c1", "status": status, "final": true})
+        } else {
+            status_event("TASK_STATE_COMPLETED")
+        };
+        if seen.body.contains("tream") {
+            return sse(&[(Some(7), result(working))], false);
+        }
+        if !seen.header("a2a-last-event-id").is_empty() {
+            assert_eq!((seen.header("a2a-last-event-id"), seen.header("last-event-id")), ("7", "7"));
+            return crate::fake::ok(&json!({"jsonrpc": "2.0", "id": 1, "error": error}));
+        }
+        sse(&[(Some(2), result(working)), (Some(3), result(done))], true)
+    })
+    .await;
+    let mut card = fake.card("JSONRPC");
+    card["capabilities"]["extensions"] = json!([{"uri": nuncio_model::resume::URI}]);
+    card["supportedInterfaces"][0]["protocolVersion"] = version.into();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("card.json");
+    std::fs::write(&path, card.to_string()).unwrap();
+    let client = builder().version(version).connect(path.to_str().unwrap()).await.unwrap();
+    let mut watch = client.send_stream("hi").await.unwrap();
+    let (words, error) = drain(&mut watch).await;
+    assert!(error.is_none(), "{version}: {error:?}");
+    (words, fake.calls().iter().map(|seen| !seen.header("a2a-last-event-id").is_empty()).collect())
+}
+
+#[tokio::test]
+async fn a_place_that_the_agent_does_not_know_is_given_up_for_a_snapshot() {
+    let details = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_PARAMS",
+        "domain": "a2a-protocol.org", "metadata": {"resume": "ahead", "taskId": "t1"}}]);
+    let newest = json!({"code": -32602, "message": "beyond the end", "data": details});
+    let older = json!({"code": -32602, "message": "beyond the end", "data": {"resume": "ahead", "taskId": "t1"}});
+    for (version, error) in [("1.0", newest), ("0.3", older)] {
+        let (words, cursors) = forgetful(version, error).await;
+        assert_eq!(words, ["task working", "task working", "completed"], "{version}");
+        assert_eq!(cursors, [false, true, false], "{version}");
+    }
+}
+
 #[tokio::test]
 async fn attempts_are_bounded() {
     let fake = Fake::start(|seen, _| {

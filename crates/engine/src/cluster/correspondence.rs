@@ -57,6 +57,7 @@ pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
         Control::Cancel(_) => Body::Cancel,
         // The node that has it sees to it.
         Control::Settle(..)
+        | Control::Expire(..)
         | Control::Fail(_)
         | Control::Leave
         | Control::Lost

@@ -1,12 +1,13 @@
 //! What comes from outside, and what comes of waiting.
 
-use nuncio_model::{Message, TaskState};
+use nuncio_model::{Message, TaskState, Timestamp};
 use tokio::time::sleep;
 
-use super::{Runner, Running, ended};
+use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
     cluster::{self, Body},
     conversation::too_many,
+    housekeeping::in_words,
     inbox::{Control, Incoming},
     store::Letter,
 };
@@ -21,7 +22,8 @@ impl Runner {
             (Control::Message(mut incoming), turn) => {
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
-                incoming.waits = turn.is_some() || !self.queue.is_empty() || !self.staged.is_empty();
+                let is_busy = turn.is_some() || self.unsettled.is_some();
+                incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
                 let letter = incoming.letter.as_ref();
                 self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
@@ -36,8 +38,9 @@ impl Runner {
             (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.unsettled = Some(reason);
             }
-            // Somebody is at work on it.
-            (Control::Settle(..), _) => {}
+            (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+                self.forget(before);
+            }
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -45,8 +48,8 @@ impl Runner {
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
             (Control::Letter(letter), turn) => self.open(letter, turn),
-            // The claim has brought them.
-            (Control::Letters, _) => {}
+            // Somebody is at work on it; the claim has brought the letters.
+            (Control::Settle(..) | Control::Expire(..) | Control::Letters, _) => {}
             (Control::Lost, turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -85,6 +88,15 @@ impl Runner {
                 self.take(Control::Cancel(refused), turn);
             }
             Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
+        }
+    }
+
+    /// Fails a task that has waited for its client since before this moment.
+    fn forget(&mut self, before: Timestamp) {
+        let since = self.hold.lock().task.status.timestamp.unwrap_or_default();
+        if self.writer.state().is_interrupted() && since < before {
+            let time = self.shared.keeper.settings.interrupted_expiry.map(in_words).unwrap_or_default();
+            self.end(TaskState::Failed, Some(Message::agent(unanswered(&time))));
         }
     }
 

@@ -59,7 +59,9 @@ impl Unfinished {
             let mut after = first_kept(task, end, store, scope).await?;
             while after < end {
                 let records = store.events_after(scope, &task.id, after, FILL).await?;
-                records.iter().for_each(|record| found.take(record));
+                for record in &records {
+                    found.take(record);
+                }
                 after = records.last().map_or(end, Record::sequence);
             }
         }

@@ -21,6 +21,8 @@ pub(super) struct Step {
     pub(super) outcome: Option<Result<(), AgentError>>,
     /// Whether the timer has run out.
     pub(super) expired: bool,
+    /// Whether the agent may have been silent for too long.
+    pub(super) is_silent: bool,
 }
 
 impl Runner {
@@ -38,7 +40,13 @@ impl Runner {
             {
                 step.expired = birth.patience.is_zero() || running.set_timer(birth.patience, cx);
             }
-            if !is_quiet || step.expired || !step.controls.is_empty() {
+            if let Some(patience) = &mut running.patience {
+                if !is_quiet {
+                    patience.heard();
+                }
+                step.is_silent = patience.poll(cx);
+            }
+            if !is_quiet || step.expired || step.is_silent || !step.controls.is_empty() {
                 return Poll::Ready(());
             }
             if !can_be_found {

@@ -6,18 +6,20 @@
 mod builder;
 mod hooks;
 mod index;
+mod line;
 mod list;
 mod node;
 mod order;
 mod pushes;
 mod retention;
 mod tables;
+mod upkeep;
 
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 pub use builder::MemoryStoreBuilder;
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use parking_lot::Mutex;
 
 use self::{
@@ -27,8 +29,8 @@ use self::{
     tables::Tables,
 };
 use super::{
-    Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, StoreError, Stored,
-    TaskStore,
+    Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig, PushSettlement, ScanPage,
+    StoreError, Stored, TaskStore,
 };
 use crate::record::Record;
 
@@ -61,10 +63,11 @@ impl MemoryStore {
     }
 
     fn create(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let coming = self.tables.coming(&commit.scope);
         let node = Arc::new(Node {
             id: commit.id.clone(),
             context: commit.context.clone(),
-            scope: self.tables.scope_or_new(&commit.scope),
+            scope: coming.scope(),
             head: Mutex::new(Head::new()),
         });
         let mut head = node.head.lock();
@@ -113,12 +116,7 @@ impl MemoryStore {
     }
 
     fn evict(&self) {
-        self.retention.evict(|node, head| {
-            self.tables.unlist(node, head.state, node.place(head));
-            self.tables.remove_task(node);
-            self.tables.tidy_scope(&node.scope);
-            self.retention.removed();
-        });
+        self.retention.evict(|node, head| self.forget(node, head));
     }
 
     /// Looks at a task, if it is there.
@@ -212,6 +210,26 @@ impl TaskStore for MemoryStore {
             head.trim(self.logs)
         });
         settled.transpose().map(|_| ())
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        Ok(upkeep::purge(self, purge))
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        Ok(upkeep::resting(self, states, before, limit))
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        Ok(upkeep::erase(self, erase))
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        upkeep::scan(self, after, limit)
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        upkeep::compact(self, before, limit)
     }
 
     async fn check(&self) -> Result<(), StoreError> {

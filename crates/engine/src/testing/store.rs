@@ -6,9 +6,11 @@ mod concurrency;
 mod content;
 mod debts;
 mod durability;
+mod erasure;
 mod lists;
 mod logs;
 mod pages;
+mod purges;
 mod pushes;
 mod scopes;
 mod sizes;
@@ -20,9 +22,11 @@ pub use concurrency::*;
 pub use content::*;
 pub use debts::*;
 pub use durability::*;
+pub use erasure::*;
 pub use lists::*;
 pub use logs::*;
 pub use pages::*;
+pub use purges::*;
 pub use pushes::*;
 pub use scopes::*;
 pub use sizes::*;
@@ -103,6 +107,19 @@ macro_rules! store_suite {
             debts_are_due_in_order
             a_removed_config_is_owed_nothing
             records_are_kept_while_they_are_owed
+
+            old_tasks_of_a_state_go
+            a_purge_takes_no_more_than_it_may
+            tenants_have_rules_of_their_own
+            what_is_at_work_or_owed_stays
+            what_rests_for_long_is_found_oldest_first
+            logs_of_tasks_that_rest_can_go
+
+            erasing_takes_those_and_no_others
+            what_was_erased_begins_anew
+            what_was_erased_does_not_come_back
+            a_scan_has_every_task_once
+            a_scan_stays_right_when_tasks_come_and_go
 
             a_big_task_loses_nothing_and_appends_stay_cheap
             a_list_does_not_cost_what_its_artifacts_do

@@ -11,6 +11,7 @@ mod dropped;
 mod failure;
 mod fencing;
 mod founding;
+mod housekeeping;
 mod nodes;
 mod outage;
 mod property;

@@ -14,7 +14,7 @@ use nuncio_model::{
 
 use crate::support::*;
 
-struct Anywhere;
+pub(crate) struct Anywhere;
 
 #[async_trait]
 impl PushGuard for Anywhere {

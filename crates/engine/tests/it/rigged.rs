@@ -11,7 +11,10 @@ use std::{
 use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
-    store::{Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored},
+    store::{
+        Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig, PushSettlement,
+        ScanPage, Stored,
+    },
 };
 use nuncio_model::{
     Message, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Timestamp,
@@ -207,6 +210,26 @@ impl TaskStore for Rigged {
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         self.inner.settle_push(settlement).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        self.inner.purge(purge).await
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.inner.resting(states, before, limit).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        self.inner.erase(erase).await
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        self.inner.scan(after, limit).await
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.inner.compact(before, limit).await
     }
 
     async fn check(&self) -> Result<(), StoreError> {

@@ -129,7 +129,9 @@ impl<T: Field> Field for Vec<T> {
                 f.write_str("a list")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-                let mut list = Vec::new();
+                let Some(first) = seq.next_element::<In<T>>()? else { return Ok(Vec::new()) };
+                // Most lists have one item, for which `push` would make room for four.
+                let mut list = vec![first.0];
                 while let Some(item) = seq.next_element::<In<T>>()? {
                     list.push(item.0);
                 }

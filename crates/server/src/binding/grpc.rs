@@ -105,7 +105,8 @@ async fn call(
         let message = read_message(service, head, body).await?;
         let call = dialect.decode_call(method, &message)?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
-        service.call(incoming, call).await
+        let answer = service.call(incoming, call).await;
+        answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))
     });
     let answer = answer.await?;
     respond(service, dialect, method, answer, deadline)

@@ -6,7 +6,7 @@
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, ErrorKind, Principal};
-use nuncio_wire::{JsonRpcDialect, Version, dialect, jsonrpc, negotiate, rest::is_json, status};
+use nuncio_wire::{JsonRpcDialect, jsonrpc, negotiate, rest::is_json, status};
 
 use crate::{
     body::{Body, RequestBody},
@@ -18,21 +18,21 @@ use crate::{
 
 /// Answers a request to the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
-    if let Some(refusal) = refuse_head(head) {
+    let words = service.versions.refusing_method(head::version(head).as_deref());
+    if let Some(refusal) = refuse_head(words, head) {
         return refusal;
     }
     let body = match read_body(body, &head.headers, service.body_limits).await {
         Ok(body) => body,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(words, &error),
     };
-    let newest = service.versions.newest().jsonrpc();
     let incoming = match jsonrpc::parse_request(&body) {
         Ok(incoming) => incoming,
-        Err((id, error)) => return respond_error(service, newest, &id, &error),
+        Err((id, error)) => return respond_error(service, words, &id, &error),
     };
     let id = incoming.id.clone();
     let (dialect, outcome) = call(service, principal, head, &incoming).await;
-    let dialect = dialect.unwrap_or(newest);
+    let dialect = dialect.unwrap_or(words);
     match (id, outcome) {
         // A notification is carried out and not answered. What comes of it is in the log.
         (None, _) => empty(StatusCode::NO_CONTENT),
@@ -66,16 +66,26 @@ async fn call(
         Ok(meant) => meant,
         Err(error) => return (None, Err(error)),
     };
-    let dialect = match meant.older {
-        Some(older) if claims(service, &principal, older, incoming).await => older,
-        _ => meant.dialect,
-    };
-    let answer = async {
+    let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
         let method = dialect.method(&incoming.method);
         let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
-        let call = dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?;
+        Ok((method, dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?))
+    };
+    let (dialect, call) = match meant.older {
+        Some(older) if claims(service, &principal, older, incoming).await => (older, read(older)),
+        _ => match read(meant.dialect) {
+            Ok(call) => (meant.dialect, Ok(call)),
+            Err(_) => {
+                let refusing = meant.refusing(&incoming.method);
+                (refusing, read(refusing))
+            }
+        },
+    };
+    let answer = async {
+        let (method, call) = call?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
-        Ok((method, service.call(incoming, call).await?))
+        let answer = service.call(incoming, call).await;
+        Ok((method, answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))?))
     };
     (Some(dialect), answer.await)
 }
@@ -134,29 +144,29 @@ fn status_of(error: &Error) -> StatusCode {
 }
 
 /// A request that cannot be a call, by its head.
-fn refuse_head(head: &Parts) -> Option<Response<Body>> {
+fn refuse_head(words: &dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body>> {
     if head.method == Method::OPTIONS {
         return Some(with_allow(empty(StatusCode::NO_CONTENT)));
     }
     if head.method != Method::POST {
         let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
-        return Some(with_allow(refuse_with(StatusCode::METHOD_NOT_ALLOWED, &error)));
+        return Some(with_allow(refuse_with(words, StatusCode::METHOD_NOT_ALLOWED, &error)));
     }
     let content_type = head::content_type(&head.headers).filter(|it| !is_json(it))?;
     let message = format!("the body must be application/json, not {content_type}");
     let error = Error::new(ErrorKind::ContentTypeNotSupported, message);
-    Some(refuse_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
+    Some(refuse_with(words, StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
 }
 
 /// Says no before there is a call.
-pub(super) fn refuse(error: &Error) -> Response<Body> {
+pub(super) fn refuse(words: &dyn JsonRpcDialect, error: &Error) -> Response<Body> {
     let status = StatusCode::from_u16(status::row(error.kind()).http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    refuse_with(status, error)
+    refuse_with(words, status, error)
 }
 
-fn refuse_with(status: StatusCode, error: &Error) -> Response<Body> {
+fn refuse_with(words: &dyn JsonRpcDialect, status: StatusCode, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
-    jsonrpc::write_error(dialect(Version::LATEST).jsonrpc(), &jsonrpc::Id::NULL, error, &mut body);
+    jsonrpc::write_error(words, &jsonrpc::Id::NULL, error, &mut body);
     json(status, body)
 }
 

@@ -21,12 +21,13 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     // HEAD is GET without the body; but not a stream.
     let verb = if head.method == Method::HEAD { &Method::GET } else { &head.method };
     let version = head::version(head);
+    let words = || service.versions.refusing_path(version.as_deref(), path);
     let (dialect, routed) = match service.versions.for_path(version.as_deref(), verb, path) {
         Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
-            return refuse_route(head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
+            return refuse_route(words(), head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
         }
         Ok(found) => found,
-        Err(refusal) => return refuse_route(head, &refusal),
+        Err(refusal) => return refuse_route(words(), head, &refusal),
     };
     let mut response = match call(service, principal, head, body, dialect, &routed).await {
         Ok(answer) => respond(service, dialect, routed.method, answer),
@@ -50,7 +51,8 @@ async fn call(
     let content_type = head::content_type(&head.headers);
     let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body)?;
     let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
-    service.call(incoming, call).await
+    let answer = service.call(incoming, call).await;
+    answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))
 }
 
 fn respond(
@@ -84,14 +86,14 @@ fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) ->
 }
 
 /// A request that has no operation.
-fn refuse_route(head: &Parts, refusal: &RouteError) -> Response<Body> {
+fn refuse_route(words: Option<&'static dyn RestDialect>, head: &Parts, refusal: &RouteError) -> Response<Body> {
     let mut response = match refusal {
         RouteError::MethodNotAllowed { .. } if head.method == Method::OPTIONS => {
             let mut response = Response::new(Body::Empty);
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        refusal => refuse_path(refusal),
+        refusal => refuse_path(words, refusal),
     };
     if let Some(allow) = refusal.allow() {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
@@ -100,17 +102,22 @@ fn refuse_route(head: &Parts, refusal: &RouteError) -> Response<Body> {
 }
 
 /// Says no to a path or a verb.
-pub(crate) fn refuse_path(refusal: &RouteError) -> Response<Body> {
-    let Some(dialect) = dialect(Version::LATEST).rest() else { return Response::new(Body::Empty) };
+pub(crate) fn refuse_path(words: Option<&'static dyn RestDialect>, refusal: &RouteError) -> Response<Body> {
+    let Some(dialect) = words.or_else(default) else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_refusal(dialect, refusal);
     json(dialect, status, body)
 }
 
 /// Says no before there is a call.
-pub(super) fn refuse(error: &Error) -> Response<Body> {
-    let Some(dialect) = dialect(Version::LATEST).rest() else { return Response::new(Body::Empty) };
+pub(super) fn refuse(words: Option<&'static dyn RestDialect>, error: &Error) -> Response<Body> {
+    let Some(dialect) = words.or_else(default) else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_error(dialect, error);
     json(dialect, status, body)
+}
+
+/// In whose words a server refuses that speaks no version over HTTP+JSON.
+fn default() -> Option<&'static dyn RestDialect> {
+    dialect(Version::LATEST).rest()
 }
 
 fn json(dialect: &dyn RestDialect, status: StatusCode, body: Vec<u8>) -> Response<Body> {

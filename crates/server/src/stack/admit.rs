@@ -15,7 +15,7 @@ use nuncio_model::{Error, ErrorKind};
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::Binding,
+    binding::Words,
     body::{Body, RequestBody},
     load::Permit,
     service::Service,
@@ -56,8 +56,7 @@ where
         }
         let error = Error::new(ErrorKind::Unavailable, "too many requests are under way; try again later")
             .with_retry_after(Duration::from_secs(1));
-        let binding = Binding::of(self.service.cards.site().path(request.uri()), request.headers());
-        let mut refusal = binding.refuse(&error);
+        let mut refusal = Words::of(&self.service, request.uri(), request.headers()).refuse(&error);
         self.service.complete_refusal(&error, refusal.headers_mut());
         Either::Right(ready(Ok(refusal)))
     }

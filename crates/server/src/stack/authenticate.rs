@@ -20,7 +20,7 @@ use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::{Authenticated, Binding},
+    binding::{Authenticated, Words},
     body::{Body, RequestBody},
     service::Service,
 };
@@ -108,7 +108,7 @@ impl Door {
             tracing::warn!(peer, path, silent, "refused a caller: {error}");
         }
         let error = Error::from(error);
-        let mut refusal = Binding::of(path, &head.headers).refuse(&error);
+        let mut refusal = Words::of(&self.service, &head.uri, &head.headers).refuse(&error);
         self.service.complete_refusal(&error, refusal.headers_mut());
         refusal
     }

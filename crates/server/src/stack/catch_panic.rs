@@ -15,7 +15,7 @@ use nuncio_model::Error;
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::Binding,
+    binding::Words,
     body::{Body, RequestBody},
     service::{Service, log},
 };
@@ -50,8 +50,8 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let binding = Binding::of(self.service.cards.site().path(request.uri()), request.headers());
-        CatchPanicFuture { inner: AssertUnwindSafe(self.inner.call(request)).catch_unwind(), binding }
+        let words = Words::of(&self.service, request.uri(), request.headers());
+        CatchPanicFuture { inner: AssertUnwindSafe(self.inner.call(request)).catch_unwind(), words }
     }
 }
 
@@ -59,7 +59,7 @@ pin_project_lite::pin_project! {
     pub(crate) struct CatchPanicFuture<F> {
         #[pin]
         inner: CatchUnwind<AssertUnwindSafe<F>>,
-        binding: Binding,
+        words: Words,
     }
 }
 
@@ -72,7 +72,7 @@ impl<F: Future<Output = Result<Response<Body>, Infallible>>> Future for CatchPan
             outcome.unwrap_or_else(|panic| {
                 let error = Error::internal(format!("a request panicked: {}", message(&*panic)));
                 log(&error, "?");
-                Ok(this.binding.refuse(&error))
+                Ok(this.words.refuse(&error))
             })
         })
     }

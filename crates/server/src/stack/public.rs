@@ -62,7 +62,7 @@ where
             return Either::Left(self.inner.call(request));
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return Either::Right(Either::Left(ready(Ok(refuse_verb(request.method())))));
+            return Either::Right(Either::Left(ready(Ok(refuse_verb(&self.service, request.method())))));
         }
         let is_head = request.method() == Method::HEAD;
         Either::Right(match path {
@@ -75,7 +75,7 @@ where
                 let (head, _body) = request.into_parts();
                 let cards = &self.service.cards;
                 let response = cards.respond(cards.site().path(&head.uri), &head);
-                let response = response.unwrap_or_else(|| refuse_path(&RouteError::NotFound));
+                let response = response.unwrap_or_else(|| refuse(&self.service, &RouteError::NotFound));
                 Either::Left(ready(Ok(without_body(is_head, response))))
             }
         })
@@ -90,9 +90,14 @@ fn without_body(is_head: bool, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-fn refuse_verb(verb: &Method) -> Response<Body> {
+/// What is for everybody is of no version.
+fn refuse(service: &Service, refusal: &RouteError) -> Response<Body> {
+    refuse_path(service.versions.refusing_path(None, ""), refusal)
+}
+
+fn refuse_verb(service: &Service, verb: &Method) -> Response<Body> {
     const ALLOW: &str = "GET, HEAD, OPTIONS";
-    let mut response = refuse_path(&RouteError::MethodNotAllowed { allow: ALLOW });
+    let mut response = refuse(service, &RouteError::MethodNotAllowed { allow: ALLOW });
     if verb == Method::OPTIONS {
         response = Response::new(Body::Empty);
         *response.status_mut() = StatusCode::NO_CONTENT;

@@ -61,21 +61,21 @@ pub(super) async fn load(links: &Links, scope: &Scope, id: &TaskId) -> Result<Op
 }
 
 /// A task in the parts that are stored.
-struct Parts<'a> {
-    id: TaskId,
-    context: ContextId,
-    sequence: u64,
+pub(super) struct Parts<'a> {
+    pub(super) id: TaskId,
+    pub(super) context: ContextId,
+    pub(super) sequence: u64,
     /// The record up to which the body goes.
-    folded: u64,
-    body: Option<&'a str>,
-    artifacts: Option<&'a str>,
+    pub(super) folded: u64,
+    pub(super) body: Option<&'a str>,
+    pub(super) artifacts: Option<&'a str>,
     /// The rows of records after that, each with the number of its last.
-    events: Vec<(u64, &'a str)>,
+    pub(super) events: Vec<(u64, &'a str)>,
 }
 
 impl Parts<'_> {
     /// Makes the task. Without artifacts it has none, unless records after the snapshot brought some.
-    fn fold(mut self) -> Result<Task, StoreError> {
+    pub(super) fn fold(mut self) -> Result<Task, StoreError> {
         let mut task = match self.body {
             Some(body) => body::read_task(self.id.clone(), self.context.clone(), body, self.artifacts)?,
             None => Task::default(),
@@ -204,9 +204,18 @@ fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
             artifacts: value(row, 7)?,
             events: events.remove(id).unwrap_or_default(),
         };
-        parts.fold().map(Arc::new)
+        Ok(match parts.fold() {
+            Ok(task) => Some(Arc::new(task)),
+            Err(error @ StoreError::Corrupt(_)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(task = id, error, "a task cannot be read and is left out of a list");
+                None
+            }
+            Err(error) => return Err(error),
+        })
     });
-    Ok(ListPage { tasks: tasks.collect::<Result<_, _>>()?, next, total: 0 })
+    let tasks = tasks.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?;
+    Ok(ListPage { tasks, next, total: 0 })
 }
 
 /// How many tasks match: the sum of counters where there is one for it, else a count of the index's range.

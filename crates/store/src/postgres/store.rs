@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PushConfig, PushSettlement, Stored,
+        Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -15,10 +16,9 @@ use super::{
     cluster::letters,
     committer::{Claimed, Done, ENDED, Op, state_column},
     error::unavailable,
-    pushes, read,
-    read::value,
+    housekeeping, pushes, read,
     statements::Sql,
-    text::{self, from_column, to_column},
+    text::to_column,
 };
 use crate::{append::Append, columns};
 
@@ -83,13 +83,7 @@ impl TaskStore for PostgresStore {
         let (limit, node) = (columns::to_column(limit as u64), columns::to_column(self.node.id().0));
         let (lease, ended) = (self.connector.options.lease.as_secs_f64(), ENDED.map(state_column));
         let rows = self.links.query(Sql::Orphans, &[&limit, &unknown, &node, &lease, &&ended[..]]).await?;
-        let orphan = |row| {
-            Ok(Orphan {
-                scope: text::scope(value(row, 0)?, value(row, 1)?)?,
-                id: from_column(value(row, 2)?).as_ref().into(),
-            })
-        };
-        rows.iter().map(orphan).collect()
+        rows.iter().map(housekeeping::orphan).collect()
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
@@ -115,6 +109,26 @@ impl TaskStore for PostgresStore {
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         let claim = self.connector.options.push_claim.as_secs_f64();
         pushes::settle(&self.links, settlement, self.node.id(), claim).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        housekeeping::purge(&self.links, purge).await
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        housekeeping::resting(&self.links, states, before, limit).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        housekeeping::erase(&self.links, erase).await
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        housekeeping::scan(&self.links, after, limit).await
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        housekeeping::compact(&self.links, before, limit).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

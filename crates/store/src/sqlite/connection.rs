@@ -21,6 +21,8 @@ pub(super) fn for_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Res
         Synchronous::Full => "full",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // What is deleted is written over: else it stays in pages that are free.
+    connection.pragma_update_and_check(None, "secure_delete", true, |row| row.get::<_, i64>(0))?;
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
     connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
     Ok(connection)

@@ -44,6 +44,19 @@ pub enum OpenError {
         /// The latest schema that is known here.
         known: i64,
     },
+    /// An earlier release has written it, and it is to be read only.
+    #[error(
+        "the database {path} has schema {found} and this release reads schema {known}; bring it up with `nuncio db migrate`, or serve it once",
+        path = .path.display()
+    )]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The schema that is known here.
+        known: i64,
+    },
     /// It is an SQLite database of something else.
     #[error("{path} is a database, but not one of Nuncio; give another path", path = .path.display())]
     Foreign {

@@ -25,9 +25,8 @@ pub(super) fn create(path: &Path) -> Result<PathBuf, OpenError> {
 
 /// Locks the database of this real path.
 pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
-    let mut name = OsString::from(path);
-    name.push(".lock");
-    let failed = |source| OpenError::Io { path: PathBuf::from(&name), source };
+    let name = file_of(path);
+    let failed = |source| OpenError::Io { path: name.clone(), source };
     let mut file = private().read(true).write(true).truncate(false).open(&name).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
@@ -47,8 +46,20 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
     Ok(Lock { _file: file })
 }
 
+/// Whether somebody has the database of this real path open. Changes nothing.
+pub(super) fn is_held(path: &Path) -> bool {
+    let file = File::open(file_of(path));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn file_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    name.into()
+}
+
 /// Opens files, and makes those that are not there readable by their owner only.
-fn private() -> OpenOptions {
+pub(super) fn private() -> OpenOptions {
     let mut options = File::options();
     options.create(true);
     #[cfg(unix)]

@@ -7,9 +7,9 @@ use std::sync::mpsc as thread;
 
 use nuncio_engine::{
     StoreError,
-    store::{Committed, PushSettlement},
+    store::{Committed, Purge, PushSettlement},
 };
-use nuncio_model::{PushConfigId, Scope, TaskId};
+use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -33,6 +33,16 @@ pub(super) enum Op {
     DeleteConfig { scope: Scope, task: TaskId, id: PushConfigId },
     /// Notes how a delivery went.
     Settle(Box<PushSettlement>),
+    /// Deletes tasks; of those that are old only such as still are.
+    Delete { tasks: Vec<Candidate>, purge: Option<Purge> },
+    /// Drops some of the records that deleted tasks have left.
+    Sweep,
+    /// Drops some of the records of tasks that were let go of before a time, of at most so many tasks.
+    Compact { before: Timestamp, limit: usize },
+    /// Moves the log into the database and empties it, when nobody reads there.
+    EmptyLog,
+    /// Notes the agent that is served.
+    Serve(String),
     /// Finds out whether writing works.
     Probe,
     /// Writes the log into the database and ends the thread.
@@ -47,14 +57,24 @@ impl Op {
         }
     }
 
-    /// The task that it changes, as the cache has it.
-    pub(super) fn cached(&self) -> Option<(&Scope, &TaskId)> {
-        match self {
-            Self::Append(append) => Some((&append.scope, &append.id)),
-            Self::Claim { scope, id } => Some((scope, id)),
-            _ => None,
-        }
+    /// The tasks that it changes, as the cache has them.
+    pub(super) fn cached(&self) -> impl Iterator<Item = (&Scope, &TaskId)> {
+        let (one, many) = match self {
+            Self::Append(append) => (Some((&append.scope, &append.id)), [].iter()),
+            Self::Claim { scope, id } => (Some((scope, id)), [].iter()),
+            Self::Delete { tasks, .. } => (None, tasks.iter()),
+            _ => (None, [].iter()),
+        };
+        one.into_iter().chain(many.map(|task| (&task.scope, &task.id)))
     }
+}
+
+/// A task that is to be deleted.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) task: i64,
+    pub(super) scope: Scope,
+    pub(super) id: TaskId,
 }
 
 /// What a write did.
@@ -65,6 +85,16 @@ pub(super) enum Done {
     Found(bool),
     /// Whether an earlier process had left the task at work.
     Claimed(bool),
+    Removed(Removed),
+}
+
+/// What went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// Tasks, or tasks' logs to their end.
+    pub(super) tasks: usize,
+    /// Rows of records.
+    pub(super) rows: usize,
 }
 
 pub(super) type Outcome = Result<Done, StoreError>;

@@ -4,3 +4,4 @@ pub(super) mod events;
 pub(super) mod list;
 pub(super) mod pushes;
 pub(super) mod task;
+pub(super) mod upkeep;

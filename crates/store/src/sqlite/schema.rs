@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::error::OpenError;
 
 /// The steps from an empty database to the present schema. A step that was released is never changed.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// Marks a database as one of ours: "Nunc".
 const APPLICATION: i64 = 0x4e75_6e63;
@@ -16,7 +16,7 @@ const APPLICATION: i64 = 0x4e75_6e63;
 /// step. Changes nothing.
 pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i64, OpenError> {
     let failed = |source| OpenError::Sqlite { path: path.to_owned(), source };
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let known = known();
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed);
     let version = pragma("user_version")?;
     let application = pragma("application_id")?;
@@ -29,6 +29,11 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i64, Open
         return Err(OpenError::Newer { path: path.to_owned(), found: version, known });
     }
     Ok(version)
+}
+
+/// The number of the last step that is known here.
+pub(super) fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
 /// Brings the database to the present schema, and counts the opening. Gives the number of it.

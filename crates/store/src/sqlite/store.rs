@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        Claim, Commit, Committed, DuePush, ListPage, ListQuery, Orphan, PageToken, PushConfig, PushSettlement, Stored,
+        Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::{
@@ -15,7 +16,11 @@ use super::{
     append::{Append, ConfigRow},
     error::store_error,
     queue::{Done, Op},
-    read::{events, list, pushes, task},
+    read::{
+        events, list, pushes,
+        task::{self, Glance},
+        upkeep,
+    },
 };
 
 #[async_trait]
@@ -23,7 +28,7 @@ impl TaskStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         match self.queue.write(Op::Append(Box::new(Append::new(commit)?))).await? {
             Done::Committed(committed) => Ok(committed),
-            Done::Found(_) | Done::Claimed(_) => Err(StoreError::Conflict),
+            _ => Err(StoreError::Conflict),
         }
     }
 
@@ -32,6 +37,14 @@ impl TaskStore for SqliteStore {
             return Ok(Some(stored));
         }
         let ticket = self.cache.ticket(id);
+        match self.short_reads.read(|connection| task::glance(connection, scope, id).ok()) {
+            Some(Glance::Missing) => return Ok(None),
+            Some(Glance::Whole(loaded)) => {
+                self.cache.fill(&ticket, scope, &loaded.stored, loaded.json);
+                return Ok(Some(loaded.stored));
+            }
+            Some(Glance::Part) | None => {}
+        }
         let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());
         self.readers
             .read(move |connection| {
@@ -103,6 +116,28 @@ impl TaskStore for SqliteStore {
         self.write(Op::Settle(Box::new(settlement))).await.map(|_| ())
     }
 
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        self.delete_old(purge).await
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let states = states.to_vec();
+        self.readers.read(move |connection| upkeep::resting(connection, &states, before, limit)).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        self.delete_all(erase).await
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        let after = after.map_or(Ok(0), str::parse).map_err(|_| StoreError::BadPageToken)?;
+        self.readers.read(move |connection| upkeep::scan(connection, after, limit)).await
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.drop_logs(before, limit).await
+    }
+
     /// Reads; and writes too when the last write failed, to see whether that is over.
     async fn check(&self) -> Result<(), StoreError> {
         let read = self.readers.read(|connection| {
@@ -117,7 +152,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        self.readers.close();
+        self.stop_reading();
         self.write(Op::Close).await.map(|_| ())
     }
 }

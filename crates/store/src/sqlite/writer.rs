@@ -3,6 +3,7 @@
 mod appends;
 mod checkpoint;
 mod configs;
+mod deletes;
 mod group;
 mod heads;
 mod prune;
@@ -39,6 +40,10 @@ use super::{
 /// Heads and scopes that are remembered, at most; beyond it all are forgotten and read again.
 const REMEMBERED: usize = 131_072;
 
+/// The first key beyond all that are in use, or were and have left records.
+const NEXT_TASK: &str = "SELECT 1 + max((SELECT coalesce(max(task), 0) FROM tasks), \
+    (SELECT coalesce(max(task), 0) FROM deleted))";
+
 pub(super) struct Writer {
     // Ends before the connection does, which then is the last one and leaves one file.
     checkpoints: Checkpoints,
@@ -66,7 +71,7 @@ impl Writer {
         log_retention: Duration,
         lock: Lock,
     ) -> rusqlite::Result<Self> {
-        let next_task = connection.query_row("SELECT coalesce(max(task), 0) + 1 FROM tasks", [], |row| row.get(0))?;
+        let next_task = connection.query_row(NEXT_TASK, [], |row| row.get(0))?;
         Ok(Self {
             checkpoints: Checkpoints::start(&mut connection, checkpoints)?,
             connection,
@@ -86,10 +91,15 @@ impl Writer {
         Arc::clone(&self.is_failing)
     }
 
+    /// Is set while the write-ahead log is to be emptied.
+    pub(super) fn empties(&self) -> Arc<AtomicBool> {
+        self.checkpoints.empties()
+    }
+
     /// Writes until it is told to stop, or nobody is left who could.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
         loop {
-            let order = match self.pruner.rest() {
+            let order = match self.pruner.rest().into_iter().chain(self.checkpoints.rest()).min() {
                 None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(rest) => orders.recv_timeout(rest),
             };
@@ -110,6 +120,9 @@ impl Writer {
     /// Writes a group and answers; `true` when it closed the store.
     fn write(&mut self, group: Group) -> bool {
         let mut outcomes = self.write_all(&group.ops);
+        if group.ops.iter().any(|op| matches!(op, Op::EmptyLog)) {
+            self.checkpoints.empty_soon();
+        }
         let last = group.ops.iter().position(|op| matches!(op, Op::Close));
         if let Some(last) = last {
             let moved = checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE);
@@ -151,7 +164,7 @@ impl Writer {
                 return Err(error);
             }
         };
-        ops.iter().filter_map(Op::cached).for_each(|(_, id)| self.cache.begin_write(id));
+        ops.iter().flat_map(Op::cached).for_each(|(_, id)| self.cache.begin_write(id));
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         self.end_writes(ops, committed.is_ok().then_some(&outcomes));
         if let Err(error) = committed {
@@ -175,9 +188,10 @@ impl Writer {
         for (number, op) in ops.iter().enumerate() {
             let is_written = outcomes.is_some_and(|outcomes| outcomes[number].is_ok());
             let append = op.as_append().filter(|_| is_written);
-            if let Some((scope, id)) = op.cached() {
+            for (scope, id) in op.cached() {
                 self.cache.end_write(scope, id, append.and_then(|append| append.stored(self.epoch)));
             }
+            self.pruner.expect_left(matches!(op, Op::Delete { .. }));
             let pays = matches!(op, Op::Settle(_) | Op::DeleteConfig { .. });
             self.pruner.expect(pays || append.is_some_and(|append| append.released && append.records.is_some()));
         }

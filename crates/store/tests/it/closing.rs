@@ -4,13 +4,14 @@ use std::{future::Future, pin::pin, task::Context};
 
 use nuncio_engine::{StoreError, TaskStore};
 use nuncio_model::{Scope, TaskState};
+use nuncio_store::SqliteOptions;
 
 use crate::support::{Place, begin, chunk, create, load, task};
 
 #[tokio::test]
 async fn a_closed_store_leaves_one_file_with_everything_and_answers_no_more() {
     let place = Place::new();
-    let store = place.open().await;
+    let store = place.try_open(SqliteOptions::new().with_cache(0)).await.unwrap();
     for number in 0..100 {
         begin(&store, &format!("{number}")).await;
     }
@@ -19,6 +20,8 @@ async fn a_closed_store_leaves_one_file_with_everything_and_answers_no_more() {
     assert_eq!(wal, 0);
     let late = store.commit(create(&task("late", TaskState::Working))).await;
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    let loaded = store.load(&Scope::open(), &"99".into()).await;
+    assert!(matches!(loaded, Err(StoreError::Unavailable(_))), "{loaded:?}");
     assert!(matches!(store.orphans(1).await, Err(StoreError::Unavailable(_))));
     assert!(matches!(store.check().await, Err(StoreError::Unavailable(_))));
     drop(store);

@@ -6,6 +6,7 @@ mod bus;
 mod closing;
 mod contract;
 mod crash;
+mod erasing;
 mod failure;
 mod full;
 mod logs;

@@ -1,4 +1,7 @@
 //! The store in PostgreSQL: against the contracts of stores and clusters, and what is its own.
 
 mod contract;
+mod faults;
+mod nodes;
 mod place;
+mod schema;

@@ -26,7 +26,8 @@ pub trait Events: sealed::Sealed + fmt::Debug + Send + Sync {
         event.encoded(self.slot(), |event| {
             let mut to = Vec::with_capacity(512);
             self.encode_event(event, &mut to);
-            to.into()
+            // Kept for a while, and there may be many: without room to spare.
+            Bytes::copy_from_slice(&to)
         })
     }
 
@@ -68,6 +69,12 @@ pub trait JsonRpcDialect: Events {
     /// Absent params are an empty object. Fails with `InvalidParams` that names the field, in JSON names.
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error>;
 
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
+
     /// Client: writes the params of a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error>;
 
@@ -102,13 +109,33 @@ pub trait RestDialect: Events {
     /// is cut off.
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError>;
 
+    /// Server: whether a path is of this version and no newer one, also where nothing is at it. An error before a call is
+    /// known is told as the version tells it.
+    fn owns(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
+
     /// Server: reads and checks a call. The path wins over the body; a tenant in both must be the same (TENANT-3).
     ///
     /// Fails with `Parse` where the body is not JSON, else with `InvalidParams` that names the field.
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error>;
 
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
+
     /// Client: writes a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error>;
+
+    /// Client: another way to make a call, for servers that answer the first with this status, because they read the
+    /// specification otherwise. `None` where there is none.
+    fn encode_again(&self, call: &Call, status: http::StatusCode) -> Option<Outgoing> {
+        let _ = (call, status);
+        None
+    }
 
     /// Server: writes the body of a successful answer. That of a deletion is `{}` and not `null` (C-10).
     ///
@@ -139,6 +166,12 @@ pub trait GrpcDialect: Events {
 
     /// Server: reads the message of a call and checks it. Fails with `InvalidParams` that names the field, in JSON names.
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error>;
+
+    /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        let _ = (method, field);
+        None
+    }
 
     /// Client: appends the message of a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error>;

@@ -46,8 +46,12 @@ const MAX_DETAILS: usize = 4096;
 
 /// Whether a media type is that of gRPC with protobuf.
 pub fn is_grpc(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case(CONTENT_TYPE) || media_type.eq_ignore_ascii_case("application/grpc+proto")
+    let Some((media_type, rest)) = content_type.trim_start().split_at_checked(CONTENT_TYPE.len()) else { return false };
+    if !media_type.eq_ignore_ascii_case(CONTENT_TYPE) {
+        return false;
+    }
+    let format = rest.split(';').next().unwrap_or_default().trim_end();
+    format.is_empty() || format.eq_ignore_ascii_case("+proto")
 }
 
 /// Writes an error into the headers or trailers that end a call.

@@ -39,11 +39,13 @@ pub(crate) fn encode_named_status(error: &Error) -> Status {
     encode(error, named::grpc(error.kind()), named::message(error).into_owned())
 }
 
+/// The message among the details is that of the error, without a name: so a name can be told from a message that begins
+/// with one.
 fn encode(error: &Error, code: i32, message: String) -> Status {
     let mut details_bin = Vec::new();
-    let status = RpcStatus { code, message, details: details(error).iter().filter_map(any_of_detail).collect() };
-    status.write_fields(&mut details_bin);
-    Status { code: status.code, message: status.message, details: details_bin }
+    let details = details(error).iter().filter_map(any_of_detail).collect();
+    RpcStatus { code, message: error.message().to_owned(), details }.write_fields(&mut details_bin);
+    Status { code, message, details: details_bin }
 }
 
 /// The code of a kind. What HTTP calls not found, gRPC calls not implemented where it means a method.
@@ -62,12 +64,13 @@ pub fn decode_status(code: i32, message: impl Into<String>, details: Option<&[u8
     let mut message = message.into();
     let status = details.and_then(|bytes| decode::<RpcStatus>(bytes, Side::Reply).ok()).unwrap_or_default();
     if message.is_empty() {
-        message = status.message;
+        message.clone_from(&status.message);
     }
+    let has_no_name = !status.message.is_empty() && status.message == message;
     let details: Vec<_> = status.details.iter().map(detail_of_any).collect();
     match named::split(&message) {
         // As 0.3 has it; a reason is the word of 1.0, and counts more than what a message looks like.
-        Some((kind, rest)) if kind_of_details(&details).is_none_or(|reason| reason == kind) => {
+        Some((kind, rest)) if !has_no_name && kind_of_details(&details).is_none_or(|reason| reason == kind) => {
             from_peer(kind, rest, details)
         }
         _ => from_peer(kind_of_grpc(code), message, details),

@@ -3,19 +3,24 @@
 
 mod stream;
 
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc};
 
 use nuncio_model::{
-    Call, Caller, ContextId, Error, ErrorKind, Message, PushConfigId, Reply, Request, Task, TaskId,
+    Call, Caller, ContextId, Error, ErrorKind, Message, PushConfigId, Reply, Request, StreamResponse, Task, TaskId,
     op::{GetTaskRequest, SendMessageRequest, SendStreamingMessageRequest},
 };
 use uuid::Uuid;
 
-use crate::dialect::Course;
+use crate::dialect::{
+    Course,
+    join::{Joined, join},
+    no_list,
+};
 
 /// How a call is made of calls that a peer of 0.1 knows.
 pub(super) fn ask(request: Request, peer: &dyn Caller) -> Course<'_> {
     match &request.call {
+        Call::ListTasks(_) => Course::Steps(Box::pin(std::future::ready(Err(no_list())))),
         Call::SendMessage(_) => Course::Steps(Box::pin(send(request, peer))),
         Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send_streaming(request, peer))),
         Call::GetTask(call) => {
@@ -58,6 +63,14 @@ fn address(message: &mut Message) -> Sent {
 
 async fn send(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     let Call::SendMessage(call) = &mut request.call else { return peer.call(request).await };
+    if call.returns_immediately() {
+        match begin(call.clone(), &request, peer).await {
+            // It cannot be left, so it is waited for.
+            Err(error) if is_no_streaming(&error) => {}
+            outcome => return outcome,
+        }
+    }
+    let Call::SendMessage(call) = &mut request.call else { return peer.call(request).await };
     let sent = address(&mut call.message);
     let limit = call.history_length();
     match limited(peer.call(request).await?, limit) {
@@ -68,6 +81,27 @@ async fn send(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
         }
         reply => Ok(reply),
     }
+}
+
+/// Sends a message as for a stream, and leaves at its first event: 0.1 has no other way not to wait.
+async fn begin(call: SendMessageRequest, request: &Request, peer: &dyn Caller) -> Result<Reply, Error> {
+    let limit = call.history_length();
+    let call = Call::from(SendStreamingMessageRequest(call));
+    let request = Request { extensions: request.extensions.clone(), ..Request::new(request.scope.clone(), call) };
+    let mut events = match send_streaming(request, peer).await? {
+        Reply::Events(events) => events,
+        reply => return Ok(limited(reply, limit)),
+    };
+    match poll_fn(|cx| events.as_mut().poll_next(cx)).await.transpose()?.map(|event| event.response.clone()) {
+        Some(StreamResponse::Task(task)) => Ok(limited(Reply::Task(Arc::new(task)), limit)),
+        _ => Err(Error::new(ErrorKind::InvalidAgentResponse, "the stream ended without an event")),
+    }
+}
+
+/// Whether an agent may have refused a stream because it has none. The message is then yet to be sent; if it was refused
+/// for another reason, so it will be again.
+fn is_no_streaming(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::UnsupportedOperation)
 }
 
 async fn send_streaming(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
@@ -95,25 +129,33 @@ fn get(call: &SendMessageRequest, id: TaskId) -> GetTaskRequest {
     GetTaskRequest { tenant: call.tenant.clone(), id, history_length: call.history_length() }
 }
 
-/// The task is read first: an event between that and the stream may be missed, where one that came twice would be
-/// appended twice. A peer that goes on behind the last event tells of each once.
+/// A stream of a task that is there begins with that task, which 0.1 does not show. Of one that has ended there need not
+/// be a stream. A peer that goes on behind the last event that was seen tells of each once, and of nothing else.
 async fn subscribe(mut request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
-    let look = GetTaskRequest { tenant: request.call.tenant().cloned(), ..GetTaskRequest::new(id) };
-    let task = Task::try_from(peer.call(Request::new(request.scope.clone(), look)).await?)?;
     if request.is_resumption() {
         return Ok(match peer.call(request).await? {
-            Reply::Events(events) => Reply::Events(stream::resumed(events, task)),
+            Reply::Events(events) => Reply::Events(stream::resumed(events, Task { id, ..Task::default() })),
             reply => reply,
         });
     }
     request.last_event = None;
-    if task.state().is_terminal() {
-        return Ok(Reply::Events(stream::ended(task)));
-    }
-    match peer.call(request).await? {
-        Reply::Events(events) => Ok(Reply::Events(stream::watched(events, task))),
-        reply => Ok(reply),
-    }
+    let look = GetTaskRequest { tenant: request.call.tenant().cloned(), ..GetTaskRequest::new(id) };
+    let look = Request::new(request.scope.clone(), look);
+    let events = match peer.call(request).await {
+        Ok(Reply::Events(events)) => events,
+        Ok(other) => return Ok(other),
+        Err(refusal) => {
+            return match peer.call(look).await.and_then(Task::try_from) {
+                Ok(task) if task.state().is_terminal() => Ok(Reply::Events(stream::ended(task))),
+                _ => Err(refusal),
+            };
+        }
+    };
+    Ok(Reply::Events(match join(events, async { peer.call(look).await }).await? {
+        Joined::Begun(events) => events,
+        Joined::Read(task, _) if task.state().is_terminal() => stream::ended(*task),
+        Joined::Read(task, events) => stream::watched(events, *task),
+    }))
 }
 
 /// A task with no more history than was asked for: servers may give some unasked (K-8).

@@ -2,7 +2,7 @@
 
 use nuncio_model::{
     ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
-    TaskStatusUpdateEvent,
+    TaskStatusUpdateEvent, Value,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
 
@@ -78,9 +78,11 @@ impl<'de> Deserialize<'de> for EventIn {
             id: Option<String>,
             status: Option<StatusIn>,
             artifact: Option<ArtifactIn>,
+            #[serde(rename = "final")]
+            is_final: Option<Value>,
             metadata: Option<Struct>,
         }
-        let Members { id, status, artifact, mut metadata } = Members::deserialize(from)?;
+        let Members { id, status, artifact, is_final, mut metadata } = Members::deserialize(from)?;
         let (task_id, context_id) = (TaskId::from(id.unwrap_or_default()), ContextId::default());
         Ok(Self(match (status, artifact) {
             (_, Some(artifact)) => {
@@ -92,7 +94,9 @@ impl<'de> Deserialize<'de> for EventIn {
             (Some(status), None) => {
                 let status = status.into_status(&mut metadata);
                 let metadata = metadata.map(Box::new);
-                StreamResponse::StatusUpdate(TaskStatusUpdateEvent { task_id, context_id, status, metadata })
+                let mut update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
+                finality::keep(&mut update, is_final == Some(Value::Bool(true)));
+                StreamResponse::StatusUpdate(update)
             }
             (None, None) => return Err(D::Error::custom("an event needs status or artifact")),
         }))

@@ -11,7 +11,7 @@ use super::{
     task::{TaskIn, TaskOut},
 };
 use crate::{
-    dialect::{Dialect, Events, JsonRpcDialect, sealed::Sealed, wrong_reply},
+    dialect::{Dialect, Events, JsonRpcDialect, no_list, sealed::Sealed, webhook, wrong_reply},
     json,
 };
 
@@ -65,6 +65,10 @@ impl JsonRpcDialect for JsonRpc {
         params::read(method, params.map_or("{}", RawValue::get))
     }
 
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        webhook::field_name(method, field, "pushNotificationConfig", "pushNotification")
+    }
+
     fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error> {
         params::write(call).ok_or_else(|| lacks(call.method()))
     }
@@ -109,5 +113,8 @@ impl JsonRpcDialect for JsonRpc {
 }
 
 fn lacks(method: Method) -> Error {
-    Error::new(ErrorKind::UnsupportedOperation, format!("version 0.1 has no {}", method.name()))
+    match method {
+        Method::ListTasks => no_list(),
+        method => Error::new(ErrorKind::UnsupportedOperation, format!("version 0.1 has no {}", method.name())),
+    }
 }

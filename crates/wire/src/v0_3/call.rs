@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Kinded, params::TaskConfig};
 use crate::{
+    dialect::{no_list, webhook},
     json,
     shape::{In, Shape, out},
 };
@@ -57,14 +58,6 @@ fn raw<T: Shape<Kinded>>(value: &T) -> Box<RawValue> {
     json::raw(&out::<Kinded, T>(value))
 }
 
-/// The error for a list of tasks.
-pub(super) fn no_list() -> Error {
-    Error::new(
-        nuncio_model::ErrorKind::UnsupportedOperation,
-        "versions before 1.0 cannot list tasks; read them one by one with tasks/get",
-    )
-}
-
 /// Checks a call, and names what is wrong as this family does.
 fn check(call: &Call) -> Result<(), Error> {
     let mut violations = Vec::new();
@@ -78,10 +71,18 @@ fn check(call: &Call) -> Result<(), Error> {
     Err(Error::violations(violations.into_iter().map(|violation| renamed(method, violation)).collect()))
 }
 
+/// What a field of a webhook is called here.
+pub(super) fn field_name(method: Method, field: &str) -> Option<String> {
+    webhook::field_name(method, field, "pushNotificationConfig", "configuration.pushNotificationConfig")
+}
+
 fn renamed(method: Method, mut violation: FieldViolation) -> FieldViolation {
     use Method as M;
+    if let Some(name) = field_name(method, &violation.field) {
+        violation.field = name;
+        return violation;
+    }
     let name = match (method, violation.field.as_str()) {
-        (M::CreateTaskPushNotificationConfig, "url") => "pushNotificationConfig.url",
         (
             M::GetTaskPushNotificationConfig | M::ListTaskPushNotificationConfigs | M::DeleteTaskPushNotificationConfig,
             "taskId",

@@ -6,11 +6,11 @@ use http::HeaderMap;
 use nuncio_model::{Call, Error, Method, Reply, StreamResponse, Task, TaskPushNotificationConfig};
 
 use super::{
-    Family,
+    Family, files,
     proto::{card::AgentCard, push, reply, request, task},
 };
 use crate::{
-    dialect::{Dialect, Events, GrpcDialect, sealed::Sealed, wrong_reply},
+    dialect::{Dialect, Events, FileBytes, GrpcDialect, sealed::Sealed, wrong_reply},
     proto::{
         fault::Fault,
         message::{Message, decode},
@@ -29,16 +29,20 @@ impl Sealed for Grpc {}
 
 impl Events for Grpc {
     fn slot(&self) -> usize {
-        6
+        match self.0.files {
+            FileBytes::Raw => 6,
+            FileBytes::Base64 => 5,
+        }
     }
 
     fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        reply::StreamResponse::from(event).write_fields(to);
+        reply::StreamResponse::from(&*files::written(self.0.files, event)).write_fields(to);
     }
 
     fn decode_event(&self, bytes: &[u8]) -> Result<StreamResponse, Error> {
         let event: reply::StreamResponse = read(bytes)?;
-        event.into_event().map_err(|reason| Fault::wrong(reason).into_reply_error())
+        let event = event.into_event().map_err(|reason| Fault::wrong(reason).into_reply_error())?;
+        Ok(files::read(self.0.files, event))
     }
 }
 
@@ -84,16 +88,21 @@ impl GrpcDialect for Grpc {
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error> {
         let mut call = request::decode_call(method, message)?;
         self.0.habits.settle_history(&mut call);
-        Ok(call)
+        Ok(files::read(self.0.files, call))
+    }
+
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        request::field_name(method, field)
     }
 
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {
-        request::encode_call(call, to)
+        request::encode_call(&files::written(self.0.files, call), to)
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
         use Method as M;
-        match (method, reply) {
+        let encoded = files::written_reply(self.0.files, reply);
+        match (method, encoded.as_ref().unwrap_or(reply)) {
             (M::SendMessage, Reply::Task(task)) => reply::StreamResponse::from(&**task).write_fields(to),
             (M::SendMessage, Reply::Message(message)) => reply::StreamResponse::from(&**message).write_fields(to),
             (M::GetTask | M::CancelTask, Reply::Task(task)) => task::Task::from(&**task).write_fields(to),
@@ -117,7 +126,10 @@ impl GrpcDialect for Grpc {
                 StreamResponse::Message(message) => Reply::Message(Box::new(message)),
                 _ => return Err(Fault::wrong("needs one of task and message").into_reply_error()),
             },
-            Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(Task::from(read::<task::Task>(message)?))),
+            Method::GetTask | Method::CancelTask => {
+                let task = Task::from(read::<task::Task>(message)?);
+                Reply::Task(Arc::new(files::read(self.0.files, task)))
+            }
             Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
                 let config: push::TaskPushNotificationConfig = read(message)?;
                 Reply::PushConfig(Box::new(TaskPushNotificationConfig::from(config)))

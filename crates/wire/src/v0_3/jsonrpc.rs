@@ -80,6 +80,10 @@ impl JsonRpcDialect for JsonRpc {
         Ok(call)
     }
 
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        call::field_name(method, field)
+    }
+
     fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error> {
         call::write(call)
     }

@@ -1,10 +1,11 @@
 //! What of several types an object is: by its `kind`, or by its members where it has none.
 
-use nuncio_model::{Error, ErrorKind, Message, StreamResponse, Task, json::Key};
+use nuncio_model::{Error, ErrorKind, Message, StreamResponse, Task, TaskState, TaskStatusUpdateEvent, json::Key};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::Kinded;
 use crate::{
+    dialect::finality,
     json,
     shape::{In, Shape, out},
 };
@@ -29,9 +30,23 @@ pub(super) fn read_event(json: &[u8]) -> Result<StreamResponse, Error> {
     Ok(match kind(json)? {
         Kind::Task => StreamResponse::Task(read(json)?),
         Kind::Message => StreamResponse::Message(read(json)?),
-        Kind::StatusUpdate => StreamResponse::StatusUpdate(read(json)?),
+        Kind::StatusUpdate => StreamResponse::StatusUpdate(read_status(json)?),
         Kind::ArtifactUpdate => StreamResponse::ArtifactUpdate(read(json)?),
     })
+}
+
+fn read_status(json: &[u8]) -> Result<TaskStatusUpdateEvent, Error> {
+    #[derive(Deserialize)]
+    struct Members {
+        #[serde(rename = "final", default)]
+        is_final: Option<bool>,
+    }
+    let mut update: TaskStatusUpdateEvent = read(json)?;
+    if update.status.state == TaskState::Unspecified {
+        let is_last = json::answer::<Members>(json).is_ok_and(|members| members.is_final == Some(true));
+        finality::keep(&mut update, is_last);
+    }
+    Ok(update)
 }
 
 /// What came of a message.

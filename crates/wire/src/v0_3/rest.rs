@@ -12,9 +12,9 @@ mod route;
 use http::StatusCode;
 use nuncio_model::{Call, Error, Method, Reply, StreamResponse};
 
-use super::{Family, proto};
+use super::{Family, files, proto};
 use crate::{
-    dialect::{Dialect, Events, RestDialect, sealed::Sealed},
+    dialect::{Dialect, Events, FileBytes, RestDialect, sealed::Sealed},
     json,
     rest::{Outgoing, RouteError, Routed},
     status,
@@ -27,15 +27,18 @@ impl Sealed for Rest {}
 
 impl Events for Rest {
     fn slot(&self) -> usize {
-        2
+        match self.0.files {
+            FileBytes::Raw => 2,
+            FileBytes::Base64 => 4,
+        }
     }
 
     fn encode_event(&self, event: &StreamResponse, to: &mut Vec<u8>) {
-        json::write(&proto::reply::StreamResponse::from(event), to);
+        json::write(&proto::reply::StreamResponse::from(&*files::written(self.0.files, event)), to);
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
-        event::read(json)
+        event::read(json).map(|event| files::read(self.0.files, event))
     }
 }
 
@@ -52,22 +55,45 @@ impl RestDialect for Rest {
         route::find(&self.0.habits, http_method, path)
     }
 
+    fn owns(&self, path: &str) -> bool {
+        route::is_here(&self.0.habits, path)
+    }
+
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
         let mut call = call::read(routed, query, body)?;
         self.0.habits.settle_history(&mut call);
-        Ok(call)
+        Ok(files::read(self.0.files, call))
+    }
+
+    fn field_name(&self, method: Method, field: &str) -> Option<String> {
+        proto::request::field_name(method, field)
     }
 
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {
-        outgoing::write(call)
+        outgoing::write(&files::written(self.0.files, call))
+    }
+
+    /// Who reads the text, and not the proto, takes a subscription by POST, and some do not find a path that has another
+    /// verb (D-1). Who reads the annotation of the proto takes a webhook without what names its task.
+    fn encode_again(&self, call: &Call, status: StatusCode) -> Option<Outgoing> {
+        match (call, status) {
+            (Call::SubscribeToTask(_), StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND) => {
+                outgoing::write(call).ok().map(Outgoing::with_other_verb)
+            }
+            (Call::CreateTaskPushNotificationConfig(config), StatusCode::BAD_REQUEST) => {
+                Some(outgoing::bare_webhook(config))
+            }
+            _ => None,
+        }
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
-        reply::write(self.0, method, reply, to)
+        let encoded = files::written_reply(self.0.files, reply);
+        reply::write(self.0, method, encoded.as_ref().unwrap_or(reply), to)
     }
 
     fn decode_reply(&self, method: Method, body: &[u8]) -> Result<Reply, Error> {
-        reply::read(method, body)
+        reply::read(method, body).map(|reply| files::read(self.0.files, reply))
     }
 
     fn encode_error(&self, error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {

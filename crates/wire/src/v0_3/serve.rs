@@ -49,14 +49,10 @@ fn name_webhook(send: &mut SendMessageRequest) {
 }
 
 async fn stream(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
-    engine.call(request).await.map(until_final)
-}
-
-fn until_final(reply: Reply) -> Reply {
-    match reply {
-        Reply::Events(events) => Reply::Events(UntilFinal::of(events)),
+    Ok(match engine.call(request).await? {
+        Reply::Events(events) => Reply::Events(UntilFinal::sent(events)),
         other => other,
-    }
+    })
 }
 
 /// A task that has ended is shown once more, where 1.0 has an error.
@@ -67,12 +63,13 @@ async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error
     let read = Request { extensions: request.extensions.clone(), ..Request::new(request.scope.clone(), read) };
     let refusal = match engine.call(request).await {
         Err(error) if error.kind() == ErrorKind::UnsupportedOperation => error,
-        other => return other.map(until_final),
+        Ok(Reply::Events(events)) => return Ok(Reply::Events(UntilFinal::watched(events))),
+        other => return other,
     };
     match engine.call(read).await? {
         Reply::Task(task) if task.state().is_terminal() => {
             let event = StreamEvent::new(None, StreamResponse::Task(Arc::unwrap_or_clone(task)));
-            Ok(Reply::Events(UntilFinal::of(Chained::of(vec![Arc::new(event)], None))))
+            Ok(Reply::Events(UntilFinal::watched(Chained::of(vec![Arc::new(event)], None))))
         }
         _ => Err(refusal),
     }

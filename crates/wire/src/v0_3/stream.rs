@@ -23,23 +23,57 @@ type Item = Result<Arc<StreamEvent>, Error>;
 pub(super) struct UntilFinal {
     /// `None` once the last event is there.
     inner: Option<EventStream>,
+    /// Whether a message was sent, whose turn is what the stream is about.
+    is_sent: bool,
+    /// A question that may be of the message's turn, or of one before.
+    question: Option<Arc<StreamEvent>>,
+    /// An event to pass on behind a question.
+    next: Option<Item>,
     /// What last told of the status, which was not final.
     told: Option<Arc<StreamEvent>>,
 }
 
 impl UntilFinal {
-    pub(super) fn of(events: EventStream) -> EventStream {
-        Box::pin(Self { inner: Some(events), told: None })
+    /// What comes of a message.
+    pub(super) fn sent(events: EventStream) -> EventStream {
+        Box::pin(Self { is_sent: true, ..Self::new(events) })
     }
 
-    /// Looks at an event that is passed on.
-    fn pass(&mut self, event: &Arc<StreamEvent>) {
+    /// What comes of a task that is watched.
+    pub(super) fn watched(events: EventStream) -> EventStream {
+        Box::pin(Self::new(events))
+    }
+
+    fn new(events: EventStream) -> Self {
+        Self { inner: Some(events), is_sent: false, question: None, next: None, told: None }
+    }
+
+    /// Looks at an event that comes, and gives it if it is to be passed on.
+    fn pass(&mut self, event: Arc<StreamEvent>) -> Option<Arc<StreamEvent>> {
         match &event.response {
             StreamResponse::Message(_) => self.inner = None,
-            StreamResponse::StatusUpdate(update) if is_final(update) => self.inner = None,
-            StreamResponse::StatusUpdate(_) | StreamResponse::Task(_) => self.told = Some(Arc::clone(event)),
+            StreamResponse::StatusUpdate(update) if is_final(update) => {
+                if self.is_sent && update.status.state == TaskState::InputRequired {
+                    self.question = Some(event);
+                    return None;
+                }
+                self.inner = None;
+            }
+            StreamResponse::StatusUpdate(_) | StreamResponse::Task(_) => self.told = Some(Arc::clone(&event)),
             StreamResponse::ArtifactUpdate(_) => {}
         }
+        Some(event)
+    }
+
+    /// The stream goes on after a question, so it was not the message's.
+    fn pass_question(&mut self) -> Option<Arc<StreamEvent>> {
+        let event = self.question.take()?;
+        let StreamResponse::StatusUpdate(update) = &event.response else { return Some(event) };
+        let mut update = update.clone();
+        finality::say(&mut update, false);
+        let event = Arc::new(StreamEvent::new(event.sequence, StreamResponse::StatusUpdate(update)));
+        self.told = Some(Arc::clone(&event));
+        Some(event)
     }
 }
 
@@ -48,17 +82,35 @@ impl Stream for UntilFinal {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let this = &mut *self;
-        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
-        let next = ready!(inner.as_mut().poll_next(cx));
-        match &next {
-            Some(Ok(event)) => this.pass(event),
-            Some(Err(_)) => this.inner = None,
-            None => {
-                this.inner = None;
-                return Poll::Ready(this.told.take().and_then(|event| last(&event)).map(Ok));
+        loop {
+            let Some(inner) = &mut this.inner else { return Poll::Ready(this.next.take()) };
+            let next = match this.next.take() {
+                Some(next) => Poll::Ready(Some(next)),
+                None => inner.as_mut().poll_next(cx),
+            };
+            match next {
+                Poll::Ready(Some(item)) if this.question.is_some() => {
+                    this.next = Some(item);
+                    return Poll::Ready(this.pass_question().map(Ok));
+                }
+                Poll::Ready(Some(Ok(event))) => {
+                    if let Some(event) = this.pass(event) {
+                        return Poll::Ready(Some(Ok(event)));
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    this.inner = None;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Poll::Ready(None) => {
+                    this.inner = None;
+                    let last = this.question.take().or_else(|| this.told.take().and_then(|event| last(&event)));
+                    return Poll::Ready(last.map(Ok));
+                }
+                Poll::Pending if this.question.is_some() => return Poll::Ready(this.pass_question().map(Ok)),
+                Poll::Pending => return Poll::Pending,
             }
         }
-        Poll::Ready(next)
     }
 }
 
@@ -149,11 +201,6 @@ impl Stream for Begun {
         }
         Poll::Ready(next.map(|event| event.map(|event| self.begin(event))))
     }
-}
-
-/// Whether the model lets a stream begin with this event.
-pub(super) fn may_be_first(event: &StreamEvent) -> bool {
-    matches!(&event.response, StreamResponse::Task(_) | StreamResponse::Message(_))
 }
 
 /// A task of which nothing more is known than its ids.

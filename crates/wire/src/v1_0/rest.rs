@@ -1,6 +1,6 @@
 //! HTTP+JSON of 1.0 (section 11): what a request means by path, query and body together.
 
-use http::Method as Verb;
+use http::{Method as Verb, StatusCode};
 use nuncio_model::{Call, Error, Method, Reply, Validate};
 
 use super::{V1_0, call, json_events, outgoing, reply, route};
@@ -44,6 +44,12 @@ impl RestDialect for Rest {
 
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {
         Ok(outgoing::write(call))
+    }
+
+    /// The text and the annotation of the proto are not of one mind about the verb of a subscription (C-1).
+    fn encode_again(&self, call: &Call, status: StatusCode) -> Option<Outgoing> {
+        let is_it = matches!(call, Call::SubscribeToTask(_)) && status == StatusCode::METHOD_NOT_ALLOWED;
+        is_it.then(|| outgoing::write(call).with_other_verb())
     }
 
     fn encode_reply(&self, method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 mod descriptor;
 mod errors;
 mod examples;
+mod files;
 mod hostile;
 mod lenient;
 mod paths;

@@ -5,6 +5,7 @@ mod caller;
 mod calls;
 mod errors;
 mod examples;
+mod join;
 mod lenient;
 #[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;

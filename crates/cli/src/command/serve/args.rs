@@ -15,6 +15,13 @@ pub(crate) struct ServeArgs {
     pub(super) command: Vec<String>,
 }
 
+impl ServeArgs {
+    /// Settings that are given by other means.
+    pub(super) fn of(given: BTreeMap<&'static str, Vec<String>>) -> Self {
+        Self { given, command: Vec::new() }
+    }
+}
+
 const COMMAND: &str = "command";
 
 impl Args for ServeArgs {

@@ -60,11 +60,28 @@ fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
         (Kind::List, Value::Table(entries)) if setting.name == "token" => {
             entries.into_iter().map(|(name, secret)| Ok(format!("{name}={}", plain(secret)?))).collect()
         }
+        (Kind::List, Value::Table(entries)) if setting.name == "retention" => rules(entries),
         (Kind::Switch, value @ Value::Boolean(_)) => Ok(vec![plain(value)?]),
         (Kind::Switch, _) => Err("must be true or false".to_owned()),
         (_, Value::Array(_)) => Err("must be one value, not a list".to_owned()),
         (_, value) => Ok(vec![plain(value)?]),
     }
+}
+
+/// Rules by state, and in tables those of tenants.
+fn rules(entries: Table) -> Result<Vec<String>, String> {
+    let mut rules = Vec::new();
+    for (name, value) in entries {
+        match value {
+            Value::Table(own) => {
+                for (state, time) in own {
+                    rules.push(format!("{name}/{state}={}", plain(time)?));
+                }
+            }
+            time => rules.push(format!("{name}={}", plain(time)?)),
+        }
+    }
+    Ok(rules)
 }
 
 fn plain(value: Value) -> Result<String, String> {
@@ -126,6 +143,15 @@ mod tests {
         assert_eq!(set["token"].0, ["alice=s"]);
         assert_eq!(set["public-url"].1.to_string(), "n.toml, line 2");
         assert_eq!(set["token"].1.to_string(), "n.toml, line 6");
+    }
+
+    #[test]
+    fn rules_are_a_text_a_list_or_tables() {
+        let rules = |text| read(text).unwrap()["retention"].0.clone();
+        assert_eq!(rules("retention = '30d'"), ["30d"]);
+        assert_eq!(rules("retention = ['completed=1d', 'acme/failed=2d']"), ["completed=1d", "acme/failed=2d"]);
+        let tables = "[retention]\ncompleted = '1d'\n[retention.acme]\nfailed = '2d'\nended = 'forever'\n";
+        assert_eq!(rules(tables), ["acme/ended=forever", "acme/failed=2d", "completed=1d"]);
     }
 
     #[test]

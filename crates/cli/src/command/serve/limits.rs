@@ -32,6 +32,7 @@ pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliEr
 pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliError> {
     let mut limits = nuncio_engine::Limits::default();
     put(&mut limits.cancel_grace, settings.duration("cancel-grace")?);
+    limits.stall_timeout = settings.duration("stall-timeout")?;
     put(&mut limits.queued_messages, settings.count("max-queued-messages")?);
     put(&mut limits.push_configs, settings.count("max-webhooks")?);
     put(&mut limits.running_turns, settings.count("max-turns")?);

@@ -92,7 +92,7 @@ const AGENT: [Setting; 17] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 8] = headed(
+const ADDRESS: [Setting; 9] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -117,6 +117,13 @@ const ADDRESS: [Setting; 8] = headed(
             "Speak these versions of the protocol, 1.0,0.3 for example; repeatable",
         ),
         row(Switch, "lenient-version", "", "", "Take calls of version 1.0 that do not say which version they are"),
+        row(
+            One,
+            "file-bytes",
+            "FORM",
+            "raw",
+            "How the bytes of files are sent in 0.3 and 0.2 over gRPC and REST: raw, or base64 for clients on the Python SDK",
+        ),
         row(One, "card-max-age", "DURATION", "5m", "How long clients may keep the card"),
     ],
 );
@@ -137,7 +144,7 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 7] = headed(
+const TASKS: [Setting; 10] = headed(
     "Tasks",
     [
         row(
@@ -169,7 +176,23 @@ const TASKS: [Setting; 7] = headed(
             "When a commit is on the disk: full waits for it, normal does not",
         ),
         row(One, "store-cache", "SIZE", "64M", "Memory for recent tasks"),
-        row(One, "log-retention", "DURATION", "10m", "How long the events of a task that has ended can be resumed"),
+        row(
+            List,
+            "retention",
+            "RULE",
+            "forever",
+            "Delete tasks so long after their last status: completed=30d,failed=90d, or 30d for all that have ended; \
+             TENANT/failed=1y for a tenant; repeatable",
+        ),
+        row(
+            One,
+            "log-retention",
+            "DURATION",
+            "10m",
+            "How long the events of a task that has ended or waits can be resumed; in memory not at all by default",
+        ),
+        row(One, "interrupted-expiry", "DURATION", "none", "Fail a task that has waited for its client for longer"),
+        row(One, "stall-timeout", "DURATION", "none", "Fail a task whose agent is at work and says nothing for longer"),
         row(Switch, "idempotent-cancel", "", "", "Canceling twice gives the task instead of an error"),
     ],
 );

@@ -10,7 +10,7 @@ use nuncio_server::{BindError, Builder, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, bus, limits, settings::Settings, store, versions};
+use super::{agent, bus, housekeeping, limits, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -27,11 +27,13 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
     let port =
         settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
-    let opened = store::open(settings).await?;
+    let house = housekeeping::housekeeping(settings)?;
+    let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
     let bus = bus::choose(settings, &*opened.store)?;
-    let mut engine = chosen.engine.store(opened.store).push_guard(Arc::new(guard.clone()));
+    let engine = chosen.engine.store(opened.store).housekeeping(house);
+    let mut engine = engine.push_guard(Arc::new(guard.clone()));
     if let Some(bus) = &bus {
         engine = engine.bus(Arc::clone(&bus.bus));
     }
@@ -59,6 +61,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         database,
         bus: bus.map(|bus| bus.about),
         tasks: opened.tasks,
+        other: opened.other.filter(|_| opened.tasks > 0),
         wants_token,
     };
     place.announce(context, &about)?;
@@ -169,6 +172,8 @@ struct About<'a> {
     /// `None` where there is none.
     bus: Option<String>,
     tasks: u64,
+    /// Whose they are, where that is another agent.
+    other: Option<String>,
     /// Whether all callers have tokens.
     wants_token: bool,
 }
@@ -199,10 +204,11 @@ impl Place {
         let base = base.trim_end_matches('/');
         let card = format!("http://{near}/.well-known/agent-card.json");
         let database = about.database.as_deref().unwrap_or("memory; tasks end with the process");
+        let whose = about.other.as_ref().map(|other| format!(" of another agent, {other}")).unwrap_or_default();
         let kept = match about.tasks {
             0 => String::new(),
-            1 => ", holds 1 task from before".to_owned(),
-            tasks => format!(", holds {tasks} tasks from before"),
+            1 => format!(", holds 1 task from before{whose}"),
+            tasks => format!(", holds {tasks} tasks from before{whose}"),
         };
         let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
@@ -211,7 +217,7 @@ impl Place {
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
             "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "bus": about.bus, "tasks": about.tasks,
+            "database": database, "bus": about.bus, "tasks": about.tasks, "tasksOf": about.other,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));

@@ -18,22 +18,49 @@ pub(super) struct Opened {
     pub(super) database: Option<String>,
     /// How many tasks are there already: perhaps those of another agent.
     pub(super) tasks: u64,
+    /// The agent that was served last, where that was another.
+    pub(super) other: Option<String>,
 }
 
-pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
-    let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
-    if wanted == "memory" {
-        return Ok(Opened { store: Arc::new(MemoryStore::new()), database: None, tasks: 0 });
+/// Where it is.
+pub(super) enum Place {
+    Memory,
+    Sqlite(PathBuf),
+    /// Its address.
+    Postgres(String),
+}
+
+impl Place {
+    pub(super) fn of(settings: &Settings) -> Result<Self, CliError> {
+        let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
+        if wanted == "memory" {
+            return Ok(Self::Memory);
+        }
+        if is_postgres(wanted) {
+            return Ok(Self::Postgres(wanted.to_owned()));
+        }
+        match wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
+            Some(path) => Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
+            None => {
+                let wanted = values::without_login(wanted);
+                let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
+                Err(settings.wrong("store", &reason))
+            }
+        }
     }
-    if is_postgres(wanted) {
-        return open_postgres(settings, wanted).await;
-    }
-    let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
-        let wanted = values::without_login(wanted);
-        let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
-        return Err(settings.wrong("store", &reason));
+}
+
+/// Opens the store for an agent of this name.
+pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, CliError> {
+    let path = match Place::of(settings)? {
+        Place::Sqlite(path) => path,
+        Place::Postgres(address) => return open_postgres(settings, &address).await,
+        Place::Memory => {
+            // Without it logs go with the end of their tasks.
+            let store = MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build();
+            return Ok(Opened { store: Arc::new(store), database: None, tasks: 0, other: None });
+        }
     };
-    let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));
     let mut options = SqliteOptions::new();
     if let Some(when) = settings.get("sqlite-synchronous") {
         options = options.with_synchronous(match when.to_ascii_lowercase().as_str() {
@@ -49,9 +76,10 @@ pub(super) async fn open(settings: &Settings) -> Result<Opened, CliError> {
         options = options.with_log_retention(retention);
     }
     let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
-    let tasks =
-        store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
-    Ok(Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks })
+    let unreadable = |error| CliError::internal(format!("stored tasks cannot be read: {error}"));
+    let tasks = store.count().await.map_err(unreadable)?;
+    let other = store.served_by(agent).await.map_err(unreadable)?;
+    Ok(Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks, other })
 }
 
 /// Whether a store is in PostgreSQL.
@@ -67,7 +95,7 @@ async fn open_postgres(settings: &Settings, _: &str) -> Result<Opened, CliError>
     Err(settings.wrong("store", "PostgreSQL is not built into this nuncio"))
 }
 
-fn explain(error: &OpenError) -> CliError {
+pub(crate) fn explain(error: &OpenError) -> CliError {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

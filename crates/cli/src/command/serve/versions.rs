@@ -1,6 +1,6 @@
 //! Which versions of the protocol are spoken.
 
-use nuncio_wire::{Version, Versions};
+use nuncio_wire::{FileBytes, Version, Versions};
 
 use super::settings::Settings;
 use crate::error::CliError;
@@ -8,7 +8,10 @@ use crate::error::CliError;
 /// Those of `--versions`, else all that are built in.
 pub(super) fn choose(settings: &Settings) -> Result<Versions, CliError> {
     let versions = if settings.values("versions").is_some() { named(settings)? } else { Versions::default() };
-    Ok(versions.with_lenient(settings.switch("lenient-version")?))
+    let files = settings
+        .parsed("file-bytes", |text| text.parse::<FileBytes>().map_err(|error| format!("`{text}` is {error}")))?;
+    let versions = versions.with_lenient(settings.switch("lenient-version")?);
+    Ok(versions.with_file_bytes(files.unwrap_or_default()))
 }
 
 fn named(settings: &Settings) -> Result<Versions, CliError> {

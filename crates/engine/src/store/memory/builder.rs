@@ -42,6 +42,6 @@ impl MemoryStoreBuilder {
     /// The store.
     pub fn build(self) -> MemoryStore {
         let logs = LogPolicy { keep: self.keep_log, limit: self.log_limit.max(1) };
-        MemoryStore::with(logs, Retention::new(self.max_tasks))
+        MemoryStore::with(logs, Retention::new(self.max_tasks, logs))
     }
 }

@@ -51,6 +51,12 @@ impl Lists {
         page
     }
 
+    /// Entries of a state behind a place and before a moment, oldest first, at most `limit`.
+    pub(super) fn older(&self, state: TaskState, after: Option<Place<'_>>, before: Moment, limit: usize) -> Vec<Entry> {
+        let older = self.by_state[slot(state)].after(after).take_while(|entry| entry.at < before);
+        older.take(limit).cloned().collect()
+    }
+
     /// How many there are that are not older than `since`.
     pub(super) fn count(&self, state: Option<TaskState>, since: Option<Moment>) -> usize {
         self.orders(state)

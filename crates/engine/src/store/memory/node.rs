@@ -103,7 +103,7 @@ impl Head {
     /// Drops the records that nobody will ask for any more.
     pub(super) fn trim(&mut self, policy: LogPolicy) -> Result<(), StoreError> {
         let Some(rest) = &self.rest else { return Ok(()) };
-        let is_wanted = !self.released || policy.keep || rest.hooks.iter().any(Hook::owes);
+        let is_wanted = !self.released || policy.keep || self.owes();
         let excess = if is_wanted { rest.log.len().saturating_sub(policy.limit) } else { rest.log.len() };
         if excess == 0 {
             return Ok(());
@@ -150,6 +150,23 @@ impl Head {
         let behind = usize::try_from(missing).unwrap_or(usize::MAX);
         let first = log.and_then(|log| log.len().checked_sub(behind)).ok_or(StoreError::Compacted)?;
         Ok(log.map(|log| log.iter().skip(first).take(limit).cloned().collect()).unwrap_or_default())
+    }
+
+    /// Drops the log of a task that is done with. Whether there was one.
+    pub(super) fn drop_log(&mut self) -> Result<bool, StoreError> {
+        let is_there = self.rest.as_ref().is_some_and(|rest| !rest.log.is_empty());
+        self.trim(LogPolicy { keep: false, limit: 1 }).map(|()| is_there)
+    }
+
+    /// Drops what it holds, when the task is gone.
+    pub(super) fn clear(&mut self) {
+        self.task = Arc::default();
+        self.rest = None;
+    }
+
+    /// Whether a push configuration is owed records.
+    pub(super) fn owes(&self) -> bool {
+        self.hooks().iter().any(Hook::owes)
     }
 
     pub(super) fn hooks(&self) -> &[Hook] {

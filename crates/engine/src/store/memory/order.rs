@@ -113,6 +113,13 @@ impl Order {
         Descending { order: self, block, offset }
     }
 
+    /// The entries behind a place, or all of them, oldest first.
+    pub(super) fn after(&self, place: Option<Place<'_>>) -> impl Iterator<Item = &Entry> {
+        let (block, offset) = place.map_or((0, 0), |place| self.search(place));
+        let entries = self.blocks.iter().skip(block).flatten().skip(offset);
+        entries.skip_while(move |entry| place.is_some_and(|place| entry.place() == place))
+    }
+
     /// How many entries are of this place or later.
     pub(super) fn count_from(&self, place: Place<'_>) -> usize {
         let (block, offset) = self.search(place);
@@ -166,7 +173,7 @@ mod tests {
         let node = Node {
             id: id.into(),
             context: "c".into(),
-            scope: tables.scope_or_new(&nuncio_model::Scope::open()),
+            scope: tables.coming(&nuncio_model::Scope::open()).scope(),
             head: Mutex::new(Head::new()),
         };
         let at = Moment { seconds: second, nanoseconds: 0 };
@@ -207,6 +214,11 @@ mod tests {
             let later = plain.iter().take_while(|entry| entry.place() >= place).count();
             assert_eq!(order.count_from(place), later);
             assert_eq!(ids(order.before(Some(place))), ids(plain[later..].iter()));
+            assert_eq!(ids(order.after(Some(place))), ids(plain[..later].iter().rev()));
+        }
+        assert_eq!(ids(order.after(None)), ids(plain.iter().rev()));
+        for (number, entry) in plain.iter().enumerate().step_by(97) {
+            assert_eq!(ids(order.after(Some(entry.place()))), ids(plain[..number].iter().rev()));
         }
     }
 

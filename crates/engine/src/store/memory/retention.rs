@@ -1,16 +1,16 @@
-//! Which tasks go when there are too many.
+//! Which tasks go when there are too many, and whose logs were kept.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use parking_lot::Mutex;
 
-use super::node::{Head, Node};
+use super::{
+    line::Line,
+    node::{Head, LogPolicy, Node},
+};
 
 /// How many tasks are looked at for one that comes: eviction keeps pace with creation and stalls nobody.
 const LOOKS: usize = 4;
@@ -18,17 +18,20 @@ const LOOKS: usize = 4;
 /// Counts tasks, and remembers in which order they were let go of.
 pub(super) struct Retention {
     limit: Option<usize>,
+    keeps_logs: bool,
     count: AtomicUsize,
-    /// Tasks that have ended, and tasks that are parked. An entry whose task is neither any more is passed over.
-    queues: Mutex<[VecDeque<Arc<Node>>; 2]>,
+    /// Tasks that have ended, tasks that are parked, and all of them where logs are kept. An entry whose task does not
+    /// belong there any more is passed over.
+    lines: Mutex<[Line; 3]>,
 }
 
 const ENDED: usize = 0;
 const PARKED: usize = 1;
+const LOGS: usize = 2;
 
 impl Retention {
-    pub(super) fn new(limit: Option<usize>) -> Self {
-        Self { limit, count: AtomicUsize::new(0), queues: Mutex::default() }
+    pub(super) fn new(limit: Option<usize>, logs: LogPolicy) -> Self {
+        Self { limit, keeps_logs: logs.keep, count: AtomicUsize::new(0), lines: Mutex::default() }
     }
 
     pub(super) fn added(&self) {
@@ -45,37 +48,63 @@ impl Retention {
 
     /// Notes that a task was let go of. Called under its lock.
     pub(super) fn released(&self, node: &Arc<Node>, head: &mut Head) {
-        if self.limit.is_none() {
-            return;
+        if self.limit.is_some() {
+            self.line_up(if head.state.is_terminal() { ENDED } else { PARKED }, node, head);
         }
-        let queue = if head.state.is_terminal() { ENDED } else { PARKED };
-        let mark = 1 << queue;
+        if self.keeps_logs {
+            self.line_up(LOGS, node, head);
+        }
+    }
+
+    fn line_up(&self, line: usize, node: &Arc<Node>, head: &mut Head) {
+        let mark = 1 << line;
         if head.queued & mark == 0 {
             head.queued |= mark;
-            self.queues.lock()[queue].push_back(Arc::clone(node));
+            self.lines.lock()[line].push(Arc::clone(node));
+        }
+    }
+
+    /// Notes that a task is gone. Called under its lock.
+    pub(super) fn gone(&self, head: &Head) {
+        if head.queued != 0 {
+            let mut lines = self.lines.lock();
+            (0..lines.len()).filter(|line| head.queued & (1 << line) != 0).for_each(|line| lines[line].one_is_gone());
         }
     }
 
     /// Takes the task that should go first, if there is one: of those that ended the one that ended first, else the one
     /// that is parked for longest. It is marked as gone; its lock is not held.
     pub(super) fn evict(&self, take: impl Fn(&Arc<Node>, &mut Head)) {
-        for queue in [ENDED, PARKED] {
+        for line in [ENDED, PARKED] {
             for _ in 0..LOOKS {
-                let Some(node) = self.queues.lock()[queue].pop_front() else { break };
+                let Some(node) = self.lines.lock()[line].pop() else { break };
                 let mut head = node.head.lock();
-                head.queued &= !(1 << queue);
-                let belongs = head.released && head.state.is_terminal() == (queue == ENDED);
+                head.queued &= !(1 << line);
+                let belongs = head.released && head.state.is_terminal() == (line == ENDED);
                 if !belongs || head.gone {
                     continue;
                 }
-                if head.hooks().iter().any(super::hooks::Hook::owes) {
+                if head.owes() {
                     self.released(&node, &mut head);
                     continue;
                 }
                 head.gone = true;
+                self.gone(&head);
                 take(&node, &mut head);
                 return;
             }
         }
+    }
+
+    /// How many tasks may have a log that was kept.
+    pub(super) fn logs(&self) -> usize {
+        self.lines.lock()[LOGS].len()
+    }
+
+    /// Takes the next of them.
+    pub(super) fn next_log(&self) -> Option<Arc<Node>> {
+        let node = self.lines.lock()[LOGS].pop()?;
+        node.head.lock().queued &= !(1 << LOGS);
+        Some(node)
     }
 }

@@ -3,7 +3,10 @@
 
 use std::{
     hash::{BuildHasher, Hash},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use hashbrown::{HashTable, hash_table::Entry as Slot};
@@ -23,6 +26,23 @@ const SHARDS: usize = 64;
 pub(super) struct ScopeLists {
     pub(super) scope: Scope,
     pub(super) lists: Mutex<Lists>,
+    /// How many tasks are about to be added.
+    coming: AtomicUsize,
+}
+
+/// Keeps a scope in the table while a task is added to it.
+pub(super) struct Coming(Arc<ScopeLists>);
+
+impl Coming {
+    pub(super) fn scope(&self) -> Arc<ScopeLists> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.coming.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// A hash table that keeps the hashes, so that growing does not touch what it points to.
@@ -94,22 +114,42 @@ impl Tables {
         scopes.find(hash, |(_, lists)| lists.scope == *scope).map(|(_, lists)| Arc::clone(lists))
     }
 
-    pub(super) fn scope_or_new(&self, scope: &Scope) -> Arc<ScopeLists> {
+    /// The lists of a scope that a task is about to be added to.
+    pub(super) fn coming(&self, scope: &Scope) -> Coming {
         let hash = self.hash(scope);
         let mut scopes = self.scopes.shard(hash).lock();
         let slot = scopes.entry(hash, |(_, lists)| lists.scope == *scope, |(hash, _)| *hash);
-        let slot =
-            slot.or_insert_with(|| (hash, Arc::new(ScopeLists { scope: scope.clone(), lists: Mutex::default() })));
-        Arc::clone(&slot.get().1)
+        let slot = slot.or_insert_with(|| {
+            let (lists, coming) = (Mutex::default(), AtomicUsize::new(0));
+            (hash, Arc::new(ScopeLists { scope: scope.clone(), lists, coming }))
+        });
+        slot.get().1.coming.fetch_add(1, Ordering::AcqRel);
+        Coming(Arc::clone(&slot.get().1))
+    }
+
+    /// The lists of all scopes that are wanted.
+    pub(super) fn scopes(&self, wanted: impl Fn(&Scope) -> bool) -> Vec<Arc<ScopeLists>> {
+        let mut scopes = Vec::new();
+        for shard in &self.scopes.shards {
+            let shard = shard.lock();
+            scopes.extend(shard.iter().filter(|(_, lists)| wanted(&lists.scope)).map(|(_, lists)| Arc::clone(lists)));
+        }
+        scopes
+    }
+
+    /// The tasks of a shard; `None` beyond the last.
+    pub(super) fn tasks_of_shard(&self, shard: usize) -> Option<Vec<Arc<Node>>> {
+        let shard = self.tasks.shards.get(shard)?.lock();
+        Some(shard.iter().map(|(_, node)| Arc::clone(node)).collect())
     }
 
     /// Drops a scope that nobody has a task in or is about to.
     pub(super) fn tidy_scope(&self, lists: &Arc<ScopeLists>) {
         let hash = self.hash(&lists.scope);
         let mut scopes = self.scopes.shard(hash).lock();
-        // The table's and that of the caller's task: whoever adds a task holds another, and got it under this lock.
+        // Whoever adds a task said so under this lock.
         if let Ok(slot) = scopes.find_entry(hash, |(_, other)| Arc::ptr_eq(other, lists))
-            && Arc::strong_count(lists) <= 2
+            && lists.coming.load(Ordering::Acquire) == 0
             && lists.lists.lock().is_empty()
         {
             slot.remove();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
+use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -16,8 +16,8 @@ use super::{
 use crate::{
     record::Record,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery, Mark,
-        NodeId, Orphan, Posted, PushConfig, PushSettlement, StoreError, Stored, TaskStore,
+        Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery,
+        Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError, Stored, TaskStore,
     },
 };
 
@@ -54,6 +54,18 @@ impl MemoryNode {
     fn reach(&self) -> Result<(), StoreError> {
         if self.cut_off.load(Ordering::Relaxed) {
             return Err(StoreError::Unavailable("the node is cut off".into()));
+        }
+        Ok(())
+    }
+
+    /// Forgets who owns tasks that are gone.
+    async fn forget_owners(&self) -> Result<(), StoreError> {
+        let mut state = self.shared.state.lock().await;
+        let keys: Vec<_> = state.owners.keys().cloned().collect();
+        for (scope, id) in keys {
+            if self.shared.tasks.load(&scope, &id).await?.is_none() {
+                state.owners.remove(&(scope, id));
+            }
         }
         Ok(())
     }
@@ -175,6 +187,41 @@ impl TaskStore for MemoryNode {
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         self.reach()?;
         self.shared.tasks.settle_push(settlement).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        self.reach()?;
+        let purged = self.shared.tasks.purge(purge).await?;
+        self.forget_owners().await?;
+        Ok(purged)
+    }
+
+    async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.resting(states, before, limit).await
+    }
+
+    async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
+        self.reach()?;
+        let erased = self.shared.tasks.erase(erase).await?;
+        self.forget_owners().await?;
+        Ok(erased)
+    }
+
+    async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+        self.reach()?;
+        let mut page = self.shared.tasks.scan(after, limit).await?;
+        let state = self.shared.state.lock().await;
+        for scanned in &mut page.tasks {
+            let key = (scanned.scope.clone(), scanned.stored.task.id.clone());
+            scanned.stored = Self::with_epoch(scanned.stored.clone(), state.owners.get(&key));
+        }
+        Ok(page)
+    }
+
+    async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.reach()?;
+        self.shared.tasks.compact(before, limit).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

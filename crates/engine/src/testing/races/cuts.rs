@@ -18,10 +18,8 @@ const CUTS: usize = 50;
 pub async fn a_reader_that_is_cut_off_fifty_times_sees_each_event_once<F: StoreFixture>(fixture: F) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
-    let mut limits = Limits::default();
     // Some of it is read from the store.
-    limits.window = 64;
-    limits.slow_reader = Duration::from_millis(1);
+    let limits = Limits { window: 64, slow_reader: Duration::from_millis(1), ..Limits::default() };
     let client = Client::of(fixture.open().await, limits, move |turn| {
         let gate = Arc::clone(&gate);
         async move {

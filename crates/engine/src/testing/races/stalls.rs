@@ -21,9 +21,7 @@ const UNDER_WAY: usize = 1_024;
 /// While one reader stalls, others see every event as it comes, and what is in memory is bounded. The one that stalled
 /// reads all of it later.
 pub async fn a_reader_that_stalls_holds_up_nobody_and_misses_nothing<F: StoreFixture>(fixture: F) {
-    let mut limits = Limits::default();
-    limits.window = WINDOW;
-    limits.slow_reader = Duration::from_millis(50);
+    let limits = Limits { window: WINDOW, slow_reader: Duration::from_millis(50), ..Limits::default() };
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let client = Client::of(fixture.open().await, limits, move |turn| {

@@ -66,6 +66,7 @@ pub async fn keeps_every_kind_of_content<F: StoreFixture>(fixture: F) {
             ..Default::default()
         }));
         task.stage_received(full_message("3", Role::User));
+        task.stage_waiting(full_message("4", Role::User));
         task.run(&store).await;
         task.assert_stored(&store).await;
         assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
@@ -111,6 +112,7 @@ pub async fn random_logs_fold_to_their_task<F: StoreFixture>(fixture: F) {
 fn stage_something(random: &mut Random, task: &mut Writer) {
     let time = at(i64::try_from(random.below(50)).unwrap());
     match random.below(10) {
+        0 if random.one_in(3) => task.stage_waiting(full_message("w", Role::User)),
         0 => task.stage_received(full_message("r", Role::User)),
         1..=3 => {
             let states = [TaskState::Working, TaskState::InputRequired, TaskState::AuthRequired, TaskState::Working];

@@ -97,6 +97,11 @@ impl Writer {
         self.push(|sequence| Record::received(sequence, message))
     }
 
+    /// Stages a message of the client that waits for its turn, and that its turn begins.
+    pub(super) fn stage_waiting(&mut self, message: Message) -> &mut Self {
+        self.push(|sequence| Record::waiting(sequence, message)).push(Record::Begun)
+    }
+
     fn push(&mut self, record: impl FnOnce(u64) -> Record) -> &mut Self {
         self.stage_task();
         let record = record(self.sequence() + self.staged.len() as u64 + 1);

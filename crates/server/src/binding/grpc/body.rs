@@ -18,13 +18,12 @@ use nuncio_wire::{
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::deadline::Deadline;
-use crate::{body::BoxError, drain::Drain, load::StreamPermit};
-
-/// How many events go into one frame of HTTP/2.
-const BATCH: usize = 64;
-
-/// A frame that has grown to this many bytes takes no more events.
-const FULL: usize = 64 * 1024;
+use crate::{
+    body::BoxError,
+    drain::Drain,
+    frame::{BATCH, FULL, Room},
+    load::StreamPermit,
+};
 
 /// The last event that the client was sent, for resuming.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -69,6 +68,7 @@ pin_project_lite::pin_project! {
     pub(crate) struct Many {
         dialect: &'static dyn GrpcDialect,
         events: Option<EventStream>,
+        room: Room,
         deadline: Deadline,
         #[pin]
         draining: WaitForCancellationFutureOwned,
@@ -87,7 +87,16 @@ impl Many {
         permit: StreamPermit,
     ) -> Self {
         let draining = drain.streams_end();
-        Self { dialect, events: Some(events), deadline, draining, last: None, outcome: None, permit }
+        Self {
+            dialect,
+            events: Some(events),
+            room: Room::default(),
+            deadline,
+            draining,
+            last: None,
+            outcome: None,
+            permit,
+        }
     }
 }
 
@@ -99,7 +108,7 @@ impl Body for Many {
         let this = self.project();
         if let Some(events) = this.events {
             let mut frame = Vec::new();
-            let mut ended = fill(*this.dialect, events, this.last, &mut frame, cx);
+            let mut ended = fill(*this.dialect, events, this.room, this.last, &mut frame, cx);
             if ended.is_pending() {
                 ended = this.deadline.poll(cx).map(Err);
             }
@@ -111,6 +120,7 @@ impl Body for Many {
                 *this.outcome = Some(trailers(*this.dialect, outcome, *this.last));
             }
             if !frame.is_empty() {
+                this.room.learn(&frame);
                 return Poll::Ready(Some(Ok(Frame::data(frame.into()))));
             }
             if this.events.is_some() {
@@ -125,6 +135,7 @@ impl Body for Many {
 fn fill(
     dialect: &dyn GrpcDialect,
     events: &mut EventStream,
+    room: &Room,
     last: &mut Option<u64>,
     frame: &mut Vec<u8>,
     cx: &mut Context<'_>,
@@ -136,6 +147,7 @@ fn fill(
             Poll::Ready(None) => return Poll::Ready(Ok(())),
             Poll::Pending => break,
         };
+        room.make(frame);
         let written = frame::write(frame, usize::MAX, |to| {
             write_event(dialect, &event, to);
             Ok(())

@@ -144,3 +144,83 @@ async fn who_asks_for_a_stream_of_0_3_is_refused_inside_one() {
     let newest = running.rpc("SubscribeToTask", &json!({"id": "no-such-task"})).fetch().await;
     assert_eq!(newest.media_type(), "application/json");
 }
+
+#[tokio::test]
+async fn a_method_of_0_1_whose_params_nobody_can_read_is_refused_in_0_1() {
+    let running = Running::start().await;
+    let error = async |method: &str, params: Value| {
+        ask(&running, method, &params).fetch().await.json()["error"]["data"]["fieldViolations"][0]["field"].clone()
+    };
+    // 0.3 calls the task `taskId` there.
+    let hook = json!({"url": 7});
+    let reads = async |params: Value| ask(&running, "tasks/pushNotification/set", &params).fetch().await.json();
+    assert_eq!(
+        error("tasks/pushNotification/set", json!({"pushNotificationConfig": {"url": "https://a.example"}})).await,
+        "id"
+    );
+    assert_eq!(error("tasks/pushNotification/get", json!({})).await, "id");
+    assert_eq!(reads(json!({"id": "t", "pushNotificationConfig": hook})).await["error"]["code"], -32602);
+    // With the params of 0.3 it is one of 0.3, and of a task that is not there.
+    let params = json!({"taskId": "t", "pushNotificationConfig": {"url": "https://a.example"}});
+    assert_eq!(reads(params).await["error"]["code"], -32001);
+}
+
+/// Refuses every address, as a guard does.
+struct Nowhere;
+
+#[async_trait::async_trait]
+impl nuncio_engine::PushGuard for Nowhere {
+    async fn check(&self, _config: &nuncio_model::TaskPushNotificationConfig) -> Result<(), nuncio_model::Error> {
+        Err(nuncio_model::Error::invalid_params("url", "is private"))
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_refused_is_named_as_the_version_has_it() {
+    let engine = super::agent::engine().push_guard(std::sync::Arc::new(Nowhere)).build();
+    let running = Running::of(engine, |builder| builder).await;
+    let task = running.task("ask").await["id"].clone();
+    let hook = json!({"url": "https://a.example"});
+    let newer = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]});
+    let kinded = message("x")["message"].clone();
+    let oldest = json!({"role": "user", "parts": [{"type": "text", "text": "x"}]});
+    let rows = [
+        ("CreateTaskPushNotificationConfig", json!({"taskId": task, "url": "https://a.example"}), "url"),
+        (
+            "SendMessage",
+            json!({"message": newer, "configuration": {"taskPushNotificationConfig": hook}}),
+            "configuration.taskPushNotificationConfig.url",
+        ),
+        (
+            "tasks/pushNotificationConfig/set",
+            json!({"taskId": task, "pushNotificationConfig": hook}),
+            "pushNotificationConfig.url",
+        ),
+        (
+            "message/send",
+            json!({"message": kinded, "configuration": {"pushNotificationConfig": hook}}),
+            "configuration.pushNotificationConfig.url",
+        ),
+        (
+            "tasks/pushNotification/set",
+            json!({"id": task, "pushNotificationConfig": hook}),
+            "pushNotificationConfig.url",
+        ),
+        ("tasks/send", json!({"id": "mine", "message": oldest, "pushNotification": hook}), "pushNotification.url"),
+    ];
+    for (method, params, field) in rows {
+        let call = running.rpc(method, &params);
+        let is_new = method.starts_with(char::is_uppercase);
+        let error = if is_new { call } else { call.without("a2a-version") }.fetch().await.json()["error"].clone();
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!(-32602), &json!(format!("{field}: is private"))),
+            "{method}"
+        );
+        assert!(error.to_string().contains(&format!("\"field\":\"{field}\"")), "{error}");
+    }
+    let path = format!("/v1/tasks/{}/pushNotificationConfigs", task.as_str().unwrap());
+    let body = json!({"config": {"pushNotificationConfig": hook}});
+    let refused = running.send("POST", &path).without("a2a-version").json(&body).fetch().await.json();
+    assert_eq!(refused["message"], "config.pushNotificationConfig.url: is private");
+}

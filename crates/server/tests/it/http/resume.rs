@@ -213,11 +213,12 @@ async fn in_0_1_artifacts_keep_their_numbers() {
     };
     let ask = |method: &str, params: &Value| running.rpc(method, params).without("a2a-version");
     let whole = seen(ask("tasks/sendSubscribe", &params).open().await).await;
-    assert_eq!(whole.last().unwrap(), &(Some(whole.len() as u64), None, true), "{whole:?}");
+    assert!(whole.last().unwrap().2, "{whole:?}");
     let numbers: Vec<_> = whole.iter().filter_map(|(_, number, _)| *number).collect();
     assert_eq!(numbers, [0, 1, 0, 1]);
-    for last in 1..whole.len() {
-        let again = ask("tasks/resubscribe", &json!({"id": "mine"})).header("last-event-id", &last.to_string());
-        assert_eq!(seen(again.open().await).await, whole[last..], "{last}");
+    for (seen_before, (last, ..)) in (1..whole.len()).zip(&whole) {
+        let last = last.unwrap().to_string();
+        let again = ask("tasks/resubscribe", &json!({"id": "mine"})).header("last-event-id", &last);
+        assert_eq!(seen(again.open().await).await, whole[seen_before..], "{last}");
     }
 }

@@ -126,3 +126,57 @@ async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_pro
     assert_eq!(card["securitySchemes"]["bearer"], bearer);
     assert_eq!((&card["supportsAuthenticatedExtendedCard"], &card["protocolVersion"]), (&json!(true), &json!("0.3.0")));
 }
+
+/// A body as 0.3 has it, and not as 1.0 has it.
+fn is_of_0_3(answer: &Answer) -> bool {
+    let body = answer.json();
+    answer.media_type() == "application/json" && body["code"].is_i64() && body["message"].is_string()
+}
+
+#[tokio::test]
+async fn what_is_refused_before_there_is_a_call_is_refused_in_the_words_of_0_3() {
+    let tokens = || Tokens::new().with("alice", "correct horse battery").unwrap();
+    let bearer = ("authorization", "Bearer correct horse battery");
+    // Below its own path where there is more, and everywhere where there is nothing else.
+    for (versions, path, of_0_3) in [
+        (vec![Version::V0_3, Version::V1_0], "/v1/nowhere", true),
+        (vec![Version::V0_3, Version::V1_0], "/nowhere", false),
+        (vec![Version::V0_3], "/nowhere", true),
+        (vec![Version::V0_2, Version::V0_1], "/nowhere", true),
+        (vec![Version::V1_0], "/v1/nowhere", false),
+    ] {
+        let running =
+            Running::with(|builder| builder.versions(Versions::only(versions.clone())).authenticator(tokens())).await;
+        let stranger = send(&running, "GET", path).fetch().await;
+        assert_eq!((stranger.status, is_of_0_3(&stranger)), (401, of_0_3), "{versions:?} {path}: {stranger:?}");
+        let lost = send(&running, "GET", path).header(bearer.0, bearer.1).fetch().await;
+        assert_eq!((lost.status, is_of_0_3(&lost)), (404, of_0_3), "{versions:?} {path}: {lost:?}");
+    }
+    let running = Running::with(|builder| builder.authenticator(tokens())).await;
+    let wrong = send(&running, "PUT", "/v1/message:send").header(bearer.0, bearer.1).fetch().await;
+    assert_eq!((wrong.status, is_of_0_3(&wrong)), (405, true), "{wrong:?}");
+    // To whom says that it is of 1.0, `/v1` is a tenant.
+    let tenant = running.send("GET", "/v1/tasks").fetch().await;
+    assert_eq!((tenant.status, is_of_0_3(&tenant)), (401, false), "{tenant:?}");
+}
+
+#[tokio::test]
+async fn strangers_are_told_in_json_rpc_as_the_version_tells_it() {
+    let tokens = || Tokens::new().with("alice", "correct horse battery").unwrap();
+    let told = async |versions: &[Version], says: Option<&str>| {
+        let versions = Versions::only(versions.iter().copied());
+        let running = Running::with(|builder| builder.versions(versions).authenticator(tokens())).await;
+        let call = send(&running, "POST", "/").json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get"}));
+        let answer = match says {
+            Some(version) => call.header("a2a-version", version).fetch().await,
+            None => call.fetch().await,
+        };
+        assert_eq!(answer.status, 401);
+        let error = answer.json()["error"].clone();
+        (error["code"].clone(), error["data"].is_array())
+    };
+    assert_eq!(told(&[Version::V0_3], None).await, (json!(-32091), false), "facts of 0.3 are no list");
+    assert_eq!(told(&[Version::V0_1], None).await, (json!(-32007), false));
+    assert_eq!(told(&[Version::V0_1, Version::V1_0], Some("0.1")).await, (json!(-32007), false));
+    assert_eq!(told(&[Version::V0_1, Version::V1_0], None).await, (json!(-32091), true));
+}

@@ -98,3 +98,16 @@ CREATE TABLE letters (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX letters_waiting ON letters (task, number) WHERE taken IS NULL AND refused IS NULL;
 CREATE INDEX letters_by_age ON letters (left_at);
+
+-- Messages that are to be known again, by who sent them: the task that took one, and when, in milliseconds since 1970 by
+-- the clock of this server.
+CREATE TABLE messages (
+    tenant text COLLATE "C" NOT NULL,
+    caller text COLLATE "C" NOT NULL,
+    message text COLLATE "C" NOT NULL,
+    task text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (tenant, caller, message)
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
+CREATE INDEX messages_by_task ON messages (task);
+CREATE INDEX messages_by_age ON messages (at);

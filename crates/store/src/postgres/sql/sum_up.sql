@@ -1,7 +1,11 @@
--- Sums up the rows of the totals, where there are many.
-WITH gone AS (
+-- Sums up the rows of totals that have many.
+WITH crowded AS MATERIALIZED (
+    SELECT tenant, caller, state FROM totals GROUP BY tenant, caller, state HAVING count(*) > 32 LIMIT 100
+),
+gone AS (
     DELETE FROM totals WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM totals LIMIT 10000 FOR UPDATE SKIP LOCKED
+        SELECT t.ctid FROM totals AS t JOIN crowded USING (tenant, caller, state)
+        LIMIT 10000 FOR UPDATE OF t SKIP LOCKED
     ))
     RETURNING tenant, caller, state, tasks
 )

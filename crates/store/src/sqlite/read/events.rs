@@ -19,13 +19,13 @@ pub(in crate::sqlite) fn after(
     after: u64,
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
-    let Some(row) = task::find(connection, scope, id)? else { return Ok(Vec::new()) };
-    if after >= row.sequence || limit == 0 {
+    let head = task::find(connection, scope, id, |row| Ok((row.task, row.sequence, row.context())))?;
+    let Some((task, sequence, context)) = head.filter(|(_, sequence, _)| after < *sequence && limit > 0) else {
         return Ok(Vec::new());
-    }
+    };
     let mut records = Vec::new();
-    each_after(connection, row.task, after, row.sequence, |body, last| {
-        let read = body::read_records(body, last, id, &row.context)?;
+    each_after(connection, task, after, sequence, |body, last| {
+        let read = body::read_records(body, last, id, &context)?;
         records.extend(read.into_iter().filter(|record| record.sequence() > after));
         Ok(records.len() < limit)
     })?;

@@ -65,8 +65,19 @@ pub(in crate::sqlite) fn list(
         }
         _ => None,
     };
-    let tasks = places.iter().map(|place| read(connection, cache, scope, place, query.artifacts));
-    Ok(ListPage { tasks: tasks.collect::<Result<_, _>>()?, next, total })
+    let mut tasks = Vec::with_capacity(places.len());
+    for place in &places {
+        match read(connection, cache, scope, place, query.artifacts) {
+            Ok(task) => tasks.push(task),
+            // One that cannot be read is not to hide the others.
+            Err(error @ StoreError::Corrupt(_)) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(task = %place.id, error, "a task cannot be read and is left out of a list");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(ListPage { tasks, next, total })
 }
 
 fn scope_key(connection: &Connection, scope: &Scope) -> Result<Option<i64>, StoreError> {
@@ -158,7 +169,7 @@ fn read(
     {
         return Ok(stored.task);
     }
-    Ok(task::fold(connection, task::get(connection, place.task, artifacts)?, artifacts)?.stored.task)
+    Ok(task::get(connection, place.task, &place.id, artifacts)?.stored.task)
 }
 
 #[cfg(test)]

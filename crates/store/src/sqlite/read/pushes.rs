@@ -27,11 +27,11 @@ pub(in crate::sqlite) fn configs(
     scope: &Scope,
     id: &TaskId,
 ) -> Result<Option<Vec<PushConfig>>, StoreError> {
-    let Some(row) = task::find(connection, scope, id)? else { return Ok(None) };
+    let Some(task) = task::find(connection, scope, id, |row| Ok(row.task))? else { return Ok(None) };
     let read = || {
         let mut statement = connection
             .prepare_cached("SELECT config, format, delivered FROM push_configs WHERE task = ?1 ORDER BY id")?;
-        let rows = statement.query_map([row.task], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let rows = statement.query_map([task], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         rows.collect::<rusqlite::Result<Vec<(String, Option<Box<str>>, i64)>>>()
     };
     let rows = read().map_err(store_error)?.into_iter();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_engine::{StoreError, lifecycle, store::Stored};
 use nuncio_model::{ContextId, Scope, Task, TaskId};
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, Params, Row};
 
 use super::events;
 use crate::sqlite::{
@@ -19,54 +19,88 @@ pub(in crate::sqlite) struct Loaded {
     pub(in crate::sqlite) json: usize,
 }
 
-/// A row of `tasks` with its body.
-pub(super) struct TaskRow {
+/// What the row of a task tells of it.
+pub(in crate::sqlite) enum Glance {
+    /// There is none.
+    Missing,
+    /// All.
+    Whole(Loaded),
+    /// Not all: its body or records stand elsewhere.
+    Part,
+}
+
+/// A row of `tasks`, read where SQLite has it.
+pub(super) struct TaskRow<'a> {
     pub(super) task: i64,
-    id: TaskId,
-    pub(super) context: ContextId,
     pub(super) sequence: u64,
     epoch: u64,
     folded: u64,
-    body: Option<String>,
-    artifacts: Option<String>,
+    context: &'a str,
+    body: Option<&'a str>,
+    artifacts: Option<&'a str>,
 }
 
-/// The columns of a [`TaskRow`], to which the artifacts are added where they are wanted.
-const COLUMNS: &str = "task, id, context, sequence, epoch, folded, body";
+/// The columns of a [`TaskRow`].
+macro_rules! columns {
+    ($artifacts:literal) => {
+        concat!("task, sequence, epoch, folded, context, body, ", $artifacts)
+    };
+}
 
-impl TaskRow {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+const FIND: &str = concat!(
+    "SELECT ",
+    columns!("artifacts"),
+    " FROM tasks JOIN scopes USING (scope) WHERE id = ?1 AND tenant = ?2 AND caller = ?3"
+);
+const GET: &str = concat!("SELECT ", columns!("artifacts"), " FROM tasks WHERE task = ?1");
+const GET_WITHOUT_ARTIFACTS: &str = concat!("SELECT ", columns!("NULL"), " FROM tasks WHERE task = ?1");
+
+impl<'a> TaskRow<'a> {
+    fn of(row: &'a Row<'_>) -> rusqlite::Result<Self> {
+        let text = |column| row.get_ref(column).and_then(|text| Ok(text.as_str_or_null()?));
         Ok(Self {
             task: row.get(0)?,
-            id: row.get::<_, String>(1)?.into(),
-            context: row.get::<_, String>(2)?.into(),
-            sequence: from_column(row.get(3)?),
-            epoch: from_column(row.get(4)?),
-            folded: from_column(row.get(5)?),
-            body: row.get(6)?,
-            artifacts: row.get(7)?,
+            sequence: from_column(row.get(1)?),
+            epoch: from_column(row.get(2)?),
+            folded: from_column(row.get(3)?),
+            context: text(4)?.unwrap_or_default(),
+            body: text(5)?,
+            artifacts: text(6)?,
         })
+    }
+
+    pub(super) fn context(&self) -> ContextId {
+        self.context.into()
+    }
+
+    /// Whether nothing of the task stands elsewhere: neither its body nor records after it.
+    fn is_whole(&self) -> bool {
+        self.body.is_some() && self.folded == self.sequence
     }
 }
 
-/// The row of a task of this scope.
-pub(super) fn find(connection: &Connection, scope: &Scope, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS}, artifacts FROM tasks JOIN scopes USING (scope) \
-         WHERE id = ?1 AND tenant = ?2 AND caller = ?3"
-    );
+/// Looks at the row of a task of this scope.
+pub(super) fn find<R>(
+    connection: &Connection,
+    scope: &Scope,
+    id: &TaskId,
+    look: impl FnOnce(TaskRow<'_>) -> Result<R, StoreError>,
+) -> Result<Option<R>, StoreError> {
     let caller = columns::caller(&scope.principal)?;
-    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
-    let row = statement.query_row((id.as_str(), scope.tenant.as_str(), caller), TaskRow::of);
-    row.optional().map_err(store_error)
+    look_at(connection, FIND, (id.as_str(), scope.tenant.as_str(), caller), look)
 }
 
-/// The row of a task that is known to be there.
-pub(super) fn get(connection: &Connection, task: i64, artifacts: bool) -> Result<TaskRow, StoreError> {
-    let artifacts = if artifacts { "artifacts" } else { "NULL" };
-    let sql = format!("SELECT {COLUMNS}, {artifacts} FROM tasks WHERE task = ?1");
-    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
-    statement.query_row([task], TaskRow::of).map_err(store_error)
+/// Looks at the first row that a statement gives.
+fn look_at<R>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    look: impl FnOnce(TaskRow<'_>) -> Result<R, StoreError>,
+) -> Result<Option<R>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
+    let mut rows = statement.query(values).map_err(store_error)?;
+    let row = rows.next().map_err(store_error)?;
+    row.map(|row| TaskRow::of(row).map_err(store_error).and_then(look)).transpose()
 }
 
 /// A task of this scope as of its last record.
@@ -75,28 +109,38 @@ pub(in crate::sqlite) fn load(
     scope: &Scope,
     id: &TaskId,
 ) -> Result<Option<Loaded>, StoreError> {
-    find(connection, scope, id)?.map(|row| fold(connection, row, true)).transpose()
+    find(connection, scope, id, |row| fold(connection, &row, id, true))
+}
+
+/// The same, from its row alone.
+pub(in crate::sqlite) fn glance(connection: &Connection, scope: &Scope, id: &TaskId) -> Result<Glance, StoreError> {
+    let glance = find(connection, scope, id, |row| {
+        if row.is_whole() { fold(connection, &row, id, true).map(Glance::Whole) } else { Ok(Glance::Part) }
+    });
+    Ok(glance?.unwrap_or(Glance::Missing))
+}
+
+/// A task that is known to be there.
+pub(super) fn get(connection: &Connection, task: i64, id: &TaskId, artifacts: bool) -> Result<Loaded, StoreError> {
+    let sql = if artifacts { GET } else { GET_WITHOUT_ARTIFACTS };
+    let found = look_at(connection, sql, [task], |row| fold(connection, &row, id, artifacts))?;
+    found.ok_or_else(|| corrupt("a task stands in an index alone"))
 }
 
 /// Makes the task of a row. Without artifacts it has none, unless records after the snapshot brought some.
-pub(super) fn fold(connection: &Connection, row: TaskRow, artifacts: bool) -> Result<Loaded, StoreError> {
-    let (body, artifacts) = match row.body {
-        Some(body) => (Some(body), row.artifacts),
-        None => big_body(connection, row.task, artifacts)?,
-    };
-    let mut json = body.as_ref().map_or(0, String::len) + artifacts.as_ref().map_or(0, String::len);
-    let mut task = match body {
-        Some(body) => body::read_task(row.id, row.context.clone(), &body, artifacts.as_deref())?,
-        None => Task { id: row.id, ..Task::default() },
+fn fold(connection: &Connection, row: &TaskRow<'_>, id: &TaskId, artifacts: bool) -> Result<Loaded, StoreError> {
+    let context = row.context();
+    let (mut task, mut json) = match row.body {
+        Some(body) => snapshot(id, &context, body, row.artifacts)?,
+        None => big_snapshot(connection, row.task, id, &context, artifacts)?,
     };
     if row.folded < row.sequence {
-        let id = task.id.clone();
         if row.folded == 0 {
             task.id = TaskId::default();
         }
         events::each_after(connection, row.task, row.folded, row.sequence, |body, last| {
             json += body.len();
-            for record in body::read_records(body, last, &id, &row.context)? {
+            for record in body::read_records(body, last, id, &context)? {
                 lifecycle::apply(&mut task, &record).map_err(corrupt)?;
             }
             Ok(true)
@@ -105,12 +149,33 @@ pub(super) fn fold(connection: &Connection, row: TaskRow, artifacts: bool) -> Re
     Ok(Loaded { stored: Stored { task: Arc::new(task), sequence: row.sequence, epoch: row.epoch }, json })
 }
 
-type BigBody = (Option<String>, Option<String>);
+/// A task as of its snapshot, and how long that is.
+fn snapshot(
+    id: &TaskId,
+    context: &ContextId,
+    body: &str,
+    artifacts: Option<&str>,
+) -> Result<(Task, usize), StoreError> {
+    let task = body::read_task(id.clone(), context.clone(), body, artifacts)?;
+    Ok((task, body.len() + artifacts.map_or(0, str::len)))
+}
 
-fn big_body(connection: &Connection, task: i64, artifacts: bool) -> Result<BigBody, StoreError> {
+/// A task as of a snapshot that is too big for its row, if there is one.
+fn big_snapshot(
+    connection: &Connection,
+    task: i64,
+    id: &TaskId,
+    context: &ContextId,
+    artifacts: bool,
+) -> Result<(Task, usize), StoreError> {
     let artifacts = if artifacts { "artifacts" } else { "NULL" };
     let sql = format!("SELECT body, {artifacts} FROM bodies WHERE task = ?1");
     let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
-    let found = statement.query_row([task], |row| Ok((row.get(0)?, row.get(1)?))).optional();
-    Ok(found.map_err(store_error)?.unwrap_or_default())
+    let mut rows = statement.query([task]).map_err(store_error)?;
+    let Some(row) = rows.next().map_err(store_error)? else {
+        return Ok((Task { id: id.clone(), ..Task::default() }, 0));
+    };
+    let body = row.get_ref(0).and_then(|body| Ok(body.as_str()?)).map_err(store_error)?;
+    let artifacts = row.get_ref(1).and_then(|artifacts| Ok(artifacts.as_str_or_null()?)).map_err(store_error)?;
+    snapshot(id, context, body, artifacts)
 }

@@ -19,7 +19,8 @@ use crate::sqlite::{
 impl<'o> GroupWriter<'_, 'o> {
     /// Creates a task. That it is new shows when its row is inserted.
     pub(super) fn create(&mut self, append: &'o Append) -> Written<Outcome> {
-        let is_known = self.changes.heads.contains_key(&append.id) || self.writer.heads.contains_key(&append.id);
+        let is_remembered = self.writer.heads.contains_key(&append.id) && !self.changes.gone.contains(&append.id);
+        let is_known = is_remembered || self.changes.heads.contains_key(&append.id);
         let scope = self.scope_key(&append.scope)?;
         let Some(scope) = scope.filter(|_| !is_known) else { return Ok(Err(StoreError::Conflict)) };
         let task = self.writer.next_task;

@@ -7,20 +7,23 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI32, AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, MAIN_DB, hooks::Wal, wal::CheckpointMode};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, hooks::Wal, wal::CheckpointMode};
 
 /// Pages in the log from which on it is worth moving them: 8 MiB.
 const ENOUGH: i32 = 2_048;
 
 /// How long the thread rests when it could not move anything.
 const REST: Duration = Duration::from_millis(200);
+
+/// How often it is looked whether the thread is done, where somebody waits for it.
+const LOOK: Duration = Duration::from_millis(5);
 
 const IDLE: u8 = 0;
 const AT_WORK: u8 = 1;
@@ -32,6 +35,10 @@ pub(super) struct Checkpoints {
     state: Arc<AtomicU8>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether the log is to be emptied: something was deleted that is still in it.
+    empties: Arc<AtomicBool>,
+    /// When to try that.
+    next_try: Instant,
 }
 
 impl Checkpoints {
@@ -48,19 +55,56 @@ impl Checkpoints {
             let state = Arc::clone(&state);
             move || run(&own, &woken, &state)
         });
-        Ok(Self { pages, state, wake: Some(wake), thread: thread.ok() })
+        Ok(Self {
+            pages,
+            state,
+            wake: Some(wake),
+            thread: thread.ok(),
+            empties: Arc::default(),
+            next_try: Instant::now(),
+        })
+    }
+
+    /// Is set while the log is to be emptied.
+    pub(super) fn empties(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.empties)
+    }
+
+    /// Empties the log as soon as nobody reads in it.
+    pub(super) fn empty_soon(&mut self) {
+        self.empties.store(true, Ordering::Release);
+        self.next_try = Instant::now();
+    }
+
+    /// When it wants to be called, though nothing is written.
+    pub(super) fn rest(&self) -> Option<Duration> {
+        let is_awaited = self.empties.load(Ordering::Acquire);
+        is_awaited.then(|| match self.state.load(Ordering::Acquire) {
+            IDLE => self.next_try.saturating_duration_since(Instant::now()),
+            _ => LOOK,
+        })
     }
 
     /// To be called between two transactions of the writer.
-    pub(super) fn tend(&self, writing: &Connection) {
+    pub(super) fn tend(&mut self, writing: &Connection) {
+        let empties = self.empties.load(Ordering::Acquire);
+        let is_time = empties && Instant::now() >= self.next_try;
         match self.state.load(Ordering::Acquire) {
-            IDLE if self.pages.load(Ordering::Relaxed) >= ENOUGH => {
+            IDLE if is_time || self.pages.load(Ordering::Relaxed) >= ENOUGH => {
                 self.state.store(AT_WORK, Ordering::Release);
                 let is_told = self.wake.as_ref().is_some_and(|wake| wake.try_send(()).is_ok());
                 if !is_told {
                     // Without the thread the writer moves it all, the next time.
                     self.state.store(DONE, Ordering::Release);
                 }
+            }
+            DONE if empties => {
+                match empty(writing) {
+                    Ok(is_empty) => self.empties.store(!is_empty, Ordering::Release),
+                    Err(error) => tracing::debug!(%error, "the log could not be emptied"),
+                }
+                self.next_try = Instant::now() + REST;
+                self.state.store(IDLE, Ordering::Release);
             }
             DONE => {
                 if let Err(error) = checkpoint(writing, CheckpointMode::PASSIVE) {
@@ -89,6 +133,19 @@ fn run(own: &Connection, woken: &Receiver<()>, state: &AtomicU8) {
             std::thread::sleep(REST);
         }
         state.store(DONE, Ordering::Release);
+    }
+}
+
+/// Moves the log into the database and empties it, unless somebody reads in it. Waits for nobody, since others wait.
+fn empty(connection: &Connection) -> rusqlite::Result<bool> {
+    let patience: u32 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
+    connection.busy_timeout(Duration::ZERO)?;
+    let emptied = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE);
+    connection.busy_timeout(Duration::from_millis(patience.into()))?;
+    match emptied {
+        Ok(_) => Ok(true),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

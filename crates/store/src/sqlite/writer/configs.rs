@@ -7,7 +7,7 @@ use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 use super::group::{GroupWriter, Written};
 use crate::sqlite::{
     append::{Append, ConfigRow},
-    columns::{from_column, to_column},
+    columns::to_column,
 };
 
 impl GroupWriter<'_, '_> {
@@ -112,10 +112,4 @@ impl GroupWriter<'_, '_> {
         statement.execute((task, Timestamp::now().as_millisecond()))?;
         Ok(())
     }
-}
-
-/// The keys of the rows of records that a snapshot up to `folded` makes dispensable.
-pub(super) fn covered(task: i64, folded: i64) -> (i64, i64) {
-    let key = |sequence| crate::sqlite::columns::event_key(task, sequence);
-    (key(0), key(from_column(folded)))
 }

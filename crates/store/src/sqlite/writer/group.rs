@@ -76,6 +76,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         }
         self.flush()?;
         self.write_totals()?;
+        self.drop_empty_scopes()?;
         Ok((outcomes, self.changes))
     }
 
@@ -87,8 +88,12 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             Op::PutConfig { scope, task, config, delivered } => self.put_config(scope, task, config, *delivered)?,
             Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id)?,
             Op::Settle(settlement) => self.settle(settlement)?,
+            Op::Delete { tasks, purge } => return Ok(Ok(Done::Removed(self.delete(tasks, purge.as_ref())?))),
+            Op::Sweep => return Ok(Ok(Done::Removed(self.sweep()?))),
+            Op::Compact { before, limit } => return Ok(Ok(Done::Removed(self.compact(*before, *limit)?))),
+            Op::Serve(agent) => self.serve(agent).map(|()| true)?,
             Op::Probe => self.probe().map(|()| true)?,
-            Op::Close => true,
+            Op::Close | Op::EmptyLog => true,
         };
         Ok(Ok(Done::Found(found)))
     }
@@ -126,6 +131,11 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             statement.raw_bind_parameter(first + 1, body)
         })?;
         self.new_events.clear();
+        Ok(())
+    }
+
+    fn serve(&self, agent: &str) -> Written<()> {
+        self.writer.connection.execute("UPDATE store SET agent = ?1", [agent])?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What the writer must know of a task to write to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nuncio_model::{Scope, TaskId, TaskState};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -33,12 +33,19 @@ pub(super) struct Head {
 pub(super) struct Changes {
     pub(super) heads: HashMap<TaskId, Head>,
     pub(super) scopes: HashMap<Scope, i64>,
+    /// Tasks that were deleted; one of the same id may have come since.
+    pub(super) gone: HashSet<TaskId>,
+    /// Scopes that have no tasks any more, and their keys.
+    pub(super) gone_scopes: HashMap<Scope, i64>,
 }
 
 impl Writer {
     pub(super) fn remember(&mut self, changes: Changes) {
         if self.heads.len() + changes.heads.len() > REMEMBERED {
             self.heads.clear();
+        }
+        for id in &changes.gone {
+            self.heads.remove(id);
         }
         for (id, head) in changes.heads {
             if head.running {
@@ -51,6 +58,9 @@ impl Writer {
             self.scopes.clear();
         }
         self.scopes.extend(changes.scopes);
+        for scope in changes.gone_scopes.keys() {
+            self.scopes.remove(scope);
+        }
     }
 }
 
@@ -61,6 +71,9 @@ impl GroupWriter<'_, '_> {
             let head = head.clone();
             self.flush()?;
             return Ok((head.scope == *scope).then_some(head));
+        }
+        if self.changes.gone.contains(id) {
+            return Ok(None);
         }
         if let Some(head) = self.writer.heads.get(id) {
             return Ok((head.scope == *scope).then(|| head.clone()));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nuncio_store::{PostgresOptions, PostgresStore};
-use nuncio_testbed::{Database, Postgres};
+use nuncio_testbed::{Database, Postgres, Proxy};
 use tokio_postgres::{Client, NoTls};
 
 /// A database of its own in the server of the tests, or in one that is given.
@@ -22,6 +22,11 @@ impl Place {
 
     pub(super) fn url(&self) -> &str {
         self.database.url()
+    }
+
+    /// By way of a proxy.
+    pub(super) fn url_by(&self, proxy: &Proxy) -> String {
+        self.database.url_by(&proxy.address().to_string()).unwrap()
     }
 
     pub(super) async fn open(&self, options: PostgresOptions) -> PostgresStore {

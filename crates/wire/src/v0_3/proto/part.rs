@@ -1,6 +1,5 @@
 //! A part: text, a file or data.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use nuncio_model::{Part as ModelPart, PartContent, Struct, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -162,33 +161,10 @@ impl FilePart {
     fn into_part(self) -> Result<ModelPart, &'static str> {
         let part = match (self.file_with_uri, self.file_with_bytes) {
             (Some(uri), None) => ModelPart::url(uri),
-            (None, Some(Bytes(bytes))) => ModelPart::raw(once_encoded(bytes, &self.mime_type)),
+            (None, Some(Bytes(bytes))) => ModelPart::raw(bytes),
             (None, None) => return Err("a file needs one of fileWithUri and fileWithBytes"),
             _ => return Err("a file has one of fileWithUri and fileWithBytes, not both"),
         };
         Ok(part.with_media_type(self.mime_type).with_filename(self.name))
     }
-}
-
-/// The bytes of a file that may have been sent as base64.
-///
-/// The Python SDK of 0.3 puts the base64 of a file where its bytes belong. Nothing in a request tells who sent it, and
-/// a text may well be base64 and mean to be; a picture, a sound or a document of a binary format cannot. So these are
-/// decoded, and all else is taken for what the protocol says that it is: the bytes themselves.
-fn once_encoded(bytes: Box<[u8]>, media_type: &str) -> Box<[u8]> {
-    if !bytes.is_empty()
-        && is_binary(media_type)
-        && let Ok(decoded) = STANDARD.decode(&bytes)
-    {
-        return decoded.into();
-    }
-    bytes
-}
-
-/// Whether files of this type hold bytes that no base64 has, where they begin if not before.
-fn is_binary(media_type: &str) -> bool {
-    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let class = media_type.split('/').next().unwrap_or_default();
-    matches!(class, "image" | "audio" | "video" | "font")
-        || matches!(&*media_type, "application/pdf" | "application/zip" | "application/gzip")
 }

@@ -17,12 +17,12 @@ use super::{
     task::Message,
 };
 use crate::{
+    dialect::{no_list, webhook},
     proto::{
         fault::Fault,
         message::{Message as _, decode},
         reader::Side,
     },
-    v0_3::call::no_list,
 };
 
 message! {
@@ -215,9 +215,16 @@ pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
     for violation in &mut violations {
         if let Some(rest) = violation.field.strip_prefix("message.parts") {
             violation.field = format!("message.content{rest}");
+        } else if let Some(name) = field_name(call.method(), &violation.field) {
+            violation.field = name;
         }
     }
     violations
+}
+
+/// What a field of a webhook is called here.
+pub(in crate::v0_3) fn field_name(method: Method, field: &str) -> Option<String> {
+    webhook::field_name(method, field, "config.pushNotificationConfig", "configuration.pushNotification")
 }
 
 /// Checks a call, and names what is wrong as it is called here.

@@ -198,12 +198,14 @@ impl From<&ModelStatusUpdate> for TaskStatusUpdateEvent {
 
 impl From<TaskStatusUpdateEvent> for ModelStatusUpdate {
     fn from(update: TaskStatusUpdateEvent) -> Self {
-        Self {
+        let mut model = Self {
             task_id: update.task_id,
             context_id: update.context_id,
             status: update.status.into(),
             metadata: update.metadata.map(Box::new),
-        }
+        };
+        finality::keep(&mut model, update.is_final);
+        model
     }
 }
 

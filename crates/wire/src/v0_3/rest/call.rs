@@ -10,12 +10,10 @@ use nuncio_model::{
 };
 
 use crate::{
+    dialect::no_list,
     json,
     rest::{self, Routed},
-    v0_3::{
-        call::no_list,
-        proto::{push::AnyConfig, request},
-    },
+    v0_3::proto::{push::AnyConfig, request},
 };
 
 /// Reads a call and checks it.

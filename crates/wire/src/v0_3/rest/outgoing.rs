@@ -1,13 +1,13 @@
-//! Requests as a client of 0.3 sends them. Subscribing is a GET, as in the proto (D-1); who finds no such verb there may
-//! try POST.
+//! Requests as a client of 0.3 sends them. Subscribing is a GET, as in the proto (D-1).
 
-use nuncio_model::{Call, Error, TaskId};
+use nuncio_model::{Call, Error, TaskId, TaskPushNotificationConfig};
 
 use crate::{
+    dialect::no_list,
     rest::{Outgoing, Query, path::encode},
-    v0_3::{
-        call::no_list,
-        proto::request::{CreateTaskPushNotificationConfigRequest, NameRequest, SendMessageRequest},
+    v0_3::proto::{
+        push,
+        request::{CreateTaskPushNotificationConfigRequest, NameRequest, SendMessageRequest},
     },
 };
 
@@ -44,6 +44,12 @@ pub(super) fn write(call: &Call) -> Result<Outgoing, Error> {
         Call::GetExtendedAgentCard(_) => Outgoing::get(Query::new("/v1/card".to_owned())),
         Call::ListTasks(_) => return Err(no_list()),
     })
+}
+
+/// A webhook that is registered as it is, and named in itself.
+pub(super) fn bare_webhook(config: &TaskPushNotificationConfig) -> Outgoing {
+    let task_id = config.task_id.clone().unwrap_or_default();
+    Outgoing::post(configs(&task_id), &push::TaskPushNotificationConfig::from(config))
 }
 
 fn task(id: &TaskId, verb: &str) -> String {

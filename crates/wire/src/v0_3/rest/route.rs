@@ -12,6 +12,12 @@ use crate::{
     v0_3::habits::Habits,
 };
 
+/// Whether a path is one of these versions, also where nothing is at it.
+pub(super) fn is_here(habits: &Habits, path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    first == "v1" || (first == "agent" && habits.extended_card.is_some())
+}
+
 /// What a path means.
 pub(super) fn find(habits: &Habits, verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let mut path = segments(path).ok_or(RouteError::NotFound)?;

@@ -117,3 +117,16 @@ fn in_grpc_what_only_looks_like_a_name_is_none() {
     let read = metadata::read_outcome(&headers).unwrap().unwrap_err();
     assert_eq!((read.kind(), read.message()), (ErrorKind::UnsupportedOperation, message));
 }
+
+#[test]
+fn in_grpc_a_message_that_begins_with_a_name_keeps_it() {
+    for message in ["TaskNotFoundError: x", "TaskNotFoundError: TaskNotFoundError: x", "InternalError: x"] {
+        let error = Error::new(ErrorKind::TaskNotFound, message);
+        for write in [metadata::write_error, |error: &Error, to: &mut HeaderMap| grpc().write_error(error, to)] {
+            let mut headers = HeaderMap::new();
+            write(&error, &mut headers);
+            let read = metadata::read_outcome(&headers).unwrap().unwrap_err();
+            assert_eq!((read.kind(), read.message()), (ErrorKind::TaskNotFound, message));
+        }
+    }
+}

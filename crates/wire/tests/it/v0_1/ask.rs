@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt as _, stream};
 use nuncio_model::{
-    Call, Caller, Calling, Error, ErrorKind, EventStream, Message, Reply, Request, StreamEvent, StreamResponse, Task,
-    TaskPushNotificationConfig, TaskState,
+    Call, Caller, Calling, Error, ErrorKind, EventStream, Message, Reply, Request, Scope, StreamEvent, StreamResponse,
+    Task, TaskPushNotificationConfig, TaskState,
     op::{
-        CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTasksRequest,
-        SendMessageConfiguration, SendMessageRequest, SendStreamingMessageRequest, SubscribeToTaskRequest,
+        CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageConfiguration, SendMessageRequest,
+        SendStreamingMessageRequest, SubscribeToTaskRequest,
     },
 };
+use nuncio_wire::{Version, dialect, dialect::Course};
 use serde_json::{Value, json};
 
 use super::harness::{Remote, ask, engine, said, task, v01, within};
@@ -124,10 +126,21 @@ async fn a_webhook_keeps_the_id_that_its_caller_gave_it() {
     assert_eq!(created.id.unwrap().as_str(), asked.id.as_str());
 }
 
-#[test]
-fn what_0_1_lacks_is_refused_by_name() {
-    let error = v01().encode_call(&ListTasksRequest::default().into()).unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, "version 0.1 has no ListTasks"));
+#[tokio::test]
+async fn what_0_1_lacks_is_refused_by_name() {
+    let list = ListTaskPushNotificationConfigsRequest::default();
+    let error = v01().encode_call(&list.into()).unwrap_err();
+    let message = "version 0.1 has no ListTaskPushNotificationConfigs";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, message));
+    // All versions that have no list of tasks say so in the same words.
+    let message = "versions before 1.0 cannot list tasks; read them one by one";
+    for version in [Version::V0_1, Version::V0_2, Version::V0_3] {
+        let request = Request::new(Scope::open(), ListTasksRequest::default());
+        let peer = Scripted::new(vec![], vec![]);
+        let Course::Steps(steps) = dialect(version).ask(request, &peer) else { panic!("it is asked") };
+        let error = within(steps).await.unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, message));
+    }
 }
 
 /// Answers in bytes that somebody wrote down.
@@ -175,6 +188,61 @@ async fn ids_are_made_for_what_has_none() {
     // A message to a task makes neither.
     let two = task(ask(&peer, follow(&one, "b")).await.unwrap());
     assert_eq!(two.context_id, None);
+}
+
+fn at_once(text: &str) -> SendMessageRequest {
+    let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
+    send(text).with_configuration(configuration)
+}
+
+#[tokio::test]
+async fn who_does_not_wait_leaves_a_stream_at_its_first_event() {
+    let mut peer = Scripted::new(vec![], vec![json!({"id": "x", "status": {"state": "working"}})]);
+    peer.stays = true;
+    let begun = task(ask(&peer, at_once("a")).await.unwrap());
+    assert_eq!(begun.state(), TaskState::Working);
+    let asked = peer.asked.lock().unwrap().clone();
+    let [Call::SendStreamingMessage(SendStreamingMessageRequest(sent))] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!((sent.message.task_id.as_ref(), &sent.message.context_id), (Some(&begun.id), &begun.context_id));
+    // The task goes on without its reader.
+    let peer = Remote(engine());
+    let begun = task(ask(&peer, at_once("wait")).await.unwrap());
+    assert!(!begun.state().is_terminal(), "{begun:?}");
+    let canceled = ask(&peer, CancelTaskRequest { id: begun.id.clone(), ..Default::default() }).await.unwrap();
+    assert_eq!(task(canceled).state(), TaskState::Canceled);
+}
+
+#[tokio::test]
+async fn who_does_not_wait_waits_for_an_agent_without_streams() {
+    struct Still(Scripted);
+    impl Caller for Still {
+        fn call(&self, request: Request) -> Calling<'_> {
+            if request.call.method().is_streaming() {
+                let error = r#"{"code": -32006, "message": "Streaming is not supported"}"#;
+                let body = format!(r#"{{"jsonrpc": "2.0", "id": 1, "error": {error}}}"#);
+                let (_, result) = nuncio_wire::jsonrpc::parse_response(v01(), body.as_bytes()).unwrap();
+                return Box::pin(std::future::ready(Err(result.unwrap_err())));
+            }
+            self.0.call(request)
+        }
+    }
+    let done = json!({"id": "x", "status": {"state": "completed"}});
+    let peer = Still(Scripted::new(vec![done], vec![]));
+    assert_eq!(task(ask(&peer, at_once("a")).await.unwrap()).state(), TaskState::Completed);
+    assert_eq!(peer.0.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_happens_between_subscribing_and_reading_is_told_once() {
+    let piece = |text: &str| json!({"id": "x", "artifact": {"index": 0, "append": true, "parts": [{"type": "text", "text": text}]}});
+    let part = |text: &str| json!({"type": "text", "text": text});
+    let read = json!({"id": "x", "status": {"state": "working"}, "artifacts": [{"index": 0, "parts": [part("a"), part("b")]}]});
+    let end = json!({"id": "x", "status": {"state": "completed"}, "final": true});
+    let peer = Scripted::new(vec![read], vec![piece("b"), piece("c"), end]);
+    let told = words(events(ask(&peer, SubscribeToTaskRequest::new("x")).await.unwrap())).await;
+    assert_eq!(told, [r#"task:working["ab"]"#, "0+c", "completed"]);
+    let asked = peer.asked.lock().unwrap().clone();
+    assert!(matches!(asked[..], [Call::SubscribeToTask(_), Call::GetTask(_)]), "{asked:?}");
 }
 
 fn uuid_version(id: &str) -> u8 {

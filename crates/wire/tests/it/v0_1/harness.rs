@@ -88,7 +88,6 @@ impl Garden<'_> {
         let call = v01().decode_call(method, Some(&raw))?;
         let mut request = Request::new(scope(self.1), call);
         request.push_format = Some("0.1");
-        request.last_event = Some(1);
         within(served(request, self.0)).await
     }
 

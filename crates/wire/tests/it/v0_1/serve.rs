@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use nuncio_engine::MemoryStore;
 use nuncio_model::{
-    AgentCard, Message, Principal, Reply, Request, Scope, Tenant,
+    AgentCard, Call, Caller, Calling, Error, Message, Principal, Reply, Request, Scope, StreamEvent, StreamResponse,
+    Tenant,
     op::{
         CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageRequest,
         SubscribeToTaskRequest,
@@ -16,7 +17,7 @@ use nuncio_wire::{
 };
 use serde_json::{Value, json};
 
-use super::harness::{Garden, builder, engine, engine_with, message, obey, scope, task, within};
+use super::harness::{Garden, builder, engine, engine_with, message, obey, scope, task, within, words};
 
 #[tokio::test]
 async fn a_task_has_the_id_that_its_client_made() {
@@ -278,4 +279,35 @@ fn names_that_later_versions_share_are_theirs_unless_claimed() {
     }
     let meant = versions.for_method(None, "tasks/send").unwrap();
     assert_eq!(meant.dialect.dialect().version(), Version::V0_1);
+}
+
+/// An agent that answers without a task, as one behind another server may.
+struct Brief;
+
+impl Caller for Brief {
+    fn call(&self, request: Request) -> Calling<'_> {
+        let answer = Message::agent("only this").with_context_id("c");
+        Box::pin(std::future::ready(match &request.call {
+            Call::SendMessage(_) => Ok(Reply::Message(Box::new(answer))),
+            Call::SendStreamingMessage(_) => {
+                let event = StreamEvent::new(None, StreamResponse::Message(answer));
+                Ok(Reply::Events(Box::pin(futures_util::stream::iter([Ok(Arc::new(event))]))))
+            }
+            _ => Err(Error::task_not_found("mine")),
+        }))
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_a_task_is_a_task_that_is_done_and_its_artifact() {
+    let garden = Garden(&Brief, "alice");
+    let done = garden.send("mine", "x").await.unwrap();
+    assert_eq!(
+        (&done["id"], &done["status"]["state"], &done["sessionId"]),
+        (&json!("mine"), &json!("completed"), &json!("c"))
+    );
+    assert_eq!(done["status"]["message"]["parts"], done["artifacts"][0]["parts"]);
+    assert_eq!(done["artifacts"][0]["parts"][0]["text"], "only this");
+    let told = garden.stream("tasks/sendSubscribe", message("mine", "x")).await;
+    assert_eq!(words(&told), ["0:only this", "completed."]);
 }

@@ -18,6 +18,11 @@ fn with_history() -> Task {
     task
 }
 
+fn at_work() -> Task {
+    let StreamResponse::Task(task) = task(TaskState::Working) else { unreachable!() };
+    task
+}
+
 fn length(length: Option<i32>) -> op::SendMessageConfiguration {
     op::SendMessageConfiguration { history_length: length, ..Default::default() }
 }
@@ -88,9 +93,13 @@ fn a_new_stream_that_begins_with_an_event_gets_its_task() {
 #[test]
 fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
     let last = (Some(2), status(TaskState::Completed));
-    for (first, is_shown) in [(status(TaskState::Working), true), (chunk("a", false), true), (chunk("a", true), false)]
+    for (first, is_shown) in
+        [(status(TaskState::Submitted), true), (chunk("a", false), true), (chunk("a", true), false)]
     {
-        let found = with_history();
+        // The piece of an artifact that is in the task already is not told again.
+        let mut found = at_work();
+        found.artifacts = vec![nuncio_model::Artifact::new("a", vec!["a".into()])];
+        found.artifacts.retain(|_| !is_shown);
         let peer = Prepared::with([Ok(stream([first.clone(), last.1.clone()])), Ok(Reply::Task(found.clone().into()))]);
         let seen = all(peer.ask(version(), op::SubscribeToTaskRequest::new("t")));
         let mut expected = vec![(None, StreamResponse::Task(found))];
@@ -103,7 +112,7 @@ fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
 
 #[test]
 fn a_quiet_stream_of_a_task_that_is_there_begins_at_once() {
-    let found = with_history();
+    let found = at_work();
     let peer = Prepared::with([Ok(Reply::Events(quiet())), Ok(Reply::Task(found.clone().into()))]);
     let seen = ready(peer.ask(version(), op::SubscribeToTaskRequest::new("t")));
     assert_eq!(seen, [(None, StreamResponse::Task(found))]);

@@ -77,16 +77,21 @@ impl Stream for Items {
     }
 }
 
-/// A stream that stays open and says nothing.
-pub(super) fn quiet() -> EventStream {
-    struct Quiet;
-    impl Stream for Quiet {
+/// A stream that says this and stays open.
+pub(super) fn open(events: impl IntoIterator<Item = StreamResponse>) -> EventStream {
+    struct Open(Items);
+    impl Stream for Open {
         type Item = Result<Arc<StreamEvent>, Error>;
-        fn poll_next(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-            Poll::Pending
+        fn poll_next(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            self.0.0.pop_front().map_or(Poll::Pending, |event| Poll::Ready(Some(Ok(event))))
         }
     }
-    Box::pin(Quiet)
+    Box::pin(Open(Items(events.into_iter().map(|event| Arc::new(StreamEvent::new(None, event))).collect())))
+}
+
+/// A stream that stays open and says nothing.
+pub(super) fn quiet() -> EventStream {
+    open([])
 }
 
 /// All events of a reply that ends, with their places.

@@ -9,7 +9,7 @@ use nuncio_wire::{Dialect, Version, dialect, dialect::Notice};
 use serde_json::Value;
 
 use super::{
-    caller::{Prepared, all, stream},
+    caller::{Prepared, all, open, ready, stream},
     v03, written,
 };
 
@@ -61,6 +61,8 @@ fn row(kind: &str, last: Option<bool>, sequence: u64) -> (Value, Value, Option<u
 fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
     use TaskState as S;
     for end in [S::Completed, S::Failed, S::Canceled, S::Rejected, S::InputRequired] {
+        // That of a message goes on behind a question of an earlier turn.
+        let is_asked = end == S::InputRequired;
         let events = vec![
             task(S::Submitted),
             status(S::Working),
@@ -75,12 +77,41 @@ fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
             row("artifact-update", None, 3),
             row("status-update", Some(true), 4),
         ];
-        assert_eq!(seen(send(), events.clone()), expected, "{end}");
+        if !is_asked {
+            assert_eq!(seen(send(), events.clone()), expected, "{end}");
+        }
         assert_eq!(seen(op::SubscribeToTaskRequest::new("t"), events), expected, "{end}");
     }
     // Credentials come beside the stream, which goes on.
     let events = vec![task(S::Working), status(S::AuthRequired), status(S::Completed)];
     assert_eq!(seen(send(), events)[1..], [row("status-update", Some(false), 2), row("status-update", Some(true), 3)]);
+}
+
+#[test]
+fn a_question_ends_the_stream_of_a_message_only_where_nothing_follows_it() {
+    use TaskState as S;
+    let asked = || vec![task(S::Working), status(S::InputRequired)];
+    let expected = [row("task", None, 1), row("status-update", Some(true), 2)];
+    assert_eq!(seen(send(), asked()), expected);
+    assert_eq!(seen(op::SubscribeToTaskRequest::new("t"), asked()), expected);
+    // The message's own turn comes after the one that asked.
+    let events = [asked(), vec![status(S::Working), chunk("a", false), status(S::InputRequired)]].concat();
+    let expected = [
+        row("task", None, 1),
+        row("status-update", Some(false), 2),
+        row("status-update", Some(false), 3),
+        row("artifact-update", None, 4),
+        row("status-update", Some(true), 5),
+    ];
+    assert_eq!(seen(send(), events), expected);
+}
+
+#[test]
+fn a_question_is_not_held_back_while_nothing_follows_it() {
+    let events = open([task(TaskState::Working), status(TaskState::InputRequired)]);
+    let shown = ready(Prepared::with([Ok(Reply::Events(events))]).serve(version(), send()));
+    let last = written(v03(), &shown[1].1);
+    assert_eq!((shown.len(), &last["final"], &last["status"]["state"]), (2, &false.into(), &"input-required".into()));
 }
 
 #[test]

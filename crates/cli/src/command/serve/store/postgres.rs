@@ -29,7 +29,7 @@ pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliEr
         store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
     let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
     let database = format!("PostgreSQL, {}{node}", store.place());
-    Ok(Opened { store: Arc::new(store), database: Some(database), tasks })
+    Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
 }
 
 fn explain(error: &PostgresError) -> CliError {

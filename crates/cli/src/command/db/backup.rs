@@ -1,0 +1,40 @@
+//! `nuncio db backup`: copies a database, also while it is served.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nuncio_store::{BackupError, SqliteStore};
+use serde_json::json;
+
+use super::{StoreArgs, refused};
+use crate::{context::Context, error::CliError};
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to write, which must not be there yet; to restore it, serve it
+    #[arg(value_name = "FILE")]
+    to: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(super) async fn run(context: &Context, args: &BackupArgs) -> Result<(), CliError> {
+    let kept = args.store.kept(context, &[])?;
+    let bytes = SqliteStore::backup(&kept.database, &args.to).await.map_err(|error| match error {
+        BackupError::Open(error) => refused(&kept, &error),
+        error @ BackupError::Exists(_) => {
+            let text = error.to_string();
+            let (message, hint) = text.split_once("; ").unwrap_or((&text, "give another path"));
+            CliError::usage(message).with_hint(hint)
+        }
+        error => {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            CliError::internal(format!("{error}{cause}"))
+        }
+    })?;
+    let document = json!({"database": kept.database, "backup": args.to, "bytes": bytes});
+    context.output.document(&document, |text| {
+        text.field("Database", &kept.database.display().to_string());
+        text.field("Backup", &format!("{}, {bytes} bytes", args.to.display()));
+    })
+}

@@ -1,0 +1,111 @@
+//! `nuncio db check`: whether a database is whole. Its file, by SQLite's own check; its tables; and every log, which must
+//! fold to its task.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use nuncio_engine::{Record, StoreError, TaskStore, lifecycle, store::Scanned};
+use nuncio_model::Task;
+use serde_json::json;
+
+use super::{StoreArgs, failed, reading, select::Scan};
+use crate::{context::Context, error::CliError};
+
+/// Records that are read at a time.
+const PAGE: usize = 1_000;
+
+/// Tasks at work without a process that are named, at most.
+const ORPHANS: usize = 1_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode, CliError> {
+    let kept = args.store.kept(context, &[])?;
+    let store = reading(&kept).await?;
+    let mut findings = store.verify().await.map_err(|error| failed(&error))?;
+    let checked = tasks(&store, &mut findings).await.map_err(|error| failed(&error))?;
+    let document = json!({
+        "database": kept.database, "tasks": checked.tasks, "logs": checked.logs, "findings": findings,
+    });
+    context.output.document(&document, |text| {
+        text.field("Database", &kept.database.display().to_string());
+        text.field("Tasks", &format!("{}, of which {} with a whole log", checked.tasks, checked.logs));
+        match &findings[..] {
+            [] => text.field("Findings", "none"),
+            some => text.block("Findings", &some.join("\n")),
+        }
+    })?;
+    Ok(ExitCode::from(u8::from(!findings.is_empty())))
+}
+
+#[derive(Default)]
+struct Checked {
+    tasks: usize,
+    /// Logs that are there from the first record on.
+    logs: usize,
+}
+
+/// Checks what any store promises of its tasks.
+async fn tasks(store: &dyn TaskStore, findings: &mut Vec<String>) -> Result<Checked, StoreError> {
+    let (mut checked, mut scan) = (Checked::default(), Scan::of(store));
+    while let Some(page) = scan.next().await? {
+        for scanned in &page.tasks {
+            checked.tasks += 1;
+            match log(store, scanned).await {
+                Ok(is_there) => checked.logs += usize::from(is_there),
+                Err(Fault::Log(finding)) => findings.push(format!("task {}: {finding}", scanned.stored.task.id)),
+                Err(Fault::Store(error)) => return Err(error),
+            }
+        }
+        for task in page.unreadable {
+            checked.tasks += 1;
+            findings.push(format!("task {} cannot be read: {}", task.id, failed(&task.error).message));
+        }
+    }
+    let orphans = store.orphans(ORPHANS).await?;
+    findings.extend(orphans.iter().map(|it| {
+        format!("task {} is at work, and no process is; the next server to start ends it or goes on", it.id)
+    }));
+    Ok(checked)
+}
+
+enum Fault {
+    Log(String),
+    Store(StoreError),
+}
+
+/// Whether the log of a task is there and folds to it; it may be gone on meanwhile.
+async fn log(store: &dyn TaskStore, scanned: &Scanned) -> Result<bool, Fault> {
+    let (stored, mut folded, mut sequence) = (&scanned.stored, Task::default(), 0);
+    while sequence < stored.sequence {
+        let records = match store.events_after(&scanned.scope, &stored.task.id, sequence, PAGE).await {
+            Ok(records) => records,
+            Err(StoreError::Compacted) => return Ok(false),
+            Err(StoreError::Corrupt(cause)) => return Err(Fault::Log(format!("a record cannot be read: {cause}"))),
+            Err(error) => return Err(Fault::Store(error)),
+        };
+        for record in records.iter().take_while(|record| record.sequence() <= stored.sequence) {
+            fold(&mut folded, record, sequence).map_err(Fault::Log)?;
+            sequence = record.sequence();
+        }
+        if records.is_empty() {
+            // It was deleted meanwhile, or its log ends too early.
+            return match store.load(&scanned.scope, &stored.task.id).await.map_err(Fault::Store)? {
+                None => Ok(false),
+                Some(_) => Err(Fault::Log(format!("its log ends with record {sequence} of {}", stored.sequence))),
+            };
+        }
+    }
+    if folded == *stored.task { Ok(true) } else { Err(Fault::Log("its log does not fold to it".to_owned())) }
+}
+
+fn fold(task: &mut Task, record: &Record, last: u64) -> Result<(), String> {
+    if record.sequence() != last + 1 {
+        return Err(format!("record {} follows on {last}", record.sequence()));
+    }
+    lifecycle::apply(task, record).map_err(|error| format!("record {} does not apply: {error}", record.sequence()))
+}

@@ -1,0 +1,275 @@
+//! `nuncio db`: what it finds, what it copies, what it deletes, and what it may do beside a server.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::Value;
+
+use crate::agent::{Agent, Home, eventually};
+
+const STORE: &[&str] = &["--store", "sqlite:./tasks.db"];
+
+fn database(home: &Home) -> PathBuf {
+    home.path().join("tasks.db")
+}
+
+fn send(home: &Home, agent: &Agent, arguments: &[&str]) -> Value {
+    home.run(&[&["send", "-o", "json", "-a", &agent.address], arguments].concat()).ok().json()["task"].clone()
+}
+
+fn id(task: &Value) -> &str {
+    task["id"].as_str().unwrap()
+}
+
+/// A database with a task that is completed, one that waits, and one of each of two callers.
+fn filled(home: &Home) -> (Value, Value) {
+    let agent = home.serve(STORE);
+    let done = send(home, &agent, &["hello"]);
+    let parked = send(home, &agent, &["input"]);
+    drop(agent);
+    let agent = home.serve(&[STORE, &["--token", "ada=one", "--token", "bob=two"]].concat());
+    for (secret, text) in [("one", "of ada"), ("two", "of bob")] {
+        send(home, &agent, &[text, "--bearer", secret]);
+    }
+    (done, parked)
+}
+
+fn export(home: &Home, arguments: &[&str]) -> Vec<Value> {
+    home.run(&[&["db", "export"], STORE, arguments].concat()).ok().lines()
+}
+
+#[test]
+fn a_backup_is_made_under_load_and_served() {
+    let home = Home::new();
+    let agent = home.serve(STORE);
+    let before: Vec<_> = (0..20).map(|_| send(&home, &agent, &["stream 20"])).collect();
+    let stop = Arc::new(AtomicBool::new(false));
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    send(&home, &agent, &["stream 50"]);
+                }
+            });
+        }
+        let backup = home.run(&[&["db", "backup", "backup.db"], STORE].concat()).ok();
+        assert!(backup.out.contains("Backup: backup.db, "), "{backup:?}");
+        stop.store(true, Ordering::Relaxed);
+    });
+    let again = home.run(&[&["db", "backup", "backup.db", "-o", "json"], STORE].concat());
+    again.error("A2ACLI_ERR_USAGE", 2);
+    let names: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".partial")), "{names:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(home.path().join("backup.db")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "it is its owner's alone");
+    }
+    let restored = home.serve(&["--store", "sqlite:./backup.db"]);
+    for task in &before {
+        let found = home.run(&["task", "get", id(task), "-o", "json", "-a", &restored.address]).ok().json();
+        assert_eq!(found, *task);
+    }
+    drop(restored);
+    let checked = home.run(&["db", "check", "--store", "sqlite:./backup.db", "-o", "json"]);
+    // A turn that ran when it was made is at work until the next server settles it; that one has.
+    assert_eq!(checked.ok().json()["findings"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn what_reads_goes_beside_a_server_and_what_writes_does_not() {
+    let home = Home::new();
+    let agent = home.serve(STORE);
+    send(&home, &agent, &["hello"]);
+    send(&home, &agent, &["slow 60", "--async"]);
+    for command in [&["check"][..], &["export"], &["backup", "b.db"], &["migrate"], &["migrate", "--dry-run"]] {
+        home.run(&[&["db"], command, STORE].concat()).ok();
+    }
+    for command in [&["gc", "--retention", "0s"][..], &["gc", "--vacuum"], &["delete", "--tenant", "", "--yes"]] {
+        let refused = home.run(&[&["db"], command, STORE, &["-o", "json"]].concat());
+        let error = refused.error("A2ACLI_ERR_INTERNAL", 1);
+        assert!(error["message"].as_str().unwrap().contains("in use by another process"), "{error}");
+    }
+    assert_eq!(export(&home, &[]).len(), 2, "nothing is gone");
+    drop(agent);
+    let checked = home.run(&[&["db", "check", "-o", "json"], STORE].concat());
+    assert_eq!(checked.code, 1, "{checked:?}");
+    let findings = checked.json()["findings"].clone();
+    assert!(findings[0].as_str().unwrap().contains("is at work, and no process is"), "{findings}");
+}
+
+#[test]
+fn an_export_has_whole_tasks_and_no_secrets() {
+    let home = Home::new();
+    let (done, parked) = filled(&home);
+    let all = export(&home, &[]);
+    assert_eq!(all.len(), 4);
+    let of = |task: &Value| all.iter().find(|line| line["task"]["id"] == task["id"]).unwrap().clone();
+    assert_eq!((&of(&done)["task"], &of(&parked)["task"]), (&done, &parked));
+    assert!(of(&done)["sequence"].as_u64().unwrap() > 0);
+    assert_eq!(of(&done)["scope"], serde_json::json!({"tenant": "", "caller": null}));
+    let ids = |arguments: &[&str]| {
+        let lines = export(&home, arguments);
+        lines.iter().map(|line| line["task"]["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["--state", "input-required"]), [id(&parked)]);
+    assert_eq!(ids(&["--context", done["contextId"].as_str().unwrap()]), [id(&done)]);
+    assert_eq!(export(&home, &["--caller", "ada"])[0]["scope"]["caller"], "ada");
+    assert!(ids(&["--tenant", "acme"]).is_empty() && ids(&["--since", "2999-01-01T00:00:00Z"]).is_empty());
+
+    home.run(&[&["db", "export", "--to", "all.jsonl"], STORE].concat()).ok();
+    assert_eq!(std::fs::read_to_string(home.path().join("all.jsonl")).unwrap().lines().count(), 4);
+    let again = home.run(&[&["db", "export", "--to", "all.jsonl", "-o", "json"], STORE].concat());
+    again.error("A2ACLI_ERR_USAGE", 2);
+
+    let agent = home.serve(&[STORE, &["--allow-private-webhooks"]].concat());
+    let url = "http://127.0.0.1:9/hook";
+    let webhook =
+        ["task", "push-config", "create", id(&parked), "--url", url, "--token", "t0ken", "-a", &agent.address];
+    home.run(&webhook).ok();
+    drop(agent);
+    let hook = |arguments: &[&str]| {
+        export(&home, &[&["--state", "input-required"], arguments].concat())[0]["pushConfigs"].clone()
+    };
+    assert_eq!((&hook(&[])[0]["config"]["url"], hook(&[])[0]["config"].get("token")), (&url.into(), None));
+    assert_eq!(hook(&["--with-secrets"])[0]["config"]["token"], "t0ken");
+}
+
+#[test]
+fn deleting_needs_a_yes_and_leaves_nothing() {
+    let home = Home::new();
+    let agent = home.serve(&[STORE, &["--token", "ada=one", "--token", "bob=two"]].concat());
+    let text = |agent: &Agent, secret: &str, text: &str| send(&home, agent, &[text, "--bearer", secret]);
+    text(&agent, "one", "the secret of Zyzzogeton");
+    let kept = text(&agent, "one", "something else");
+    text(&agent, "two", "bob knows Zyzzogeton");
+    drop(agent);
+    let first = export(&home, &[])[0]["task"]["contextId"].as_str().unwrap().to_owned();
+    let delete = |arguments: &[&str]| home.run(&[&["db", "delete", "-o", "json"], STORE, arguments].concat());
+    delete(&[]).error("A2ACLI_ERR_USAGE", 2);
+    let asked = delete(&["--context", &first]).error("A2ACLI_ERR_USAGE", 2);
+    assert_eq!(asked["message"], "1 tasks would be deleted for good");
+    assert_eq!(export(&home, &[]).len(), 3);
+    assert_eq!(delete(&["--context", &first, "--yes"]).ok().json()["tasks"], 1);
+    assert_eq!(delete(&["--caller", "bob", "--yes"]).ok().json()["tasks"], 1);
+    let left = export(&home, &[]);
+    assert_eq!((left.len(), &left[0]["task"]), (1, &kept));
+    for file in std::fs::read_dir(home.path()).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = |word: &str| bytes.windows(word.len()).any(|it| it == word.as_bytes());
+            assert!(!found("Zyzzogeton") && !found("bob"), "{}", path.display());
+        }
+    }
+    assert_eq!(delete(&["--task", id(&kept), "--yes"]).ok().json()["tasks"], 1);
+    assert!(export(&home, &[]).is_empty());
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_named_and_hides_no_other() {
+    let home = Home::new();
+    let (done, parked) = filled(&home);
+    let check = || home.run(&[&["db", "check", "-o", "json"], STORE].concat());
+    assert_eq!(check().ok().json()["findings"], Value::Array(Vec::new()));
+    let connection = rusqlite::Connection::open(database(&home)).unwrap();
+    let spoilt = connection.execute("UPDATE tasks SET body = 'no JSON' WHERE id = ?1", [id(&done)]).unwrap();
+    connection.execute("UPDATE totals SET tasks = tasks + 1 WHERE state = 6", []).unwrap();
+    connection.close().unwrap();
+    assert_eq!(spoilt, 1);
+    let checked = check();
+    assert_eq!(checked.code, 1);
+    let findings = checked.json()["findings"].to_string();
+    assert!(findings.contains(&format!("task {} cannot be read", id(&done))), "{findings}");
+    assert!(findings.contains("a list counts 2 tasks in a state that 1 are in"), "{findings}");
+    let text = home.run(&[&["db", "check"], STORE].concat());
+    assert!(text.code == 1 && text.out.contains("Findings"), "{text:?}");
+    let agent = home.serve(STORE);
+    let page = home.run(&["task", "list", "-o", "json", "-a", &agent.address]).ok().json();
+    let ids: Vec<_> = page["tasks"].as_array().unwrap().iter().map(id).collect();
+    assert_eq!(ids, [id(&parked)]);
+    assert_eq!(home.run(&["task", "get", id(&done), "-a", &agent.address]).code, 1);
+}
+
+#[test]
+fn gc_deletes_by_rules_and_says_what_went() {
+    let home = Home::new();
+    filled(&home);
+    let gc = |arguments: &[&str]| home.run(&[&["db", "gc", "-o", "json"], STORE, arguments].concat());
+    gc(&[]).error("A2ACLI_ERR_USAGE", 2);
+    gc(&["--retention", "sometimes"]).error("A2ACLI_ERR_USAGE", 2);
+    assert_eq!(gc(&["--retention", "ended=1h"]).ok().json()["tasks"], 0);
+    let swept = gc(&["--retention", "ended=0s", "--log-retention", "0s", "--vacuum"]).ok().json();
+    assert_eq!(swept["tasks"], 3, "{swept}");
+    assert_eq!(export(&home, &[])[0]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    // The rules of the server hold where none is given.
+    let config = home.write("n.toml", "store = 'sqlite:./tasks.db'\n[retention]\nwaiting = '0s'\n");
+    let swept = home.run(&["db", "gc", "-o", "json", "--config", config.to_str().unwrap()]).ok().json();
+    assert_eq!(swept["tasks"], 1, "{swept}");
+}
+
+#[test]
+fn a_database_of_an_earlier_release_is_brought_up() {
+    let home = Home::new();
+    let connection = rusqlite::Connection::open(database(&home)).unwrap();
+    connection.execute_batch(include_str!("../../../store/tests/it/second_schema.sql")).unwrap();
+    connection.close().unwrap();
+    let migrate =
+        |arguments: &[&str]| home.run(&[&["db", "migrate", "-o", "json"], STORE, arguments].concat()).ok().json();
+    let would = migrate(&["--dry-run"]);
+    assert_eq!((&would["from"], &would["migrated"]), (&2.into(), &false.into()));
+    let error = home.run(&[&["db", "check", "-o", "json"], STORE].concat()).error("A2ACLI_ERR_INTERNAL", 1);
+    assert!(error["hint"].as_str().unwrap().contains("nuncio db migrate"), "{error}");
+    assert_eq!(migrate(&[])["migrated"], true);
+    let done = migrate(&[]);
+    assert_eq!((&done["from"], &done["migrated"]), (&done["to"], &false.into()));
+    let missing = home.run(&["db", "check", "--store", "sqlite:./none.db", "-o", "json"]);
+    missing.error("A2ACLI_ERR_USAGE", 2);
+    assert!(!home.path().join("none.db").exists());
+}
+
+#[test]
+fn the_server_keeps_house_by_its_settings() {
+    let home = Home::new();
+    let agent = home.serve(&[STORE, &["--interrupted-expiry", "1s", "--stall-timeout", "1s"]].concat());
+    let done = send(&home, &agent, &["hello"]);
+    let parked = send(&home, &agent, &["input"]);
+    let stalled = send(&home, &agent, &["slow 60", "--async"]);
+    let get = |agent: &Agent, task: &Value| home.run(&["task", "get", id(task), "-o", "json", "-a", &agent.address]);
+    for (task, reason) in [(&parked, "nobody answered within 1s"), (&stalled, "the agent was silent for 1s")] {
+        let ended = eventually("the task fails", || {
+            Some(get(&agent, task).ok().json()).filter(|it| it["status"]["state"] == "TASK_STATE_FAILED")
+        });
+        let text = ended["status"]["message"]["parts"][0]["text"].as_str().unwrap();
+        assert!(text.ends_with(reason), "{text}");
+    }
+    drop(agent);
+    let agent = home.serve(&[STORE, &["--retention", "failed=0s,completed=1d"]].concat());
+    for task in [&parked, &stalled] {
+        eventually("it is deleted", || (get(&agent, task).code != 0).then_some(()));
+    }
+    get(&agent, &done).ok();
+    drop(agent);
+    let wrong = home.run(&["serve", "--port", "0", "--retention", "working=1d", "-o", "json"]);
+    assert!(wrong.error("A2ACLI_ERR_USAGE", 2)["message"].as_str().unwrap().contains("not a state"));
+}
+
+#[test]
+fn another_agent_is_told_whose_tasks_it_finds() {
+    let home = Home::new();
+    let start = |name: &str| home.serve(&[STORE, &["--name", name]].concat());
+    let first = start("Ada");
+    send(&home, &first, &["hello"]);
+    drop(first);
+    assert!(start("Ada").banner.contains("holds 1 task from before\n"));
+    let other = start("Bob");
+    assert!(other.banner.contains("holds 1 task from before of another agent, Ada\n"), "{}", other.banner);
+    drop(other);
+    assert!(start("Bob").banner.contains("holds 1 task from before\n"));
+}

@@ -1,0 +1,107 @@
+//! Streams that are cut at random, fifty times each: nothing is missed, and nothing comes twice.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, future::join_all};
+use nuncio_client::{Client, Credential, End, Reconnect, Watch};
+use nuncio_engine::{MemoryStore, TaskStore};
+use nuncio_model::{
+    Message, StreamResponse, TaskState,
+    op::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
+};
+use nuncio_store::{SqliteOptions, SqliteStore};
+use nuncio_wire::Version;
+
+use crate::{
+    matrix::Way,
+    proxy::{CUTS, Proxy},
+    server::serve_from,
+};
+
+const CHUNKS: usize = 2_000;
+
+/// How a stream begins.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Sent,
+    SentWithoutCard,
+    Watched,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_version_over_every_binding_sees_each_chunk_once() {
+    let store = Arc::new(MemoryStore::builder().keep_log(true).build());
+    let address = serve_from(store).await;
+    let runs = Way::all().into_iter().zip(1..).map(|(way, seed)| run(way, How::Sent, &address, seed));
+    join_all(runs).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_and_a_client_without_a_card_do_it_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("tasks.db"), SqliteOptions::default()).await.unwrap();
+    let address = serve_from(Arc::new(store) as Arc<dyn TaskStore>).await;
+    let newest = Way::all().into_iter().filter(|way| way.version == Version::LATEST);
+    let ways = newest.flat_map(|way| [(way, How::SentWithoutCard), (way, How::Watched)]);
+    let runs = ways.zip(100..).map(|((way, how), seed)| run(way, how, &address, seed));
+    join_all(runs).await;
+}
+
+async fn run(way: Way, how: How, address: &str, seed: u64) {
+    let name = format!("{way}, {how:?}, seed {seed}");
+    let proxy = Proxy::start(address, seed).await;
+    let mut reconnect = Reconnect::default();
+    (reconnect.first_delay, reconnect.max_delay) = (Duration::from_millis(1), Duration::from_millis(20));
+    reconnect.attempts = 30;
+    let builder = Client::builder().prefer([way.binding]).version(way.version.as_str()).reconnect(reconnect);
+    let builder = builder.credential(Credential::bearer("alices-secret"));
+    let client = match how {
+        How::SentWithoutCard => builder.endpoint(&format!("http://{}/", proxy.address), way.binding).unwrap(),
+        _ => builder.connect(&*proxy.address).await.unwrap(),
+    };
+    let words = format!("stream {CHUNKS} every=1 after=500 size=1000");
+    let mut watch = match how {
+        How::Sent | How::SentWithoutCard => {
+            proxy.arm();
+            client.send_stream(words).await
+        }
+        How::Watched => {
+            let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
+            let request = SendMessageRequest::new(Message::user(words)).with_configuration(configuration);
+            let SendMessageResponse::Task(task) = client.send(request).await.unwrap() else { panic!("{name}") };
+            proxy.arm();
+            client.watch(task.id).await
+        }
+    }
+    .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let seen = tokio::time::timeout(Duration::from_secs(180), read(&mut watch, &name)).await.expect("it hangs");
+    assert_eq!(seen, (1..=CHUNKS).collect::<Vec<_>>(), "{name}");
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)), "{name}");
+    assert_eq!(proxy.left(), 0, "{name}: not all {CUTS} cuts came to pass");
+}
+
+/// The numbers of the chunks as they come. The task comes first, before there are any, and never again.
+async fn read(watch: &mut Watch, name: &str) -> Vec<usize> {
+    let (mut seen, mut last, mut context) = (Vec::new(), None, None);
+    while let Some(event) = watch.next().await {
+        let event = event.unwrap_or_else(|error| panic!("{name}: {error}, after {} chunks", seen.len()));
+        assert!(event.sequence.is_none() || event.sequence > last, "{name}: {event:?} after {last:?}");
+        last = event.sequence.or(last);
+        match &event.response {
+            StreamResponse::ArtifactUpdate(update) => {
+                assert_eq!(update.append, !seen.is_empty(), "{name}: {update:?}");
+                assert_eq!(Some(&update.context_id), context.as_ref(), "{name}");
+                let text = update.artifact.text();
+                let number = text.lines().next().and_then(|line| line.strip_prefix("chunk ")?.parse().ok());
+                seen.push(number.unwrap());
+            }
+            StreamResponse::Task(task) => {
+                context.clone_from(&task.context_id);
+                assert!(seen.is_empty() && task.artifacts.is_empty(), "{name}: after {} chunks: {task:?}", seen.len());
+            }
+            StreamResponse::StatusUpdate(_) => {}
+            StreamResponse::Message(message) => panic!("{name}: {message:?}"),
+        }
+    }
+    seen
+}

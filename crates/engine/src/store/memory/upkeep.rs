@@ -1,0 +1,210 @@
+//! Housekeeping: what is old goes, and so does what is to be forgotten.
+//!
+//! Every scope has its tasks by state and time already, so what is old is found there, a stretch at a time: no lock is held
+//! for longer than that takes.
+
+use std::sync::Arc;
+
+use nuncio_model::{TaskId, TaskState, Timestamp};
+
+use super::{
+    MemoryStore,
+    hooks::Hook,
+    node::{Head, Node},
+    order::{Entry, Moment},
+    tables::ScopeLists,
+};
+use crate::store::{Erase, Orphan, Purge, ScanPage, Scanned, StoreError, Stored, Unreadable};
+
+/// Entries that are looked at under one lock.
+const STRETCH: usize = 256;
+
+/// Deletes what is old.
+pub(super) fn purge(store: &MemoryStore, purge: &Purge) -> usize {
+    let before = Moment::from(purge.before);
+    let mut gone = 0;
+    for scope in store.tables.scopes(|scope| purge.is_of(&scope.tenant)) {
+        for state in &purge.states {
+            each_older(&scope, *state, before, |entry| {
+                let mut head = entry.node.head.lock();
+                let is_meant = head.released && head.state == *state && head.at < before;
+                if gone < purge.limit && is_meant && !head.owes() {
+                    gone += usize::from(store.remove(&entry.node, &mut head));
+                }
+                gone < purge.limit
+            });
+        }
+        store.tables.tidy_scope(&scope);
+        if gone == purge.limit {
+            break;
+        }
+    }
+    gone
+}
+
+/// Tasks that are parked for long.
+pub(super) fn resting(store: &MemoryStore, states: &[TaskState], before: Timestamp, limit: usize) -> Vec<Orphan> {
+    let before = Moment::from(before);
+    let mut resting: Vec<Entry> = Vec::new();
+    for scope in store.tables.scopes(|_| true) {
+        for state in states.iter().filter(|state| !state.is_terminal()) {
+            let mut found = 0;
+            each_older(&scope, *state, before, |entry| {
+                let head = entry.node.head.lock();
+                if head.released && !head.gone && (head.at, head.state) == (entry.at, entry.state) {
+                    found += 1;
+                    resting.push(entry.clone());
+                }
+                found < limit
+            });
+        }
+        resting.sort_by(|one, two| one.place().cmp(&two.place()));
+        resting.truncate(limit);
+    }
+    resting.iter().map(|entry| orphan(&entry.node)).collect()
+}
+
+/// Deletes tasks, whatever their state.
+pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
+    let mut gone = 0;
+    let mut remove = |node: &Arc<Node>| gone += usize::from(store.remove(node, &mut node.head.lock()));
+    let scopes = match erase {
+        Erase::Tenant(tenant) => store.tables.scopes(|scope| scope.tenant == *tenant),
+        Erase::Scope(scope) | Erase::Context(scope, _) => store.tables.scope(scope).into_iter().collect(),
+        Erase::Task(scope, id) => {
+            store.tables.task(scope, id).iter().for_each(&mut remove);
+            return gone;
+        }
+    };
+    for scope in scopes {
+        loop {
+            let entries = match erase {
+                Erase::Context(_, context) => {
+                    store.tables.read_context(&scope, context, |tasks| tasks.page(None, None, None, STRETCH))
+                }
+                _ => Some(scope.lists.lock().page(None, None, None, STRETCH)),
+            };
+            let Some(entries) = entries.filter(|entries| !entries.is_empty()) else { break };
+            for entry in &entries {
+                remove(&entry.node);
+            }
+        }
+        store.tables.tidy_scope(&scope);
+    }
+    gone
+}
+
+/// A page of all tasks: by shard of the table, and there by id.
+pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
+    let (mut shard, mut last) = match after {
+        None => (0, None),
+        Some(cursor) => {
+            let (shard, id) = cursor.split_once(':').ok_or(StoreError::BadPageToken)?;
+            (shard.parse().map_err(|_| StoreError::BadPageToken)?, Some(TaskId::from(id)))
+        }
+    };
+    let mut page = ScanPage::default();
+    while let Some(mut nodes) = store.tables.tasks_of_shard(shard) {
+        nodes.retain(|node| last.as_ref().is_none_or(|last| node.id > *last));
+        nodes.sort_by(|one, two| one.id.cmp(&two.id));
+        for node in nodes {
+            if page.tasks.len() + page.unreadable.len() == limit {
+                page.next = last.map(|last| format!("{shard}:{last}").into());
+                return Ok(page);
+            }
+            add(&mut page, &node);
+            last = Some(node.id.clone());
+        }
+        shard += 1;
+        last = None;
+        if page.tasks.len() + page.unreadable.len() == limit {
+            // No id comes before this one.
+            page.next = Some(format!("{shard}:").into());
+            return Ok(page);
+        }
+    }
+    Ok(page)
+}
+
+fn add(page: &mut ScanPage, node: &Arc<Node>) {
+    let mut head = node.head.lock();
+    if head.gone || head.sequence == 0 {
+        return;
+    }
+    let scope = node.scope.scope.clone();
+    match head.task() {
+        Ok(task) => {
+            let stored = Stored { task, sequence: head.sequence, epoch: super::EPOCH };
+            let configs = head.hooks().iter().map(Hook::to_config).collect();
+            page.tasks.push(Scanned { scope, stored, configs });
+        }
+        Err(error) => page.unreadable.push(Unreadable { scope, id: node.id.clone(), error }),
+    }
+}
+
+/// Drops logs that were kept.
+pub(super) fn compact(store: &MemoryStore, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+    let before = Moment::from(before);
+    let mut compacted = 0;
+    // Those that may not go yet, or again, stand at the end then.
+    for _ in 0..store.retention.logs().min(limit.saturating_mul(4)) {
+        if compacted == limit {
+            break;
+        }
+        let Some(node) = store.retention.next_log() else { break };
+        let mut head = node.head.lock();
+        if head.gone || !head.released {
+            continue;
+        }
+        if head.at >= before || head.owes() {
+            store.retention.released(&node, &mut head);
+        } else if head.drop_log()? {
+            compacted += 1;
+        }
+    }
+    Ok(compacted)
+}
+
+/// Calls `with` for each entry of a state before a moment, oldest first, until it says `false`.
+fn each_older(scope: &ScopeLists, state: TaskState, before: Moment, mut with: impl FnMut(&Entry) -> bool) {
+    let mut last: Option<Entry> = None;
+    loop {
+        let stretch = scope.lists.lock().older(state, last.as_ref().map(Entry::place), before, STRETCH);
+        for entry in &stretch {
+            if !with(entry) {
+                return;
+            }
+        }
+        if stretch.len() < STRETCH {
+            return;
+        }
+        last = stretch.into_iter().next_back();
+    }
+}
+
+fn orphan(node: &Node) -> Orphan {
+    Orphan { scope: node.scope.scope.clone(), id: node.id.clone() }
+}
+
+impl MemoryStore {
+    /// Takes a task out of everything. Called under its lock. `false` when it is gone already, or not there yet.
+    fn remove(&self, node: &Arc<Node>, head: &mut Head) -> bool {
+        if head.gone || head.sequence == 0 {
+            return false;
+        }
+        head.hooks().iter().for_each(|hook| self.debts.forget(node, hook));
+        head.gone = true;
+        self.retention.gone(head);
+        self.forget(node, head);
+        true
+    }
+
+    /// Takes a task that is gone out of the tables.
+    pub(super) fn forget(&self, node: &Arc<Node>, head: &mut Head) {
+        self.tables.unlist(node, head.state, node.place(head));
+        self.tables.remove_task(node);
+        self.tables.tidy_scope(&node.scope);
+        self.retention.removed();
+        head.clear();
+    }
+}

@@ -1,0 +1,251 @@
+//! What becomes of tasks that nobody wants any more, and of agents that say nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::{
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, TaskStore, bus::LocalBus, store::Erase,
+    testing::SharedMemory,
+};
+use nuncio_model::{
+    ErrorKind, Message, Principal, Request, Scope, Task, TaskPushNotificationConfig, TaskState, Timestamp,
+    op::{SendMessageConfiguration, SendMessageRequest},
+};
+use tokio::time::{Instant, sleep};
+
+use crate::support::*;
+
+const SOON: Duration = Duration::from_millis(300);
+
+/// Does what it is told: asks, ends, waits in its turn, or says a word now and then.
+fn agent() -> EngineBuilder {
+    builder(|turn| async move {
+        let text = turn.message().text();
+        match &*text {
+            "ask" => turn.ask("what else?").await,
+            "wait for credentials" => {
+                turn.require_auth("log in").await?;
+                std::future::pending().await
+            }
+            "silent" => std::future::pending().await,
+            "stall" => {
+                turn.begin().await?;
+                std::future::pending().await
+            }
+            "slow" => {
+                for _ in 0..4 {
+                    sleep(SOON * 2 / 3).await;
+                    turn.artifact("out").chunk("x").await?;
+                }
+                turn.complete("done").await
+            }
+            _ => turn.complete("done").await,
+        }
+    })
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.first_word = Duration::from_mins(10);
+    limits.stall_timeout = Some(SOON);
+    limits
+}
+
+fn expiring() -> Housekeeping {
+    let mut house = Housekeeping::default();
+    house.interrupted_expiry = Some(SOON);
+    house
+}
+
+async fn until_ended(engine: &Engine, task: &Task) -> Task {
+    within(async {
+        loop {
+            let task = get(engine, task).await;
+            if task.state().is_terminal() {
+                return task;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+}
+
+fn reason(task: &Task) -> String {
+    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_fails_its_task_for_all_to_see() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::builder().keep_log(true).build());
+    let guard = Arc::new(crate::push::Anywhere);
+    let engine = agent().store(Arc::clone(&store)).push_guard(guard).housekeeping(expiring()).build();
+    engine.recover().await.unwrap();
+    let config = TaskPushNotificationConfig { url: "https://example.org".into(), ..Default::default() };
+    let configuration = SendMessageConfiguration { task_push_notification_config: Some(config), ..Default::default() };
+    let request = SendMessageRequest::new(Message::user("ask")).with_configuration(configuration);
+    let begun = Instant::now();
+    let task = send(&engine, request).await.unwrap();
+    assert_state(&task, TaskState::InputRequired);
+    let events = subscribe(&engine, &task).await.unwrap();
+    let events = rest(events).await;
+    assert!(begun.elapsed() >= SOON);
+    assert_eq!(words(&events), ["task:input-required", "failed"]);
+    let ended = get(&engine, &task).await;
+    assert_state(&ended, TaskState::Failed);
+    assert_eq!(reason(&ended), "the task waited for its client, and nobody answered within 300ms");
+    let due = store.due_pushes(Timestamp::now(), 10).await.unwrap();
+    assert_eq!(due.len(), 1);
+    assert_eq!(due[0].owed, events.last().unwrap().sequence.unwrap(), "the webhook hears of it");
+    assert_eq!(store.orphans(10).await.unwrap(), []);
+    let error = send(&engine, follow(&task, "too late")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+}
+
+#[tokio::test]
+async fn an_answer_in_time_saves_it() {
+    let engine = agent().housekeeping(expiring()).build();
+    engine.recover().await.unwrap();
+    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    for _ in 0..4 {
+        sleep(SOON / 2).await;
+        assert_state(&send(&engine, follow(&task, "ask")).await.unwrap(), TaskState::InputRequired);
+    }
+    assert_state(&send(&engine, follow(&task, "enough")).await.unwrap(), TaskState::Completed);
+}
+
+#[tokio::test]
+async fn on_several_nodes_it_fails_once() {
+    let shared = SharedMemory::new(Duration::from_mins(1));
+    let bus = Arc::new(LocalBus::new());
+    let mut engines = Vec::new();
+    for _ in 0..3 {
+        let store = Arc::new(shared.node().await);
+        let engine = agent().store(store).bus(Arc::clone(&bus) as _).housekeeping(expiring()).build();
+        engine.recover().await.unwrap();
+        engines.push(engine);
+    }
+    let mut tasks = Vec::new();
+    for number in 0..20 {
+        let engine = &engines[number % 3];
+        tasks.push(send(engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap());
+    }
+    for task in &tasks {
+        let ended = until_ended(&engines[0], task).await;
+        assert_state(&ended, TaskState::Failed);
+        let records = engines[1].store().events_after(&Scope::open(), &task.id, 0, 100).await.unwrap();
+        let failed = records.iter().filter_map(|it| it.as_update()).filter(|event| word(event) == "failed").count();
+        assert_eq!(failed, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_silent_for_too_long_fails() {
+    let engine = agent().limits(limits()).build();
+    for text in ["stall", "silent"] {
+        let begun = Instant::now();
+        let task = send(&engine, SendMessageRequest::new(Message::user(text))).await.unwrap();
+        assert!(begun.elapsed() >= SOON);
+        assert_state(&task, TaskState::Failed);
+        assert_eq!(reason(&task), "the agent was silent for 300ms");
+    }
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_says_a_word_in_time_does_not() {
+    let engine = agent().limits(limits()).build();
+    let task = send(&engine, SendMessageRequest::new(Message::user("slow"))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
+    assert_eq!(task.artifacts[0].text(), "x");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_canceled_is_not_silent() {
+    let mut limits = limits();
+    limits.cancel_grace = SOON * 2;
+    let engine = agent().limits(limits).build();
+    let task = send(&engine, at_once(Message::user("stall"))).await.unwrap();
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_its_client_may_do_so_for_as_long_as_a_question() {
+    // Longer than an agent may be silent,
+    let engine = agent().limits(limits()).build();
+    let task = send(&engine, at_once(Message::user("wait for credentials"))).await.unwrap();
+    sleep(SOON * 3).await;
+    assert_state(&get(&engine, &task).await, TaskState::AuthRequired);
+    // but not for ever, where there is a limit.
+    let mut silent = limits();
+    silent.stall_timeout = Some(SOON / 10);
+    let engine = agent().limits(silent).housekeeping(expiring()).build();
+    let begun = Instant::now();
+    let task = send(&engine, at_once(Message::user("wait for credentials"))).await.unwrap();
+    let ended = until_ended(&engine, &task).await;
+    assert!(begun.elapsed() >= SOON);
+    assert_eq!(reason(&ended), "the task waited for its client, and nobody answered within 300ms");
+}
+
+#[tokio::test]
+async fn old_tasks_go_by_the_rule_of_their_tenant() {
+    let mut house = Housekeeping::default();
+    house.retention = Retention::new().with(TaskState::Completed, SOON);
+    house = house.with_tenant_rule("keeps".into(), TaskState::Failed, Some(SOON));
+    let engine = agent().limits(limits()).housekeeping(house).build();
+    engine.recover().await.unwrap();
+    let keeps = Scope::new("keeps".into(), Principal::Open);
+    let request = Request::new(keeps.clone(), SendMessageRequest::new(Message::user("end")));
+    within(engine.call(request)).await.unwrap();
+    let completed = send(&engine, SendMessageRequest::new(Message::user("end"))).await.unwrap();
+    let failed = send(&engine, SendMessageRequest::new(Message::user("stall"))).await.unwrap();
+    within(async {
+        while engine.store().load(&Scope::open(), &completed.id).await.unwrap().is_some() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert_state(&get(&engine, &failed).await, TaskState::Failed);
+    let left = engine.store().scan(None, 10).await.unwrap().tasks;
+    let mut left: Vec<_> =
+        left.iter().map(|it| (it.scope.tenant.as_str().to_owned(), it.stored.task.state())).collect();
+    left.sort_by(|one, two| one.0.cmp(&two.0));
+    assert_eq!(left, [(String::new(), TaskState::Failed), ("keeps".to_owned(), TaskState::Completed)]);
+}
+
+#[tokio::test]
+async fn nothing_goes_unless_it_was_said() {
+    assert!(Housekeeping::default().is_idle());
+    let store = MemoryStore::default();
+    let swept = Housekeeping::default().sweep(&store).await.unwrap();
+    assert_eq!((swept.tasks, swept.logs), (0, 0));
+}
+
+#[tokio::test]
+async fn whoever_reads_a_task_that_is_erased_is_told_so() {
+    let engine = agent().build();
+    let parked = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    let running = send(&engine, at_once(Message::user("stall"))).await.unwrap();
+    let other = Request::new(other_scope(), at_once(Message::user("stall")));
+    within(engine.call(other)).await.unwrap();
+    let mut readers = Vec::new();
+    for task in [&parked, &running] {
+        let mut events = subscribe(&engine, task).await.unwrap();
+        next(&mut events).await;
+        readers.push(events);
+    }
+    assert_eq!(engine.erase(&Erase::Scope(Scope::open())).await.unwrap(), 2);
+    for mut events in readers {
+        let error = within(futures_util::StreamExt::next(&mut events)).await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+    }
+    for task in [&parked, &running] {
+        let error = subscribe(&engine, task).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+    }
+    within(async {
+        while engine.running() > 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(engine.store().scan(None, 10).await.unwrap().tasks.len(), 1, "another's task goes on");
+}

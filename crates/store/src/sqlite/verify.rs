@@ -1,0 +1,99 @@
+//! Whether a database is whole: its file, and what its tables say of one another.
+
+use nuncio_engine::StoreError;
+use rusqlite::Connection;
+
+use super::{SqliteStore, error::store_error};
+
+/// Findings of one kind that are given, at most.
+const FINDINGS: usize = 100;
+
+/// What must not be there, each as a query for words about it.
+const RULES: &[&str] = &[
+    "SELECT 'task ' || id || ' belongs to no scope' FROM tasks WHERE scope NOT IN (SELECT scope FROM scopes)",
+    "SELECT 'task ' || id || ' has no body' FROM tasks \
+     WHERE body IS NULL AND folded > 0 AND task NOT IN (SELECT task FROM bodies)",
+    "SELECT 'task ' || id || ' has a snapshot as of record ' || folded || ', and its last one is ' || sequence \
+     FROM tasks WHERE folded > sequence",
+    "SELECT 'there are ' || count(*) || ' big bodies of tasks that are not there' FROM bodies \
+     WHERE task NOT IN (SELECT task FROM tasks) HAVING count(*) > 0",
+    "SELECT 'there are ' || count(*) || ' webhooks of tasks that are not there' FROM push_configs \
+     WHERE task NOT IN (SELECT task FROM tasks) HAVING count(*) > 0",
+    "SELECT 'there are ' || count(*) || ' rows of records of tasks that are not there' FROM events \
+     WHERE key >> 32 NOT IN (SELECT task FROM tasks) AND key >> 32 NOT IN (SELECT task FROM deleted) \
+     HAVING count(*) > 0",
+    "SELECT 'task ' || id || ' has records after its last one' FROM tasks \
+     WHERE EXISTS (SELECT 1 FROM events WHERE key > (task << 32 | sequence) AND key <= (task << 32 | 4294967295))",
+    "SELECT 'task ' || id || ' lacks records after its snapshot' FROM tasks \
+     WHERE folded < sequence AND NOT EXISTS (SELECT 1 FROM events WHERE key = task << 32 | sequence)",
+    "SELECT 'a list counts ' || coalesce(totals.tasks, 0) || ' tasks in a state that ' || coalesce(found.tasks, 0) || \
+     ' are in (scope ' || scope || ', state ' || state || ')' \
+     FROM totals FULL JOIN (SELECT scope, state, count(*) AS tasks FROM tasks GROUP BY scope, state) AS found \
+     USING (scope, state) WHERE coalesce(totals.tasks, 0) <> coalesce(found.tasks, 0)",
+];
+
+impl SqliteStore {
+    /// Looks whether the file is whole, by SQLite's own check, and whether its tables agree: what is not as it should be,
+    /// in words. Nothing when all is well. All of it is of one moment, also while another process writes.
+    ///
+    /// # Errors
+    ///
+    /// Those of any read.
+    pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.read(|connection| verify(connection).map_err(store_error)).await
+    }
+}
+
+fn verify(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut findings = words(connection, "PRAGMA integrity_check(100)")?;
+    findings.retain(|finding| finding != "ok");
+    for rule in RULES {
+        findings.extend(words(connection, rule)?);
+    }
+    Ok(findings)
+}
+
+fn words(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    rows.take(FINDINGS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn each_rule_finds_what_it_is_for_and_nothing_else() {
+        let database = schema::in_memory();
+        assert_eq!(verify(&database).unwrap(), [""; 0]);
+        let whole = "INSERT INTO scopes VALUES (1, 't', '=a'); INSERT INTO totals VALUES (1, 3, 1), (1, 4, 0); \
+            INSERT INTO tasks VALUES (7, 'x', 1, 'c', 3, 0, 0, 2, 1, 0, 0, NULL, 1, NULL, NULL); \
+            INSERT INTO bodies VALUES (7, '{}', NULL); \
+            INSERT INTO events VALUES (7 << 32 | 1, '[]'), (7 << 32 | 2, '[]'), (9 << 32 | 1, '[]'); \
+            INSERT INTO deleted VALUES (9);";
+        for (slip, finding) in [
+            ("", None),
+            ("UPDATE tasks SET scope = 2; UPDATE totals SET scope = 2", Some("task x belongs to no scope")),
+            ("DELETE FROM bodies", Some("task x has no body")),
+            ("UPDATE tasks SET folded = 3", Some("task x has a snapshot as of record 3, and its last one is 2")),
+            ("INSERT INTO bodies VALUES (8, '{}', NULL)", Some("there are 1 big bodies of tasks that are not there")),
+            (
+                "INSERT INTO push_configs VALUES (8, 'p', '{}', 0, 0, 0, 0, NULL, NULL)",
+                Some("there are 1 webhooks of tasks that are not there"),
+            ),
+            ("DELETE FROM deleted", Some("there are 1 rows of records of tasks that are not there")),
+            ("INSERT INTO events VALUES (7 << 32 | 3, '[]')", Some("task x has records after its last one")),
+            ("DELETE FROM events WHERE key = 7 << 32 | 2", Some("task x lacks records after its snapshot")),
+            (
+                "UPDATE totals SET tasks = 2 WHERE state = 3",
+                Some("a list counts 2 tasks in a state that 1 are in (scope 1, state 3)"),
+            ),
+        ] {
+            database.execute_batch(&format!("BEGIN; {whole} {slip}")).unwrap();
+            assert_eq!(verify(&database).unwrap(), finding.into_iter().collect::<Vec<_>>(), "{slip}");
+            database.execute_batch("ROLLBACK").unwrap();
+        }
+    }
+}

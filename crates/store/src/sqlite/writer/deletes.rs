@@ -1,0 +1,151 @@
+//! Deletes tasks, and what is left of them. Each write takes about a millisecond, so that others do not wait.
+
+use nuncio_engine::store::Purge;
+use nuncio_model::{TaskState, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{
+    group::{GroupWriter, Written},
+    prune::{self, RECORDS},
+};
+use crate::sqlite::{
+    columns::Moment,
+    queue::{Candidate, Removed},
+};
+
+/// What must be known of a task to delete it.
+struct Doomed {
+    id: String,
+    scope: i64,
+    state: TaskState,
+    updated: Moment,
+    running: bool,
+    pushed: bool,
+    is_big: bool,
+}
+
+impl GroupWriter<'_, '_> {
+    /// Deletes tasks: their rows now, and their records if they are few, else with [`sweep`](Self::sweep).
+    pub(super) fn delete(&mut self, tasks: &[Candidate], purge: Option<&Purge>) -> Written<Removed> {
+        self.flush()?;
+        let mut removed = Removed::default();
+        for candidate in tasks {
+            let connection = &self.writer.connection;
+            let found = find(connection, candidate.task)?.filter(|found| *found.id == *candidate.id.as_str());
+            let Some(doomed) = found else { continue };
+            if let Some(purge) = purge
+                && !is_meant(connection, purge, candidate.task, &doomed)?
+            {
+                continue;
+            }
+            let left = RECORDS.saturating_sub(removed.rows);
+            removed.rows += delete_rows(connection, candidate.task, &doomed, left)?;
+            removed.tasks += 1;
+            self.count(doomed.scope, doomed.state, -1);
+            self.changes.heads.remove(&candidate.id);
+            self.changes.gone.insert(candidate.id.clone());
+            self.changes.gone_scopes.insert(candidate.scope.clone(), doomed.scope);
+        }
+        Ok(removed)
+    }
+
+    /// Drops records that deleted tasks have left, as many as a write may.
+    pub(super) fn sweep(&self) -> rusqlite::Result<Removed> {
+        sweep(&self.writer.connection)
+    }
+
+    /// Drops records of tasks that were let go of before a time, as many as a write may.
+    pub(super) fn compact(&self, before: Timestamp, limit: usize) -> rusqlite::Result<Removed> {
+        prune::drop_logs(&self.writer.connection, before.as_millisecond(), limit)
+    }
+
+    /// Drops the scopes that have lost their last task: their names are somebody's.
+    pub(super) fn drop_empty_scopes(&mut self) -> rusqlite::Result<()> {
+        let connection = &self.writer.connection;
+        let mut emptied = rusqlite::Result::Ok(());
+        self.changes.gone_scopes.retain(|_, key| {
+            let is_empty = emptied.is_ok().then(|| drop_scope_if_empty(connection, *key));
+            is_empty.is_some_and(|is_empty| {
+                is_empty.unwrap_or_else(|error| {
+                    emptied = Err(error);
+                    false
+                })
+            })
+        });
+        emptied
+    }
+}
+
+/// Drops records that deleted tasks have left, as many as a write may.
+pub(super) fn sweep(connection: &Connection) -> rusqlite::Result<Removed> {
+    let mut removed = Removed::default();
+    while removed.rows < RECORDS {
+        let next = connection
+            .prepare_cached("SELECT task FROM deleted ORDER BY task LIMIT 1")?
+            .query_row([], |row| row.get(0))
+            .optional()?;
+        let Some(task) = next else { break };
+        let left = RECORDS - removed.rows;
+        let (dropped, is_whole) = prune::drop_records(connection, task, u64::MAX, left)?;
+        removed.rows += dropped;
+        if !is_whole {
+            break;
+        }
+        connection.prepare_cached("DELETE FROM deleted WHERE task = ?1")?.execute([task])?;
+        removed.tasks += 1;
+    }
+    Ok(removed)
+}
+
+fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<Doomed>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, scope, state, updated, updated_rest, running, pushed, body IS NULL FROM tasks WHERE task = ?1",
+    )?;
+    statement
+        .query_row([task], |row| {
+            Ok(Doomed {
+                id: row.get(0)?,
+                scope: row.get(1)?,
+                state: TaskState::from_number(row.get(2)?).unwrap_or_default(),
+                updated: Moment { millisecond: row.get(3)?, rest: row.get(4)? },
+                running: row.get(5)?,
+                pushed: row.get(6)?,
+                is_big: row.get(7)?,
+            })
+        })
+        .optional()
+}
+
+/// Whether a task is what a purge means: it may have changed since it was found.
+fn is_meant(connection: &Connection, purge: &Purge, task: i64, doomed: &Doomed) -> rusqlite::Result<bool> {
+    let is_old = doomed.updated < Moment::from(purge.before) && purge.states.contains(&doomed.state);
+    Ok(is_old && !doomed.running && !(doomed.pushed && prune::is_owed(connection, task)?))
+}
+
+/// Deletes the rows of a task, but of its records only so many. How many those were.
+fn delete_rows(connection: &Connection, task: i64, doomed: &Doomed, records: usize) -> rusqlite::Result<usize> {
+    let delete = |sql| connection.prepare_cached(sql)?.execute([task]);
+    delete("DELETE FROM tasks WHERE task = ?1")?;
+    if doomed.is_big {
+        delete("DELETE FROM bodies WHERE task = ?1")?;
+    }
+    if doomed.pushed {
+        delete("DELETE FROM push_configs WHERE task = ?1")?;
+    }
+    let (dropped, is_whole) = prune::drop_records(connection, task, u64::MAX, records)?;
+    if !is_whole {
+        delete("INSERT INTO deleted (task) VALUES (?1)")?;
+    }
+    Ok(dropped)
+}
+
+fn drop_scope_if_empty(connection: &Connection, scope: i64) -> rusqlite::Result<bool> {
+    let is_empty = connection
+        .prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_by_state WHERE scope = ?1)")?
+        .query_row([scope], |row| row.get(0))?;
+    if is_empty {
+        connection.prepare_cached("DELETE FROM totals WHERE scope = ?1")?.execute([scope])?;
+        connection.prepare_cached("DELETE FROM scopes WHERE scope = ?1")?.execute([scope])?;
+    }
+    Ok(is_empty)
+}

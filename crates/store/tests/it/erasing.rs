@@ -1,0 +1,170 @@
+//! What is deleted is out of the files.
+
+use nuncio_engine::{
+    TaskStore,
+    store::{Erase, Purge, PushConfig},
+};
+use nuncio_model::{
+    Artifact, AuthenticationInfo, Message, Part, Principal, Scope, TaskPushNotificationConfig, TaskState,
+};
+use nuncio_store::{SqliteOptions, SqliteStore};
+use std::time::Duration;
+
+use crate::support::{Place, at, begin, chunk, create, end, load, task};
+
+/// A text that is nowhere else.
+const MARKER: &str = "Zyzzogeton";
+
+/// How often the marker is in the files of the database.
+fn found(place: &Place) -> usize {
+    let files = std::fs::read_dir(place.path().parent().unwrap()).unwrap();
+    let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    bytes.map(|bytes| bytes.windows(MARKER.len()).filter(|it| *it == MARKER.as_bytes()).count()).sum()
+}
+
+/// Writes the marker wherever there is room for it: names, ids, small and big bodies, records, webhooks.
+async fn mark(store: &SqliteStore) -> Scope {
+    let scope = Scope::new("tenant".into(), Principal::named(format!("{MARKER} the caller")));
+    for (number, size) in [1, 50, 3_000, 200_000].into_iter().enumerate() {
+        let id = format!("{MARKER}-{number}");
+        let mut marked = task(&id, TaskState::Working);
+        marked.context_id = Some(MARKER.into());
+        marked.history.push(Message { message_id: "n".into(), ..Message::user(MARKER) });
+        marked.artifacts.push(Artifact::new("a", vec![Part::text(format!("{MARKER} ").repeat(size))]));
+        let config = TaskPushNotificationConfig {
+            id: Some("p".into()),
+            task_id: Some(id.clone().into()),
+            url: format!("https://example.org/{MARKER}"),
+            authentication: Some(AuthenticationInfo { scheme: "Bearer".into(), credentials: Some(MARKER.into()) }),
+            ..Default::default()
+        };
+        let mut commit = create(&marked);
+        commit.scope = scope.clone();
+        commit.push_configs.push(PushConfig { config, format: None, delivered: 0 });
+        let epoch = store.commit(commit).await.unwrap().epoch;
+        for number in 1..400 {
+            let mut commit = chunk(&id, number, epoch, &format!("{MARKER} {number}"));
+            commit.scope = scope.clone();
+            store.commit(commit).await.unwrap();
+        }
+    }
+    scope
+}
+
+#[tokio::test]
+async fn what_is_erased_is_in_no_file() {
+    let place = Place::new();
+    let store = place.open().await;
+    for number in 0..50 {
+        begin(&store, &format!("before {number}")).await;
+    }
+    let scope = mark(&store).await;
+    begin(&store, "after").await;
+    assert!(found(&place) > 1_000);
+    assert_eq!(store.erase(&Erase::Scope(scope)).await.unwrap(), 4);
+    assert_eq!(found(&place), 0);
+    load(&store, "after").await;
+    load(&store, "before 49").await;
+}
+
+#[tokio::test]
+async fn neither_is_what_was_dropped_or_written_over_before() {
+    let place = Place::new();
+    let store = place.try_open(SqliteOptions::new().with_log_retention(Duration::ZERO)).await.unwrap();
+    let epoch = begin(&store, "t").await.epoch;
+    for number in 1..600 {
+        store.commit(chunk("t", number, epoch, &format!("{MARKER} {number} "))).await.unwrap();
+    }
+    end(&store, "t").await.unwrap();
+    // Its log goes by itself.
+    for _ in 0..200 {
+        let rows: i64 = place.connection().query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
+        if rows == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(store.erase(&Erase::Task(Scope::open(), "t".into())).await.unwrap(), 1);
+    assert_eq!(found(&place), 0);
+}
+
+#[tokio::test]
+async fn what_is_purged_is_in_no_file_once_the_log_is_empty() {
+    let place = Place::new();
+    let store = place.open().await;
+    for number in 0..100 {
+        let mut ended = task(&format!("{MARKER} {number}"), TaskState::Completed);
+        ended.artifacts.push(Artifact::new("a", vec![Part::text(MARKER.repeat(1 + number * 10))]));
+        store.commit(create(&ended)).await.unwrap();
+    }
+    begin(&store, "stays").await;
+    assert_eq!(store.purge(&Purge::new([TaskState::Completed], at(1))).await.unwrap(), 100);
+    for _ in 0..500 {
+        if found(&place) == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(found(&place), 0);
+    load(&store, "stays").await;
+}
+
+#[tokio::test]
+async fn a_reader_holds_it_up_and_the_rest_follows_when_it_is_done() {
+    let place = Place::new();
+    let store = place.open().await;
+    let scope = mark(&store).await;
+    let reader = place.connection();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM tasks").unwrap();
+    let erase = Erase::Scope(scope);
+    let erased = store.erase(&erase);
+    let (erased, waited) = tokio::join!(erased, async {
+        // Others are not held up by it.
+        let begun = std::time::Instant::now();
+        begin(&store, "meanwhile").await;
+        begun.elapsed()
+    });
+    assert_eq!(erased.unwrap(), 4);
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    assert!(found(&place) > 0, "the reader still sees it");
+    reader.execute_batch("COMMIT").unwrap();
+    for _ in 0..500 {
+        if found(&place) == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(found(&place), 0);
+}
+
+#[tokio::test]
+async fn what_a_deleted_task_has_left_goes_at_the_next_start() {
+    let place = Place::new();
+    {
+        let store = place.open().await;
+        mark(&store).await;
+    }
+    // As a crash between two writes of an erasure leaves it.
+    let connection = place.connection();
+    connection.execute_batch("INSERT INTO deleted SELECT task FROM tasks; DELETE FROM tasks").unwrap();
+    let last: i64 = connection.query_row("SELECT max(task) FROM deleted", [], |row| row.get(0)).unwrap();
+    drop(connection);
+    let store = place.open().await;
+    begin(&store, "new").await;
+    let connection = place.connection();
+    let key: i64 = connection.query_row("SELECT task FROM tasks", [], |row| row.get(0)).unwrap();
+    assert!(key > last, "a key is not given twice while there are records under it");
+    for _ in 0..500 {
+        let left: i64 = connection.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
+        if left == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let left: (i64, i64) = connection
+        .query_row("SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM deleted)", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!(left, (1, 0));
+}

@@ -1,0 +1,166 @@
+//! Nodes side by side, beyond what the contract of clusters says.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::{
+    TaskStore,
+    store::{Claim, Lease, Letter, LetterId, Posted, PushConfig, PushSettlement},
+};
+use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
+use nuncio_store::PostgresStore;
+
+use super::place::{Place, options};
+use crate::support::{create, task};
+
+fn later(seconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(Timestamp::now().as_millisecond() + seconds * 1_000).unwrap()
+}
+
+async fn due(node: &PostgresStore) -> usize {
+    node.due_pushes(later(10), 10).await.unwrap().len()
+}
+
+fn settlement(delivered: u64, attempts: u32, next_attempt: Timestamp) -> PushSettlement {
+    PushSettlement {
+        scope: Scope::open(),
+        task: "t".into(),
+        id: "p".into(),
+        delivered,
+        attempts,
+        next_attempt,
+        error: None,
+    }
+}
+
+/// A node with a task that a push configuration is owed a record of, and another node.
+async fn with_a_debt(place: &Place) -> (PostgresStore, PostgresStore) {
+    let (a, b) = (place.open(options()).await, place.open(options()).await);
+    let config = TaskPushNotificationConfig {
+        id: Some("p".into()),
+        task_id: Some("t".into()),
+        url: "https://example.org/".into(),
+        ..Default::default()
+    };
+    let mut commit = create(&task("t", TaskState::Working));
+    commit.push_configs.push(PushConfig { config, format: None, delivered: 0 });
+    a.commit(commit).await.unwrap();
+    (a, b)
+}
+
+#[tokio::test]
+async fn of_two_nodes_one_delivers_a_push_until_it_puts_it_off() {
+    let place = Place::new();
+    let (a, b) = with_a_debt(&place).await;
+    assert_eq!((due(&a).await, due(&b).await), (1, 0));
+    assert_eq!(due(&a).await, 1, "it has it still");
+    let next = b.next_push().await.unwrap().unwrap();
+    assert!(next > later(30), "the other need not look before that");
+    a.settle_push(settlement(0, 1, Timestamp::now())).await.unwrap();
+    assert_eq!((due(&b).await, due(&a).await), (1, 0));
+    b.settle_push(settlement(1, 0, Timestamp::now())).await.unwrap();
+    assert_eq!((due(&a).await, due(&b).await), (0, 0));
+}
+
+#[tokio::test]
+async fn pushes_of_a_node_that_is_gone_are_delivered_by_another() {
+    let place = Place::new();
+    let (a, b) = with_a_debt(&place).await;
+    assert_eq!((due(&a).await, due(&b).await), (1, 0));
+    a.close().await.unwrap();
+    assert_eq!(due(&b).await, 1);
+}
+
+#[tokio::test]
+async fn a_push_that_nothing_is_heard_of_is_delivered_by_another() {
+    let place = Place::new();
+    let (a, b) = with_a_debt(&place).await;
+    assert_eq!((due(&a).await, due(&b).await), (1, 0));
+    let sql = "UPDATE push_configs SET claimed_until = clock_timestamp()";
+    place.client().await.batch_execute(sql).await.unwrap();
+    assert_eq!((due(&b).await, due(&a).await), (1, 0));
+}
+
+/// Nobody would be at work on it, and nobody else would get it.
+#[tokio::test]
+async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
+    let place = Place::new();
+    let (a, b) = (Arc::new(place.open(options()).await), place.open(options()).await);
+    a.commit(create(&task("t", TaskState::InputRequired))).await.unwrap();
+    let other = place.client().await;
+    other.batch_execute("BEGIN; SELECT 1 FROM tasks FOR UPDATE").await.unwrap();
+    let claim = tokio::spawn({
+        let a = Arc::clone(&a);
+        async move { a.claim(&Scope::open(), &"t".into()).await.map(|_| ()) }
+    });
+    until_somebody_waits(&place).await;
+    claim.abort();
+    assert!(claim.await.unwrap_err().is_cancelled());
+    other.batch_execute("COMMIT").await.unwrap();
+    let holder = a.cluster().unwrap().node();
+    // The claim was in the server's queue first.
+    let claimed = b.claim(&Scope::open(), &"t".into()).await.unwrap().unwrap();
+    assert!(matches!(claimed, Claim::Held(node) if node == holder), "{claimed:?}");
+    assert_eq!(a.orphans(10).await.unwrap().len(), 1);
+    assert_eq!(b.orphans(10).await.unwrap(), []);
+    assert!(matches!(a.claim(&Scope::open(), &"t".into()).await.unwrap(), Some(Claim::Owned { .. })));
+    assert_eq!(a.orphans(10).await.unwrap(), []);
+}
+
+/// Waits until somebody waits for a lock of this database.
+async fn until_somebody_waits(place: &Place) {
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let client = place.client().await;
+    for _ in 0..1_000 {
+        if client.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("nobody waits for a lock");
+}
+
+#[tokio::test]
+async fn a_letter_waits_for_a_commit_that_lets_go_of_the_task() {
+    let place = Place::new();
+    let (a, b) = (place.open(options()).await, Arc::new(place.open(options()).await));
+    a.commit(create(&task("t", TaskState::Working))).await.unwrap();
+    let other = place.client().await;
+    other.batch_execute("BEGIN; UPDATE tasks SET owner = NULL").await.unwrap();
+    let letter =
+        Letter { id: LetterId::generate(), scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
+    let post = tokio::spawn({
+        let (b, letter) = (Arc::clone(&b), letter.clone());
+        async move { b.cluster().unwrap().post(&letter).await.unwrap() }
+    });
+    until_somebody_waits(&place).await;
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(post.await.unwrap(), Posted::Unheld);
+    assert_eq!(b.cluster().unwrap().letter(&letter.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_node_whose_lease_is_over_takes_on_no_work_until_it_renews() {
+    let place = Place::new();
+    let store = place.open(options()).await;
+    store.commit(create(&task("parked", TaskState::InputRequired))).await.unwrap();
+    place.end_leases().await;
+    assert!(store.commit(create(&task("new", TaskState::Working))).await.is_err());
+    assert!(store.claim(&Scope::open(), &"parked".into()).await.is_err());
+    store.commit(create(&task("ended", TaskState::Completed))).await.unwrap();
+    assert_eq!(store.cluster().unwrap().renew().await.unwrap(), Lease::Lost);
+    store.commit(create(&task("new", TaskState::Working))).await.unwrap();
+    assert!(store.claim(&Scope::open(), &"parked".into()).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn ids_may_have_any_character() {
+    let place = Place::new();
+    let store = place.open(options()).await;
+    for id in ["a\0b", "\u{1}", "\u{1}0", "🦀'\"\\"] {
+        let mut task = task(id, TaskState::Working);
+        task.context_id = Some(id.into());
+        store.commit(create(&task)).await.unwrap();
+        let stored = store.load(&Scope::open(), &id.into()).await.unwrap().unwrap();
+        assert_eq!((stored.task.id.as_str(), stored.task.context_id.as_ref().unwrap().as_str()), (id, id));
+    }
+}

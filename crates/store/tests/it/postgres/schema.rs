@@ -1,0 +1,71 @@
+//! The schema: made once, found again, and refused where it is not ours.
+
+use nuncio_engine::TaskStore;
+use nuncio_model::{Scope, TaskState};
+use nuncio_store::{PostgresError, PostgresStore};
+use tokio::task::JoinSet;
+
+use super::place::{Place, options};
+use crate::support::{create, task};
+
+async fn refused(place: &Place) -> PostgresError {
+    PostgresStore::open(place.url(), options()).await.err().unwrap()
+}
+
+#[tokio::test]
+async fn of_many_nodes_that_start_at_once_one_makes_the_schema() {
+    let place = Place::new();
+    let mut nodes = JoinSet::new();
+    for _ in 0..8 {
+        let url = place.url().to_owned();
+        nodes.spawn(async move { PostgresStore::open(&url, options()).await.unwrap() });
+    }
+    let nodes = nodes.join_all().await;
+    nodes[0].commit(create(&task("t", TaskState::Completed))).await.unwrap();
+    for node in &nodes {
+        assert_eq!(node.count().await.unwrap(), 1);
+    }
+}
+
+#[tokio::test]
+async fn schemas_in_one_database_are_apart() {
+    let place = Place::new();
+    let one = place.open(options()).await;
+    let other = place.open(options().with_schema("other")).await;
+    one.commit(create(&task("t", TaskState::Working))).await.unwrap();
+    assert!(other.load(&Scope::open(), &"t".into()).await.unwrap().is_none());
+    other.commit(create(&task("t", TaskState::Completed))).await.unwrap();
+    assert_eq!((one.count().await.unwrap(), other.count().await.unwrap()), (1, 1));
+    assert!(other.place().ends_with(", schema other"), "{}", other.place());
+}
+
+#[tokio::test]
+async fn what_a_later_release_wrote_is_refused() {
+    let place = Place::new();
+    drop(place.open(options()).await);
+    place.client().await.batch_execute("UPDATE nuncio_schema SET version = 1000").await.unwrap();
+    let error = refused(&place).await;
+    assert!(matches!(error, PostgresError::Newer { found: 1000, .. }), "{error}");
+    assert!(error.to_string().contains("use the release that wrote it"), "{error}");
+}
+
+#[tokio::test]
+async fn a_schema_of_something_else_is_refused_and_left_alone() {
+    let place = Place::new();
+    let client = place.client().await;
+    client.batch_execute("CREATE SCHEMA nuncio; CREATE TABLE nuncio.invoices (number int)").await.unwrap();
+    let error = refused(&place).await;
+    assert!(matches!(error, PostgresError::Foreign { .. }), "{error}");
+    let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'nuncio'::regnamespace";
+    assert_eq!(client.query_one(tables, &[]).await.unwrap().get::<_, i64>(0), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named_without_the_password() {
+    let port = nuncio_testbed::free_port().unwrap();
+    let url = format!("postgres://ann:s3cret@127.0.0.1:{port}/tasks");
+    let error = PostgresStore::open(&url, options()).await.err().unwrap();
+    assert!(matches!(error, PostgresError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().starts_with("the database ann@127.0.0.1:"), "{error}");
+    assert!(!format!("{error} {error:?}").contains("s3cret"));
+}

@@ -1,0 +1,208 @@
+//! Client: joining a task that is there, where the peer's stream does not begin with it.
+//!
+//! The peer is subscribed to first and the task read then, so nothing is lost in between. What the stream told until the
+//! task was there may be in the task already. Events before 1.0 have no numbers, so they are told apart by what they say:
+//! the pieces of an artifact that the task's own ends with are in it.
+
+mod overlap;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+use nuncio_model::{ArtifactId, Error, EventStream, Reply, StreamEvent, StreamResponse, Task, TaskStatus};
+
+use overlap::Overlap;
+
+type Item = Result<Arc<StreamEvent>, Error>;
+
+/// How many events are kept while the task is read; then the stream is left to wait.
+const KEPT: usize = 1024;
+
+/// What a subscription begins with.
+pub(crate) enum Joined {
+    /// The peer's stream, which begins with its task or an answer by itself, or ends at once.
+    Begun(EventStream),
+    /// The task as it was read, and what came after.
+    Read(Box<Task>, EventStream),
+}
+
+/// Joins a stream that was opened; `reading` gives the task, and is not begun unless it is needed.
+pub(crate) async fn join(
+    mut events: EventStream,
+    reading: impl Future<Output = Result<Reply, Error>> + Send,
+) -> Result<Joined, Error> {
+    let mut reading = pin!(reading);
+    let mut kept: VecDeque<Item> = VecDeque::new();
+    let mut is_open = true;
+    let read = poll_fn(|cx| {
+        while is_open && kept.len() < KEPT {
+            match events.as_mut().poll_next(cx) {
+                Poll::Ready(Some(item)) => {
+                    let is_begun = kept.is_empty() && item.as_ref().is_ok_and(|event| may_be_first(event));
+                    kept.push_back(item);
+                    if is_begun {
+                        return Poll::Ready(None);
+                    }
+                }
+                Poll::Ready(None) => is_open = false,
+                Poll::Pending => break,
+            }
+        }
+        // A stream of nothing, or of nothing but an error, is not helped by a task.
+        if (!is_open && kept.is_empty()) || kept.front().is_some_and(Result::is_err) {
+            return Poll::Ready(None);
+        }
+        reading.as_mut().poll(cx).map(Some)
+    });
+    match read.await {
+        None => Ok(Joined::Begun(Box::pin(Behind { kept, rest: Some(events) }))),
+        Some(reply) => {
+            let task = Task::try_from(reply?)?;
+            if task.state().is_terminal() {
+                return Ok(Joined::Read(Box::new(task), Box::pin(Behind::default())));
+            }
+            let after = After::new(&task, kept, events);
+            Ok(Joined::Read(Box::new(task), Box::pin(after)))
+        }
+    }
+}
+
+/// Whether the model lets a stream begin with this event.
+pub(crate) fn may_be_first(event: &StreamEvent) -> bool {
+    matches!(&event.response, StreamResponse::Task(_) | StreamResponse::Message(_))
+}
+
+/// Events that are there already, and then those of a stream.
+#[derive(Default)]
+struct Behind {
+    kept: VecDeque<Item>,
+    rest: Option<EventStream>,
+}
+
+impl Stream for Behind {
+    type Item = Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        if let Some(item) = self.kept.pop_front() {
+            return Poll::Ready(Some(item));
+        }
+        match &mut self.rest {
+            Some(rest) => rest.as_mut().poll_next(cx),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+/// What a stream tells that a task does not have yet.
+struct After {
+    /// Events that are known to be passed on.
+    ready: VecDeque<Item>,
+    /// The artifacts whose pieces may still be in the task.
+    overlaps: HashMap<ArtifactId, Overlap>,
+    rest: Option<EventStream>,
+}
+
+impl After {
+    fn new(task: &Task, kept: VecDeque<Item>, rest: EventStream) -> Self {
+        let known = |id: &ArtifactId| task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
+        let mut overlaps = HashMap::new();
+        // The task has all statuses up to its own.
+        let old = kept.iter().rposition(|item| status(item).is_some_and(|it| is_same(it, &task.status)));
+        let mut after = Self { ready: VecDeque::new(), overlaps: HashMap::new(), rest: Some(rest) };
+        for item in kept.iter().filter_map(|item| item.as_ref().ok()) {
+            if let StreamResponse::ArtifactUpdate(update) = &item.response
+                && let Some(artifact) = known(&update.artifact.artifact_id)
+            {
+                let id = artifact.artifact_id.clone();
+                overlaps.entry(id).or_insert_with(|| Overlap::new(artifact.parts.clone()));
+            }
+        }
+        after.overlaps = overlaps;
+        for (place, item) in kept.into_iter().enumerate() {
+            let is_old = |it: &TaskStatus| old.is_some_and(|old| place <= old) || is_before(it, &task.status);
+            if !status(&item).is_some_and(is_old) {
+                after.take(item);
+            }
+        }
+        after
+    }
+
+    fn take(&mut self, item: Item) {
+        let Ok(event) = &item else {
+            self.settle();
+            return self.ready.push_back(item);
+        };
+        match &event.response {
+            StreamResponse::ArtifactUpdate(update) => {
+                let id = &update.artifact.artifact_id;
+                let Some(overlap) = self.overlaps.get_mut(id) else { return self.ready.push_back(item) };
+                if let Some(news) = overlap.take(event, update) {
+                    self.overlaps.remove(id);
+                    self.ready.extend(news.into_iter().map(Ok));
+                }
+            }
+            // What is still open when the task ends was none of what it had.
+            StreamResponse::StatusUpdate(update)
+                if update.status.state.is_terminal() || update.status.state.is_interrupted() =>
+            {
+                self.settle();
+                self.ready.push_back(item);
+            }
+            StreamResponse::StatusUpdate(_) => self.ready.push_back(item),
+            StreamResponse::Task(_) | StreamResponse::Message(_) => {
+                self.overlaps.clear();
+                self.ready.push_back(item);
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        let open = self.overlaps.drain().flat_map(|(_, overlap)| overlap.settle());
+        self.ready.extend(open.map(Ok));
+    }
+}
+
+impl Stream for After {
+    type Item = Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        let this = &mut *self;
+        loop {
+            if let Some(item) = this.ready.pop_front() {
+                return Poll::Ready(Some(item));
+            }
+            let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
+            match rest.as_mut().poll_next(cx) {
+                Poll::Ready(Some(item)) => this.take(item),
+                Poll::Ready(None) => {
+                    this.rest = None;
+                    this.settle();
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+fn status(item: &Item) -> Option<&TaskStatus> {
+    match &item.as_ref().ok()?.response {
+        StreamResponse::StatusUpdate(update) => Some(&update.status),
+        _ => None,
+    }
+}
+
+/// Whether two tell of one status. The ids of its message may differ: 0.1 has none, so they are made each time.
+fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
+    let said = |status: &TaskStatus| status.message.as_ref().map(|message| message.parts.clone());
+    one.state == other.state && one.timestamp == other.timestamp && said(one) == said(other)
+}
+
+fn is_before(one: &TaskStatus, other: &TaskStatus) -> bool {
+    one.timestamp.zip(other.timestamp).is_some_and(|(one, other)| one < other)
+}

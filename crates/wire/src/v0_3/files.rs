@@ -1,0 +1,112 @@
+//! Files on their way into the messages of the proto and out of them: see [`FileBytes`].
+
+use std::{borrow::Cow, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use nuncio_model::{Call, Message, Part, PartContent, Reply, StreamResponse, Task, op::SendStreamingMessageRequest};
+
+use crate::dialect::FileBytes;
+
+/// What may hold files.
+pub(super) trait Files {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part));
+}
+
+impl Files for Message {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
+        self.parts.iter_mut().for_each(change);
+    }
+}
+
+impl Files for Task {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
+        self.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts).for_each(&mut *change);
+        for message in self.status.message.iter_mut().chain(&mut self.history) {
+            message.each_part(change);
+        }
+    }
+}
+
+impl Files for StreamResponse {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
+        match self {
+            Self::Task(task) => task.each_part(change),
+            Self::Message(message) => message.each_part(change),
+            Self::StatusUpdate(update) => {
+                update.status.message.iter_mut().for_each(|message| message.each_part(change));
+            }
+            Self::ArtifactUpdate(update) => update.artifact.parts.iter_mut().for_each(change),
+        }
+    }
+}
+
+impl Files for Call {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
+        if let Self::SendMessage(request) | Self::SendStreamingMessage(SendStreamingMessageRequest(request)) = self {
+            request.message.each_part(change);
+        }
+    }
+}
+
+impl Files for Reply {
+    fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
+        match self {
+            Self::Task(task) => Arc::make_mut(task).each_part(change),
+            Self::Message(message) => message.each_part(change),
+            _ => {}
+        }
+    }
+}
+
+/// What was read of a message, with the files as they are.
+pub(super) fn read<T: Files>(bytes: FileBytes, mut value: T) -> T {
+    value.each_part(&mut |part| {
+        let media_type = part.media_type();
+        let may_be_encoded = bytes == FileBytes::Base64 || media_type.is_some_and(is_binary);
+        if let PartContent::Raw(content) = &mut part.content
+            && may_be_encoded
+            && !content.is_empty()
+            && let Ok(decoded) = STANDARD.decode(&*content)
+        {
+            *content = decoded.into();
+        }
+    });
+    value
+}
+
+/// What is to be written into a message, with the files as they stand there.
+pub(super) fn written<T: Files + Clone>(bytes: FileBytes, value: &T) -> Cow<'_, T> {
+    match bytes {
+        FileBytes::Raw => Cow::Borrowed(value),
+        FileBytes::Base64 => {
+            let mut value = value.clone();
+            value.each_part(&mut encode);
+            Cow::Owned(value)
+        }
+    }
+}
+
+/// As [`written`], of a reply; `None` where it is written as it is.
+pub(super) fn written_reply(bytes: FileBytes, reply: &Reply) -> Option<Reply> {
+    Some(match (bytes, reply) {
+        (FileBytes::Base64, Reply::Task(task)) => Reply::Task(Arc::new(written(bytes, &**task).into_owned())),
+        (FileBytes::Base64, Reply::Message(message)) => {
+            Reply::Message(Box::new(written(bytes, &**message).into_owned()))
+        }
+        _ => return None,
+    })
+}
+
+fn encode(part: &mut Part) {
+    if let PartContent::Raw(content) = &mut part.content {
+        *content = STANDARD.encode(&*content).into_bytes().into();
+    }
+}
+
+/// Whether files of this type hold bytes that no base64 has, where they begin if not before.
+fn is_binary(media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let class = media_type.split('/').next().unwrap_or_default();
+    matches!(class, "image" | "audio" | "video" | "font")
+        || matches!(&*media_type, "application/pdf" | "application/zip" | "application/gzip")
+}
