@@ -1,8 +1,11 @@
 //! The tasks that clients know of, and what all of them share.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -23,6 +26,8 @@ pub(crate) struct Board {
     pub(crate) history: Arc<History>,
     /// Where webhooks are received.
     pub(crate) sink: String,
+    /// How long everything may take to come to its end, once no fault is left.
+    pub(crate) patience: Duration,
     /// Tasks that were at work when they were last seen, and those that wait for a message.
     working: Mutex<Vec<String>>,
     parked: Mutex<Vec<String>>,
@@ -31,11 +36,12 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub(crate) fn new(caller: Caller, history: Arc<History>, sink: String) -> Self {
+    pub(crate) fn new(caller: Caller, history: Arc<History>, sink: String, patience: Duration) -> Self {
         Self {
             caller,
             history,
             sink,
+            patience,
             working: Mutex::default(),
             parked: Mutex::default(),
             readers: AtomicU64::new(0),

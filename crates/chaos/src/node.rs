@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use nuncio_testbed::Guard;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{net::TcpStream, time::sleep};
@@ -50,16 +51,25 @@ pub(crate) struct Node {
     history: Arc<History>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Running {
     child: Option<Child>,
     starts: u32,
+    /// Ends the node if this process is killed.
+    guard: Guard,
+}
+
+impl Running {
+    fn id(&self) -> Option<Pid> {
+        self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw)
+    }
 }
 
 impl Node {
     pub(crate) fn new(name: String, plan: Plan, arguments: Vec<String>, history: Arc<History>) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, nuncio_testbed::free_port()?));
-        Ok(Self { name, plan, arguments, address, running: Mutex::default(), history })
+        let running = Mutex::new(Running { child: None, starts: 0, guard: Guard::new(None)? });
+        Ok(Self { name, plan, arguments, address, running, history })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -106,7 +116,8 @@ impl Node {
             .stdout(log.try_clone()?)
             .stderr(log);
         running.child = Some(command.spawn().with_context(|| format!("cannot start {}", self.plan.nuncio.display()))?);
-        Ok(())
+        let id = running.id();
+        running.guard.watch(id)
     }
 
     fn incarnation(&self, starts: u32) -> String {
@@ -120,6 +131,7 @@ impl Node {
             let Some(mut child) = running.child.take() else { return Ok(()) };
             child.kill()?;
             child.wait()?;
+            running.guard.watch(None)?;
             self.incarnation(running.starts)
         };
         let deadline = Instant::now() + FOLLOW;
@@ -143,8 +155,7 @@ impl Node {
     }
 
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
-        let running = self.running.lock();
-        let id = running.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw);
+        let id = self.running.lock().id();
         kill_process(id.context("the node does not run")?, signal)?;
         Ok(())
     }

@@ -62,6 +62,9 @@ pub(crate) struct Options {
     /// The lease of the nodes of a cluster, in seconds.
     #[arg(long, default_value_t = 2)]
     pub(crate) lease: u64,
+    /// How long tasks, readers and webhooks may take to come to their ends once all faults are over, in seconds.
+    #[arg(long, default_value_t = 40)]
+    pub(crate) patience: u64,
     /// Whether the agent resumes turns that were cut off; by default the seed says.
     #[arg(long)]
     pub(crate) resumes: Option<bool>,

@@ -55,7 +55,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let world = Arc::new(World::start(options, &plan, Arc::clone(&history)).await?);
     let caller = Caller::new(world.nodes.iter().map(node::Node::address).collect())?;
     let sink = sink::start(Arc::clone(&history)).await?;
-    let board = Arc::new(Board::new(caller, Arc::clone(&history), sink));
+    let board = Arc::new(Board::new(caller, Arc::clone(&history), sink, Duration::from_secs(options.patience)));
     let mut clients = JoinSet::new();
     for name in 0..options.clients {
         clients.spawn(Client::new(Arc::clone(&board), random.fork(name + 1), name).work());
@@ -65,7 +65,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
         Store::Sqlite => kill(&world, &mut faults, options).await?,
         Store::Postgres => hurt(&world, &mut faults, options).await?,
     }
-    settle::settle(&board, clients).await?;
+    settle::settle(&board, clients).await;
     for run in node::runs(&plan) {
         let agent::Run { name: run, task, message, node, pid } = run;
         history.add(What::Run { run, task, message, node, pid });

@@ -1,6 +1,10 @@
 //! The end of a run: what is at work comes to rest by itself, what waits is canceled, and everything is read.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -17,56 +21,60 @@ use crate::{
     reader,
 };
 
-/// How long tasks may take to come to rest, and webhooks to be called, with no fault left.
-const REST: Duration = Duration::from_secs(40);
-/// How long readers may take to see the ends of tasks that have ended.
-const SEE: Duration = Duration::from_secs(30);
-
+/// How long a node may take until it answers again.
+const COMEBACK: Duration = Duration::from_secs(10);
 /// Comes to the end of a run.
-pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) -> Result<()> {
+pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     board.end();
-    rest(board, |state| is_terminal(state) || is_interrupted(state)).await?;
-    for (task, state) in tasks(board).await? {
+    rest(board, |state| is_terminal(state) || is_interrupted(state)).await;
+    for (task, state) in tasks(board).await {
         if is_interrupted(&state) {
             // One that was answered meanwhile ends by itself.
             board.caller.cancel(0, &task).await;
         }
     }
-    rest(board, is_terminal).await?;
+    rest(board, is_terminal).await;
     let see = async { while clients.join_next().await.is_some() {} };
-    if timeout(SEE, see).await.is_err() {
+    if timeout(board.patience, see).await.is_err() {
         for reader in board.history.look(unfinished) {
             board.add(What::Hung { who: format!("reader {reader}") });
         }
         clients.abort_all();
     }
     called(board).await;
-    for (number, (task, _)) in tasks(board).await?.into_iter().enumerate() {
+    for (number, (task, _)) in tasks(board).await.into_iter().enumerate() {
         if let Err(error) = read(board, number % board.caller.nodes(), &task).await {
-            let denied = format!("what it is at the end: {error:#}");
-            board.add(What::Denied { task, denied, by: "the end of the run".to_owned() });
+            denied(board, &task, format!("what it is: {error:#}"));
         }
     }
-    Ok(())
 }
 
 /// Waits until every task is in such a state. Those that never are stay as they are, for the checker to see.
-async fn rest(board: &Board, is_at_rest: impl Fn(&str) -> bool) -> Result<()> {
-    let deadline = Instant::now() + REST;
+async fn rest(board: &Board, is_at_rest: impl Fn(&str) -> bool) {
+    let deadline = Instant::now() + board.patience;
     while Instant::now() < deadline {
-        if tasks(board).await?.values().all(|state| is_at_rest(state)) {
+        if tasks(board).await.values().all(|state| is_at_rest(state)) {
             break;
         }
         sleep(Duration::from_millis(200)).await;
     }
-    Ok(())
 }
 
-/// All tasks, with their states.
-async fn tasks(board: &Board) -> Result<BTreeMap<String, String>> {
+/// All tasks, with their states. Where they cannot be listed, which is a finding, those that somebody knows of.
+async fn tasks(board: &Board) -> BTreeMap<String, String> {
+    match listed(board).await {
+        Ok(tasks) => tasks,
+        Err(error) => {
+            denied(board, "all", format!("{error:#}"));
+            known(board).await
+        }
+    }
+}
+
+async fn listed(board: &Board) -> Result<BTreeMap<String, String>> {
     let mut tasks = BTreeMap::new();
     let mut token = String::new();
-    let deadline = Instant::now() + REST;
+    let deadline = Instant::now() + COMEBACK.min(board.patience);
     loop {
         let page = match board.caller.list(0, &token).await {
             // A node that has just come back from all this may need a moment.
@@ -77,7 +85,6 @@ async fn tasks(board: &Board) -> Result<BTreeMap<String, String>> {
             listed => answer(listed, "the list of tasks")?,
         };
         for task in page["tasks"].as_array().into_iter().flatten() {
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             tasks.insert(text(&task["id"]), text(&task["status"]["state"]));
         }
         match page["nextPageToken"].as_str() {
@@ -85,6 +92,34 @@ async fn tasks(board: &Board) -> Result<BTreeMap<String, String>> {
             _ => return Ok(tasks),
         }
     }
+}
+
+async fn known(board: &Board) -> BTreeMap<String, String> {
+    let known: BTreeSet<_> = board.history.look(|entries| {
+        let shown = entries.iter().filter_map(|entry| match &entry.what {
+            What::Accepted { task, .. } | What::Saw { task, .. } | What::Event { task, .. } => Some(task.clone()),
+            _ => None,
+        });
+        shown.collect()
+    });
+    let mut tasks = BTreeMap::new();
+    for task in known {
+        // What cannot be read is found by who reads it in the end, and nobody need wait for it.
+        if let Answer::Ok(found) = board.caller.get(0, &task).await {
+            tasks.insert(task, text(&found["status"]["state"]));
+        } else {
+            tasks.insert(task, "TASK_STATE_FAILED".to_owned());
+        }
+    }
+    tasks
+}
+
+fn denied(board: &Board, task: &str, denied: String) {
+    board.add(What::Denied { task: task.to_owned(), denied, by: "the end of the run".to_owned() });
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn answer(answer: Answer, what: &str) -> Result<Value> {
@@ -109,14 +144,14 @@ fn unfinished(entries: &[Entry]) -> Vec<u64> {
 
 /// Waits until each webhook was told the end of its task. The checker sees those that never were.
 async fn called(board: &Board) {
-    let deadline = Instant::now() + REST;
+    let deadline = Instant::now() + board.patience;
     while Instant::now() < deadline && board.history.look(owes) {
         sleep(Duration::from_millis(100)).await;
     }
 }
 
 fn owes(entries: &[Entry]) -> bool {
-    let mut owed = std::collections::BTreeSet::new();
+    let mut owed = BTreeSet::new();
     for Entry { what, .. } in entries {
         if let What::Hooked { hook, whole: true, .. } = what {
             owed.insert(hook);
@@ -136,7 +171,6 @@ fn owes(entries: &[Entry]) -> bool {
 async fn read(board: &Board, node: usize, task: &str) -> Result<()> {
     let found = answer(board.caller.get(node, task).await, task)?;
     let hooks = answer(board.caller.hooks(node, task).await, task)?;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = |of: &Value, member: &str| of.as_array().into_iter().flatten().map(|one| text(&one[member])).collect();
     board.add(What::Final {
         task: task.to_owned(),

@@ -23,22 +23,26 @@ if [ -n "$server" ]; then
   done
   kill -KILL "$server"
 fi 2>/dev/null
-rm -rf -- "$1"
+[ -z "$1" ] || rm -rf -- "$1"
 "#;
 
-/// Watches over one server at a time. Dropping it ends its watch.
+/// Watches over one process at a time, and kills it with its children when this process ends. Dropping it ends its watch.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub struct Guard {
     shell: Child,
     told: ChildStdin,
 }
 
 impl Guard {
-    /// A guard of this folder.
-    pub(crate) fn new(folder: &Path) -> Result<Self> {
+    /// A guard that also removes this folder, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When `/bin/sh` cannot be started.
+    pub fn new(folder: Option<&Path>) -> Result<Self> {
         let mut shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "guard"])
-            .arg(folder)
+            .arg(folder.unwrap_or(Path::new("")))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -51,7 +55,11 @@ impl Guard {
     }
 
     /// From now on it watches over this process; over none if there is none.
-    pub(crate) fn watch(&mut self, server: Option<Pid>) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// When the guard is gone.
+    pub fn watch(&mut self, server: Option<Pid>) -> Result<()> {
         let id = server.map(|server| server.as_raw_nonzero().to_string()).unwrap_or_default();
         writeln!(self.told, "{id}").context("the guard is gone")
     }

@@ -20,6 +20,7 @@ mod program;
 mod proxy;
 
 pub use disk::Disk;
+pub use guard::Guard;
 pub use nats::{Nats, NatsOptions};
 pub use port::free_port;
 pub use postgres::{Database, Postgres, PostgresOptions};

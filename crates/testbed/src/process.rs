@@ -30,7 +30,7 @@ impl Process {
     pub(crate) fn new(name: &'static str, parent: &Path) -> Result<Self> {
         let folder = TempDir::with_prefix_in(format!("nuncio-{name}-"), parent)
             .with_context(|| format!("no folder can be made in {}", parent.display()))?;
-        Ok(Self { guard: Guard::new(folder.path())?, folder, name, child: None })
+        Ok(Self { guard: Guard::new(Some(folder.path()))?, folder, name, child: None })
     }
 
     pub(crate) fn folder(&self) -> &Path {
