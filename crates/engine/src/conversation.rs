@@ -62,7 +62,8 @@ impl Opening {
         }
         let mut founding = None;
         if let Some(begins) = with.begins {
-            founding = founding::found(shared, &scope, &begins, request.message.context_id.as_ref()).await?;
+            let context = request.message.context_id.as_ref();
+            founding = Box::pin(founding::found(shared, &scope, &begins, context)).await?;
             request.message.task_id = Some(begins.id);
         }
         Ok(Self { scope, request, extensions, hook, push_format: with.push_format, founding })

@@ -2,7 +2,8 @@
 //!
 //! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one task
 //!   puts into one statement on one connection.
-//! - `links`, `read`, `pushes`, `cluster`, `housekeeping`: all else is a statement each, on a few connections that everybody shares.
+//! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: all else is a statement each, on a few connections
+//!   that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
 //! - `bus`: signals between nodes.
@@ -14,6 +15,7 @@ mod committer;
 mod error;
 mod housekeeping;
 mod links;
+mod messages;
 mod node;
 mod options;
 mod place;
@@ -71,7 +73,7 @@ pub struct PostgresStore {
     links: Arc<Links>,
     committer: Committer,
     node: Node,
-    _upkeep: Upkeep,
+    upkeep: Upkeep,
 }
 
 impl PostgresStore {
@@ -103,7 +105,7 @@ impl PostgresStore {
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
         let upkeep = Upkeep::start(Arc::clone(&links), committer.activity(), connector.options.log_retention);
-        Ok(Self { connector, vital, links, committer, node: Node::new(node), _upkeep: upkeep })
+        Ok(Self { connector, vital, links, committer, node: Node::new(node), upkeep })
     }
 
     /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.

@@ -23,21 +23,20 @@ pub(super) async fn call(
     with: With,
 ) -> Result<Reply, Error> {
     let history = request.history_length();
-    Ok(match answer_to(shared, scope, request, with).await? {
+    let reply = if shared.idempotency.is_on() {
+        // In a box, as are other ways that few messages go: their room would be every message's.
+        Box::pin(once(shared, scope, request, with)).await?
+    } else {
+        attempt(shared, scope, request, with, None).await?
+    };
+    Ok(match reply {
         Reply::Task(task) => Reply::Task(with_history(task, history)),
         message => message,
     })
 }
 
-async fn answer_to(
-    shared: &Arc<Shared>,
-    scope: Scope,
-    request: SendMessageRequest,
-    with: With,
-) -> Result<Reply, Error> {
-    if !shared.idempotency.is_on() {
-        return attempt(shared, scope, request, with, None).await;
-    }
+/// A message that may be known by its id.
+async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, with: With) -> Result<Reply, Error> {
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
         let flight = match enter(shared, &scope, &request.message, begins).await? {
@@ -63,7 +62,8 @@ async fn attempt(
     let at_once = request.returns_immediately();
     let opening = Opening::new(shared, scope, request, with).await?;
     if let Some(id) = opening.task_id() {
-        return Ok(Reply::Task(go_on(opening.go_on(shared, id).await?, at_once).await?));
+        let going_on = async { go_on(opening.go_on(shared, id).await?, at_once).await };
+        return Box::pin(going_on).await.map(Reply::Task);
     }
     let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
     let Beginning { hold, runner, course } = opening.begin(shared, patience, flight)?;

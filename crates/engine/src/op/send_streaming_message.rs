@@ -24,7 +24,7 @@ pub(super) async fn call(
 ) -> Result<Reply, Error> {
     let history = request.history_length();
     let feed = if shared.idempotency.is_on() {
-        match feed_once(shared, scope, request, with).await? {
+        match Box::pin(feed_once(shared, scope, request, with)).await? {
             Ok(feed) => feed,
             Err(answer) => return Ok(Reply::Events(Box::pin(once(ready(Ok(answer)))))),
         }
@@ -81,7 +81,7 @@ async fn attempt(
             Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(course), [])
         }
         Some(id) => {
-            let Continuation { runner, accepted: receiver, course } = opening.go_on(shared, id).await?;
+            let Continuation { runner, accepted: receiver, course } = Box::pin(opening.go_on(shared, id)).await?;
             if let Some(runner) = runner {
                 runner.detach();
             }

@@ -77,6 +77,8 @@ impl Runner {
         }
         self.forward();
         self.stay();
+        // It may be nobody's, or this node's under the id that it has now.
+        self.shared.abandon(&self.hold.scope, &self.hold.id);
     }
 
     /// Goes on reading a task that may be run elsewhere from now on.

@@ -6,6 +6,7 @@ mod claims;
 mod fencing;
 mod leases;
 mod letters;
+mod messages;
 mod orphans;
 mod post;
 mod sequences;
@@ -17,6 +18,7 @@ pub use claims::*;
 pub use fencing::*;
 pub use leases::*;
 pub use letters::*;
+pub use messages::*;
 pub use orphans::*;
 pub use post::*;
 pub use sequences::*;
@@ -133,6 +135,9 @@ macro_rules! cluster_suite {
 
             tasks_of_nodes_that_are_gone_are_orphans
             a_task_at_rest_with_an_old_letter_is_an_orphan
+
+            of_two_nodes_one_takes_a_message
+            messages_in_any_order_are_taken_once
 
             sequences_come_as_they_were_asked_for
         }

@@ -9,7 +9,7 @@ mod durability;
 mod erasure;
 mod lists;
 mod logs;
-mod messages;
+pub(super) mod messages;
 mod pages;
 mod purges;
 mod pushes;

@@ -286,6 +286,17 @@ async fn rest_of(node: &Node, task: &Task) -> Task {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_began_while_the_node_was_losing_its_lease_is_not_left() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    a.store.rejoin().await;
+    // It is the node's under its new id, and cut off with all that ran under the old one.
+    let task = begin(&a, "1").await;
+    assert_state(&rest_of(&b, &task).await, TaskState::Failed);
+    at_rest(&a).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_resumes_goes_on_elsewhere() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);

@@ -113,7 +113,9 @@ impl Model for Rules {
 
     fn init_states(&self) -> Vec<State> {
         let mut nodes = <[Node; NODES]>::default();
-        nodes.iter_mut().for_each(|node| node.lives = true);
+        for node in &mut nodes {
+            node.lives = true;
+        }
         nodes[0].runner = Some((1, 0));
         let task = Task { owner: 0, epoch: 1, at_work: true, ended: false, log: Vec::new() };
         vec![State { task, nodes, letter: None, expiries: 0, unanswered: false }]
@@ -229,7 +231,7 @@ impl Model for Rules {
 }
 
 impl Rules {
-    fn claim(&self, state: &mut State, at: usize) {
+    fn claim(self, state: &mut State, at: usize) {
         let task = &mut state.task;
         let is_held = task.at_work && state.nodes[task.owner].lives;
         if task.ended || task.epoch == EPOCHS || !state.nodes[at].lives {
@@ -245,7 +247,7 @@ impl Rules {
     }
 
     /// A commit reaches the store. Gives it, where it is, and whether it is in the log.
-    fn land(&self, state: &mut State, at: usize) -> Option<(Commit, bool)> {
+    fn land(self, state: &mut State, at: usize) -> Option<(Commit, bool)> {
         let commit = state.nodes[at].sent.take()?;
         let task = &mut state.task;
         let is_owner = !self.epoch || commit.epoch == task.epoch;

@@ -79,6 +79,8 @@ pub(super) enum Done {
     Committed(Committed),
     /// What came of a claim; `None` where there is no such task.
     Claimed(Option<Claimed>),
+    /// Nothing was written: a message of the commit is known already.
+    Repeated,
     Nothing,
 }
 

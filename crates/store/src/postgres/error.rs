@@ -85,6 +85,12 @@ pub(super) fn is_refusal(error: &Error) -> bool {
     error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error))
 }
 
+/// Whether a commit was refused because a message that it was to remember is known already.
+pub(super) fn is_repetition(error: &Error) -> bool {
+    let is_time = |error: &DbError| error.table() == Some("messages") && error.column() == Some("at");
+    error.code() == Some(&SqlState::NOT_NULL_VIOLATION) && error.as_db_error().is_some_and(is_time)
+}
+
 /// Whether a server that can only be read, one that follows another, was asked to write.
 pub(super) fn is_read_only(error: &Error) -> bool {
     error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)

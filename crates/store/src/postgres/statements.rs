@@ -40,6 +40,8 @@ statements! {
         AND (updated, updated_rest) >= ($4::int8, $5::int4)";
     CountInContext = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
         AND (updated, updated_rest) >= ($4::int8, $5::int4) AND context = $6";
+    TaskOfMessage = "SELECT m.task FROM messages AS m JOIN tasks AS t ON t.id = m.task \
+        WHERE m.tenant = $1 AND m.caller = $2 AND m.message = $3 AND m.at >= $4::int8";
     Configs = "SELECT p.id, p.config, p.format, p.delivered \
         FROM tasks AS t LEFT JOIN push_configs AS p ON p.task = t.id \
         WHERE t.id = $1 AND t.tenant = $2 AND t.caller = $3 ORDER BY p.id";
@@ -76,6 +78,7 @@ statements! {
     Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL AND refused IS NULL RETURNING 1";
     Discard = "DELETE FROM letters WHERE id = $1";
     Prune = include_str!("sql/prune.sql");
+    Forget = include_str!("sql/forget.sql");
     SumUp = include_str!("sql/sum_up.sql");
     /// Drops letters that nobody came back for.
     DropLetters = "DELETE FROM letters WHERE left_at < clock_timestamp() - $1::float8 * interval '1 second'";

@@ -8,7 +8,7 @@ use nuncio_engine::{
         PushSettlement, ScanPage, Stored,
     },
 };
-use nuncio_model::{PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     cluster::letters,
     committer::{Claimed, Done, ENDED, Op, state_column},
     error::unavailable,
-    housekeeping, pushes, read,
+    housekeeping, messages, pushes, read,
     statements::Sql,
     text::to_column,
 };
@@ -25,10 +25,18 @@ use crate::{append::Append, columns};
 #[async_trait]
 impl TaskStore for PostgresStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let remember = commit.remember.clone().map(|remember| (commit.scope.clone(), remember));
+        let begun = Timestamp::now();
         let append = Box::new(Append::new(commit)?);
-        match self.committer.write(Op::Append(append, self.node.id())).await? {
-            Done::Committed(committed) => Ok(committed),
-            Done::Claimed(_) | Done::Nothing => Err(StoreError::Conflict),
+        match (self.committer.write(Op::Append(append, self.node.id())).await?, remember) {
+            (Done::Committed(committed), remember) => {
+                if let Some((_, remember)) = remember {
+                    self.upkeep.forget_before(remember.since.min(begun));
+                }
+                Ok(committed)
+            }
+            (Done::Repeated, Some((scope, remember))) => Err(messages::repeated(&self.links, &scope, &remember).await?),
+            _ => Err(StoreError::Conflict),
         }
     }
 
@@ -42,7 +50,7 @@ impl TaskStore for PostgresStore {
         let op = Op::Claim { scope: scope.clone(), id: id.clone(), node: self.node.id() };
         let claimed = match self.committer.write(op).await? {
             Done::Claimed(claimed) => claimed,
-            Done::Committed(_) | Done::Nothing => return Err(StoreError::Conflict),
+            Done::Committed(_) | Done::Repeated | Done::Nothing => return Err(StoreError::Conflict),
         };
         let claim = match claimed {
             None => None,
@@ -70,6 +78,15 @@ impl TaskStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         read::events(&self.links, scope, id, after, limit).await
+    }
+
+    async fn task_of_message(
+        &self,
+        scope: &Scope,
+        message: &MessageId,
+        since: Timestamp,
+    ) -> Result<Option<TaskId>, StoreError> {
+        messages::task_of(&self.links, scope, message, since).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

@@ -1,9 +1,10 @@
-//! What is done now and then: logs that nobody needs any more go, counters are summed up, and so are nodes that are gone.
+//! What is done now and then: logs and messages that nobody needs any more go, and so do nodes that are gone;
+//! counters are summed up.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -18,6 +19,9 @@ use crate::columns;
 /// Logs that are dropped at a time.
 const LOGS: usize = 128;
 
+/// Messages that are forgotten at a time.
+const MESSAGES: usize = 1024;
+
 /// How long it rests: while the store is written to, and at most.
 const RESTS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
@@ -25,22 +29,28 @@ const RESTS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 const LETTERS: Duration = Duration::from_hours(24);
 
 /// Ends when it is dropped.
-pub(super) struct Upkeep(AbortHandle);
+pub(super) struct Upkeep {
+    /// Messages that were remembered before this, in milliseconds since 1970, are forgotten.
+    forgets_before: Arc<AtomicI64>,
+    work: AbortHandle,
+}
 
 impl Drop for Upkeep {
     fn drop(&mut self) {
-        self.0.abort();
+        self.work.abort();
     }
 }
 
 impl Upkeep {
     pub(super) fn start(links: Arc<Links>, has_written: Arc<AtomicBool>, retention: Duration) -> Self {
-        let tend = async move {
+        let forgets_before = Arc::new(AtomicI64::new(i64::MIN));
+        let before = Arc::clone(&forgets_before);
+        let work = async move {
             let mut rest = RESTS[0];
             loop {
                 sleep(rest).await;
                 let is_busy = has_written.swap(false, Ordering::Relaxed);
-                match tend(&links, retention).await {
+                match tend(&links, retention, before.load(Ordering::Relaxed)).await {
                     Ok(false) if !is_busy => rest = RESTS[1].min(2 * rest),
                     Ok(_) => rest = RESTS[0],
                     Err(error) => {
@@ -50,12 +60,17 @@ impl Upkeep {
                 }
             }
         };
-        Self(tokio::spawn(tend).abort_handle())
+        Self { forgets_before, work: tokio::spawn(work).abort_handle() }
+    }
+
+    /// Nobody asks any more for messages that were remembered before this.
+    pub(super) fn forget_before(&self, time: Timestamp) {
+        self.forgets_before.fetch_max(time.as_millisecond(), Ordering::Relaxed);
     }
 }
 
 /// Whether there was something to do.
-async fn tend(links: &Links, retention: Duration) -> Result<bool, StoreError> {
+async fn tend(links: &Links, retention: Duration, forgets_before: i64) -> Result<bool, StoreError> {
     let mut did = false;
     loop {
         let now = Timestamp::now().as_millisecond();
@@ -67,6 +82,13 @@ async fn tend(links: &Links, retention: Duration) -> Result<bool, StoreError> {
         }
         did |= dropped > 0;
         if looked_at.len() < LOGS || dropped == 0 {
+            break;
+        }
+    }
+    loop {
+        let forgotten = links.query(Sql::Forget, &[&forgets_before, &columns::to_column(MESSAGES as u64)]).await?.len();
+        did |= forgotten > 0;
+        if forgotten < MESSAGES {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 mod contract;
 mod faults;
+mod messages;
 mod nodes;
 mod place;
 mod schema;

@@ -30,11 +30,18 @@ pub struct MemoryNode {
     id: AtomicU64,
     cut_off: AtomicBool,
     silent: AtomicBool,
+    rejoined: AtomicBool,
 }
 
 impl MemoryNode {
     pub(super) fn new(shared: SharedMemory, id: NodeId) -> Self {
-        Self { shared, id: AtomicU64::new(id.0), cut_off: AtomicBool::new(false), silent: AtomicBool::new(false) }
+        Self {
+            shared,
+            id: AtomicU64::new(id.0),
+            cut_off: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
+            rejoined: AtomicBool::new(false),
+        }
     }
 
     /// Cuts the node off from the store, or joins it again: every call fails with `Unavailable` meanwhile.
@@ -45,6 +52,13 @@ impl MemoryNode {
     /// Lets the node do everything but renew its lease, as one does that was stopped and has just been let go on.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
+    }
+
+    /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
+    pub async fn rejoin(&self) {
+        let id = self.shared.state.lock().await.join(self.shared.lease);
+        self.id.store(id.0, Ordering::Relaxed);
+        self.rejoined.store(true, Ordering::Relaxed);
     }
 
     fn me(&self) -> NodeId {
@@ -265,6 +279,9 @@ impl Cluster for MemoryNode {
             return Err(StoreError::Unavailable("the node is silent".into()));
         }
         let mut state = self.shared.state.lock().await;
+        if self.rejoined.swap(false, Ordering::Relaxed) {
+            return Ok(Lease::Lost);
+        }
         if state.renew(self.me(), self.shared.lease) {
             return Ok(Lease::Kept);
         }

@@ -78,7 +78,7 @@ pub async fn a_thousand_agents_that_are_done_at_once_are_watched_to_their_end<F:
 pub async fn a_thousand_agents_that_are_done_at_once_are_polled_to_their_end<F: StoreFixture>(fixture: F) {
     each(fixture, async |client| {
         let task = client.begin().await;
-        let task = within(async {
+        let task = within(Box::pin(async {
             loop {
                 let task = client.get(&task.id).await;
                 if task.state().is_terminal() {
@@ -86,7 +86,7 @@ pub async fn a_thousand_agents_that_are_done_at_once_are_polled_to_their_end<F: 
                 }
                 yield_now().await;
             }
-        })
+        }))
         .await;
         assert_eq!((task.state(), &*task.artifacts[0].text()), (TaskState::Completed, "x"));
     })

@@ -11,7 +11,7 @@ use super::{
 use crate::store::{Commit, Committed, ListQuery, Remember, StoreError, TaskStore};
 
 /// Long before all commits, whoever's clock counts.
-fn long_ago() -> Timestamp {
+pub(in crate::testing) fn long_ago() -> Timestamp {
     at(0)
 }
 
@@ -27,7 +27,7 @@ fn remembering(commit: Commit, messages: &[&str], since: Timestamp) -> Commit {
 }
 
 /// Commits what is staged, with messages to be remembered; an error stages it again.
-async fn commit(
+pub(in crate::testing) async fn commit(
     task: &mut Writer,
     store: &impl TaskStore,
     messages: &[&str],
@@ -40,7 +40,12 @@ async fn commit(
     Ok(committed)
 }
 
-async fn find(store: &impl TaskStore, scope: &Scope, message: &str, since: Timestamp) -> Option<String> {
+pub(in crate::testing) async fn find(
+    store: &impl TaskStore,
+    scope: &Scope,
+    message: &str,
+    since: Timestamp,
+) -> Option<String> {
     let found = store.task_of_message(scope, &message.into(), since).await.unwrap();
     found.map(|id| id.as_str().to_owned())
 }

@@ -19,7 +19,7 @@ use crate::{
     append::Append,
     columns::{from_column, to_column as number},
     postgres::{
-        error::{store_error, unavailable},
+        error::{is_repetition, store_error, unavailable},
         session::{Failure, Session},
         statements::Sql,
         text::{ScopeColumns, to_column},
@@ -179,9 +179,12 @@ async fn write_group(session: &Session, kind: Kind, ops: &[&Op]) -> Vec<Result<D
 /// All in one statement; when that fails for something that one of them may be to blame for, each in its own, so that
 /// one bad commit fails nobody else's.
 async fn commit(session: &Session, kind: Kind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
+    if let [append] = appends {
+        return vec![alone(session, kind, append, node).await];
+    }
     match say(session, kind, appends, node).await {
         Ok(Ok(rows)) => read(kind, appends, &rows),
-        Ok(Err(failure)) if appends.len() > 1 && may_be_one_alone(&failure) => {
+        Ok(Err(failure)) if may_be_one_alone(&failure) => {
             tracing::debug!(%failure, commits = appends.len(), "a group could not be written and is tried one by one");
             one_by_one(session, kind, appends, node).await
         }
@@ -204,11 +207,7 @@ async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: No
         let outcome = if begun.elapsed() > LONGEST {
             Err(Refusal::Known(unavailable("the database is too slow")))
         } else {
-            match say(session, kind, &[append], node).await {
-                Ok(Ok(rows)) => read(kind, &[append], &rows).pop().unwrap_or_else(|| Ok(Done::Nothing)),
-                Ok(Err(failure)) => Err(failure.into()),
-                Err(error) => Err(Refusal::Known(error)),
-            }
+            alone(session, kind, append, node).await
         };
         let is_unknown = matches!(outcome, Err(Refusal::Unknown(_)));
         outcomes.push(outcome);
@@ -226,6 +225,15 @@ async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: No
 /// How long the commits of a group are tried one by one.
 const LONGEST: Duration = Duration::from_secs(3);
 
+async fn alone(session: &Session, kind: Kind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
+    match say(session, kind, &[append], node).await {
+        Ok(Ok(rows)) => read(kind, &[append], &rows).pop().unwrap_or_else(|| Ok(Done::Nothing)),
+        Ok(Err(Failure::Told(error))) if is_repetition(&error) => Ok(Done::Repeated),
+        Ok(Err(failure)) => Err(failure.into()),
+        Err(error) => Err(Refusal::Known(error)),
+    }
+}
+
 async fn say(
     session: &Session,
     kind: Kind,
@@ -238,12 +246,13 @@ async fn say(
     }
 }
 
-/// Whether a statement may have failed for one of its commits and not for all: for a value, a rule, a lock, its size.
+/// Whether a statement may have failed for one of its commits and not for all: for a value, a rule, a lock, its size, or a
+/// message that another has too.
 fn may_be_one_alone(failure: &Failure) -> bool {
     let Failure::Told(error) = failure else { return false };
     let Some(code) = error.code().filter(|_| failure.is_refusal()) else { return false };
     *code == SqlState::LOCK_NOT_AVAILABLE
-        || ["22", "23", "40", "44", "54", "P0"].iter().any(|class| code.code().starts_with(class))
+        || ["21", "22", "23", "40", "44", "54", "P0"].iter().any(|class| code.code().starts_with(class))
 }
 
 fn read(kind: Kind, appends: &[&Append], rows: &[Row]) -> Vec<Result<Done, Refusal>> {

@@ -1,5 +1,7 @@
 //! Commits as the arrays that a statement takes: an array for each column.
 
+use std::borrow::Cow;
+
 use nuncio_engine::{StoreError, store::NodeId};
 use nuncio_model::Timestamp;
 use tokio_postgres::{Row, types::ToSql};
@@ -56,6 +58,30 @@ pub(in crate::postgres) fn state(state: nuncio_model::TaskState) -> i16 {
     i16::try_from(state.number()).unwrap_or_default()
 }
 
+/// Messages that are to be known again, each with its task.
+#[derive(Default)]
+struct Remembered<'a> {
+    task: Vec<&'a str>,
+    message: Vec<Cow<'a, str>>,
+    since: Vec<i64>,
+}
+
+impl<'a> Remembered<'a> {
+    /// The messages of commits to the tasks of these ids.
+    fn of(appends: &[&'a Append], ids: &'a [String]) -> Self {
+        let mut remembered = Self::default();
+        for (append, id) in appends.iter().zip(ids) {
+            let Some(remember) = &append.remember else { continue };
+            for message in &remember.messages {
+                remembered.task.push(id);
+                remembered.message.push(to_column(message.as_str()));
+                remembered.since.push(remember.since.as_millisecond());
+            }
+        }
+        remembered
+    }
+}
+
 /// Appends, and gives the rows of those that passed their guards: the id as the column has it, and whether pushes are
 /// owed.
 pub(super) async fn append(
@@ -72,7 +98,8 @@ pub(super) async fn append(
     let letter_id: Vec<&str> = letters.iter().map(|(_, (id, _))| &*id.0).collect();
     let letter_sequence: Vec<i64> = letters.iter().map(|(_, (_, sequence))| number(*sequence)).collect();
     let (node, now) = (number(node.0), Timestamp::now().as_millisecond());
-    let values: [&(dyn ToSql + Sync); 18] = [
+    let remembered = Remembered::of(appends, &c.id);
+    let values: [&(dyn ToSql + Sync); 21] = [
         &c.id,
         &c.tenant,
         &c.caller,
@@ -91,6 +118,9 @@ pub(super) async fn append(
         &letter_task,
         &letter_id,
         &letter_sequence,
+        &remembered.task,
+        &remembered.message,
+        &remembered.since,
     ];
     Ok(session.query(Sql::Append, &values).await)
 }
@@ -112,7 +142,8 @@ pub(super) async fn create(
     let format: Vec<Option<String>> =
         configs.iter().map(|(_, it)| it.format.as_deref().map(|it| to_column(it).into_owned())).collect();
     let (node, now) = (number(node.0), Timestamp::now().as_millisecond());
-    let values: [&(dyn ToSql + Sync); 18] = [
+    let remembered = Remembered::of(appends, &c.id);
+    let values: [&(dyn ToSql + Sync); 21] = [
         &c.id,
         &c.tenant,
         &c.caller,
@@ -131,6 +162,9 @@ pub(super) async fn create(
         &config_id,
         &config,
         &format,
+        &remembered.task,
+        &remembered.message,
+        &remembered.since,
     ];
     Ok(session.query(Sql::Create, &values).await)
 }

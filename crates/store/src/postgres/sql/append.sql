@@ -1,4 +1,5 @@
 -- Appends to the logs of many tasks, each once, sorted by id. What is not returned failed its guard.
+-- Where a message to be remembered is known already, all of it fails: messages.at is not null.
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int2[], $8::int8[], $9::int4[],
@@ -7,6 +8,9 @@ WITH input AS MATERIALIZED (
         id, tenant, caller, expected, epoch, sequence, state, updated, updated_rest,
         released, records, body, artifacts
     )
+),
+remembered AS MATERIALIZED (
+    SELECT * FROM unnest($19::text[], $20::text[], $21::int8[]) AS r (task, message, since)
 ),
 head AS (
     UPDATE tasks AS t SET
@@ -43,6 +47,18 @@ letter AS (
     UPDATE letters AS l SET taken = given.sequence
     FROM unnest($16::text[], $17::text[], $18::int8[]) AS given (task, id, sequence) JOIN head ON head.id = given.task
     WHERE l.id = given.id AND l.task = given.task AND l.taken IS NULL
+),
+message AS (
+    -- One that is known already gets no time, and fails the statement; sorted, so that nodes do not wait for each other.
+    INSERT INTO messages (tenant, caller, message, task, at)
+    SELECT head.tenant, head.caller, r.message, head.id, (extract(epoch FROM clock_timestamp()) * 1000)::int8
+    FROM remembered AS r JOIN head ON head.id = r.task
+    ORDER BY head.tenant COLLATE "C", head.caller COLLATE "C", r.message COLLATE "C"
+    ON CONFLICT (tenant, caller, message) DO UPDATE SET
+        task = excluded.task,
+        at = CASE WHEN messages.at < (
+            SELECT r.since FROM remembered AS r WHERE r.task = excluded.task AND r.message = excluded.message
+        ) THEN excluded.at END
 ),
 moved AS (
     INSERT INTO totals (tenant, caller, state, tasks)

@@ -1,4 +1,5 @@
 -- Creates many tasks, each once. A node whose lease is over creates none that it would have to be at work on.
+-- Where a message to be remembered is known already, all of it fails: messages.at is not null.
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int2[], $7::int8[], $8::int4[],
@@ -10,6 +11,9 @@ WITH input AS MATERIALIZED (
 ),
 config AS MATERIALIZED (
     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::text[]) AS c (task, id, config, format)
+),
+remembered AS MATERIALIZED (
+    SELECT * FROM unnest($19::text[], $20::text[], $21::int8[]) AS r (task, message, since)
 ),
 me AS MATERIALIZED (
     SELECT node FROM nodes WHERE node = $13::int8 AND expires > clock_timestamp()
@@ -41,6 +45,18 @@ debt AS (
     )
     SELECT head.id, c.id, head.tenant, head.caller, c.config, c.format, 0, head.sequence, 0, $14
     FROM head JOIN config AS c ON c.task = head.id
+),
+message AS (
+    -- One that is known already gets no time, and fails the statement; sorted, so that nodes do not wait for each other.
+    INSERT INTO messages (tenant, caller, message, task, at)
+    SELECT head.tenant, head.caller, r.message, head.id, (extract(epoch FROM clock_timestamp()) * 1000)::int8
+    FROM remembered AS r JOIN head ON head.id = r.task
+    ORDER BY head.tenant COLLATE "C", head.caller COLLATE "C", r.message COLLATE "C"
+    ON CONFLICT (tenant, caller, message) DO UPDATE SET
+        task = excluded.task,
+        at = CASE WHEN messages.at < (
+            SELECT r.since FROM remembered AS r WHERE r.task = excluded.task AND r.message = excluded.message
+        ) THEN excluded.at END
 ),
 added AS (
     INSERT INTO totals (tenant, caller, state, tasks)

@@ -68,9 +68,9 @@ fn holds(files: FileBytes, bytes: &[u8], media_type: &str) {
         let mut to = Vec::new();
         grpc.encode_call(&call, &mut to).unwrap();
         assert_eq!(grpc.decode_call(call.method(), &to).unwrap(), call);
-        let sent = rest.encode_call(&call).unwrap();
-        let routed = rest.route(&sent.method, &sent.path).unwrap();
-        assert_eq!(rest::decode_call(rest, &routed, None, None, &sent.body.unwrap()).unwrap(), call);
+        let encoded = rest.encode_call(&call).unwrap();
+        let routed = rest.route(&encoded.method, &encoded.path).unwrap();
+        assert_eq!(rest::decode_call(rest, &routed, None, None, &encoded.body.unwrap()).unwrap(), call);
     }
     for (method, reply) in [
         (Method::GetTask, Reply::Task(Arc::new(task(bytes, media_type)))),

@@ -22,7 +22,7 @@ use super::{
 /// Events that are there at once, and those that come after the task was read.
 struct Paused {
     first: VecDeque<StreamResponse>,
-    is_paused: bool,
+    has_waited: bool,
     rest: VecDeque<StreamResponse>,
 }
 
@@ -34,7 +34,7 @@ impl Stream for Paused {
         if let Some(first) = self.first.pop_front() {
             return event(first);
         }
-        if !std::mem::replace(&mut self.is_paused, true) {
+        if !std::mem::replace(&mut self.has_waited, true) {
             return Poll::Pending;
         }
         self.rest.pop_front().map_or(Poll::Ready(None), event)
@@ -43,7 +43,7 @@ impl Stream for Paused {
 
 /// What a client is told that subscribes to a task which is then read as this one.
 fn told(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Vec<StreamResponse> {
-    let events = Paused { first: first.into(), is_paused: false, rest: rest.into() };
+    let events = Paused { first: first.into(), has_waited: false, rest: rest.into() };
     let peer = Prepared::with([Ok(Reply::Events(Box::pin(events))), Ok(Reply::Task(read.into()))]);
     let reply = peer.ask(dialect(Version::V0_3), op::SubscribeToTaskRequest::new("t"));
     let mut events: EventStream = reply.unwrap().try_into().unwrap();

@@ -1,0 +1,35 @@
+//! Messages that are known when they come again.
+
+use nuncio_engine::{StoreError, store::Remember};
+use nuncio_model::{MessageId, Scope, TaskId, Timestamp};
+
+use super::{
+    error::unavailable,
+    links::Links,
+    read::value,
+    statements::Sql,
+    text::{ScopeColumns, from_column, to_column},
+};
+
+/// The task that took a message of this id in this scope since then.
+pub(super) async fn task_of(
+    links: &Links,
+    scope: &Scope,
+    message: &MessageId,
+    since: Timestamp,
+) -> Result<Option<TaskId>, StoreError> {
+    let (scope, message) = (ScopeColumns::of(scope)?, to_column(message.as_str()));
+    let since = since.as_millisecond();
+    let rows = links.query(Sql::TaskOfMessage, &[&scope.tenant, &scope.caller, &&*message, &since]).await?;
+    rows.first().map(|row| Ok(from_column(value(row, 0)?).as_ref().into())).transpose()
+}
+
+/// What a commit was refused for that was to remember messages of which one is known.
+pub(super) async fn repeated(links: &Links, scope: &Scope, remember: &Remember) -> Result<StoreError, StoreError> {
+    for message in &remember.messages {
+        if let Some(task) = task_of(links, scope, message, remember.since).await? {
+            return Ok(StoreError::Repeated(task));
+        }
+    }
+    Ok(unavailable("the task that had the message has just been deleted; try again"))
+}
