@@ -76,13 +76,11 @@ async fn call(
     };
     let (dialect, call) = match meant.older {
         Some(older) if claims(service, &principal, older, incoming).await => (older, read(older)),
-        _ => match read(meant.dialect) {
-            Ok(call) => (meant.dialect, Ok(call)),
-            Err(_) => {
-                let refusing = meant.refusing(&incoming.method);
-                (refusing, read(refusing))
-            }
-        },
+        _ => {
+            let call = read(meant.dialect);
+            let reader = if call.is_ok() { meant.dialect } else { meant.refusing(&incoming.method) };
+            (reader, call.or_else(|_| read(reader)))
+        }
     };
     let answer = async {
         let (method, call) = call?;
