@@ -73,7 +73,7 @@ pub(crate) struct RunOptions {
 /// A word of the command line: a section, or `quick`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
-    /// A two-minute subset.
+    /// Less of everything, in about four minutes.
     Quick,
     /// SendMessage over each binding and store.
     Send,

@@ -202,6 +202,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_skipped_row_is_told_and_is_no_failure() {
+        let mut report = Report::default();
+        report.table("title", "note");
+        report.skip("a row", "no server");
+        let Tally { met, targets, refused, skipped } = report.tally();
+        assert_eq!((met, targets, refused, skipped), (0, 0, 0, 1));
+        assert_eq!(report.tables[0].rows[0].remarks(), "SKIPPED: no server");
+    }
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let times = [250, 2_190, 2_190_000].map(|microseconds| time(Duration::from_micros(microseconds)));
+        assert_eq!(times, ["250 µs", "2.19 ms", "2.19 s"]);
+    }
+
+    #[test]
     fn groups_thousands() {
         assert_eq!(thousands(1_234_567.4), "1,234,567");
         assert_eq!(thousands(999.0), "999");
