@@ -15,9 +15,10 @@ use crate::{
     machine::{self, Cores, Processes},
     markdown,
     options::{Plan, RunOptions},
-    report::Report,
+    report::{Report, Tally},
     sections,
     server::Server,
+    services::Services,
 };
 
 /// What the sections share.
@@ -27,6 +28,8 @@ pub(crate) struct Bench {
     pub(crate) processes: Processes,
     /// The bare handlers that the ratios refer to.
     pub(crate) ceiling: Server,
+    /// PostgreSQL and NATS.
+    pub(crate) services: Services,
     starter: Starter,
 }
 
@@ -38,6 +41,8 @@ pub(crate) enum Store<'a> {
     Sqlite(&'a Path),
     /// SQLite with `synchronous = FULL`.
     SqliteFull(&'a Path),
+    /// PostgreSQL at this URL.
+    Postgres(&'a str),
 }
 
 #[derive(Debug)]
@@ -61,13 +66,18 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
     let bench = Bench::start(options)?;
     let meter = bench.processes.meter(bench.ceiling.process());
     let mut report = Report::default();
-    for section in options.sections() {
-        sections::run(section, &bench, &mut report);
+    match options.soak {
+        Some(minutes) => sections::soak(minutes, &bench, &mut report),
+        None => {
+            for section in options.sections() {
+                sections::run(section, &bench, &mut report);
+            }
+        }
     }
-    let (met, targets, refused) = report.tally();
+    let Tally { met, targets, refused, skipped } = report.tally();
     let summary = [
         ("others used", format!("{:.0} % of one core over the whole run", meter.read().foreign * 100.0)),
-        ("targets", format!("{met} of {targets} met, {refused} rows refused")),
+        ("targets", format!("{met} of {targets} met, {refused} rows refused, {skipped} skipped")),
         ("time", format!("{} s", begun.elapsed().as_secs())),
     ];
     println!();
@@ -84,7 +94,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
 impl Bench {
     /// A server that keeps its tasks in `store`.
     pub(crate) fn serve(&self, store: Store<'_>) -> Result<Server> {
-        self.starter.serve(store)
+        self.starter.serve(store, &[])
+    }
+
+    /// The same with more arguments of `nuncio serve`.
+    pub(crate) fn serve_with(&self, store: Store<'_>, arguments: &[&str]) -> Result<Server> {
+        self.starter.serve(store, arguments)
     }
 
     /// A path for a database that does not exist yet.
@@ -110,27 +125,30 @@ impl Bench {
         if !starter.cores.are_separate() {
             println!("only one core: server and load share it, so the ratios say little");
         }
-        let nuncio = answer_length(starter.serve(Store::Memory)?.address())?;
+        let nuncio = answer_length(starter.serve(Store::Memory, &[])?.address())?;
         let arguments = ["ceiling".to_owned(), format!("--answer-bytes={nuncio}")];
         let ceiling = starter.start(&this, &arguments)?;
         let bare = answer_length(ceiling.address())?;
         println!("answer to an echo: {nuncio} bytes, the ceiling's {bare}");
-        Ok(Self { plan, processes, ceiling, starter })
+        let services = Services::new(starter.cores, processes.clone());
+        Ok(Self { plan, processes, ceiling, services, starter })
     }
 }
 
 impl Starter {
-    fn serve(&self, store: Store<'_>) -> Result<Server> {
+    fn serve(&self, store: Store<'_>, more: &[&str]) -> Result<Server> {
         let sqlite = |path: &Path| format!("sqlite:{}", path.display());
         let (store, full) = match store {
             Store::Memory => ("memory".to_owned(), false),
             Store::Sqlite(path) => (sqlite(path), false),
             Store::SqliteFull(path) => (sqlite(path), true),
+            Store::Postgres(url) => (url.to_owned(), false),
         };
         let mut arguments: Vec<String> = ["serve", "--port", "0", "--store", &store].map(str::to_owned).into();
         if full {
             arguments.extend(["--sqlite-synchronous", "full"].map(str::to_owned));
         }
+        arguments.extend(more.iter().map(|&argument| argument.to_owned()));
         arguments.extend(self.serve_args.iter().cloned());
         self.start(&self.nuncio, &arguments)
     }

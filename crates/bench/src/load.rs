@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod delay;
 pub(crate) mod grpc;
 pub(crate) mod http1;
 pub(crate) mod proto;

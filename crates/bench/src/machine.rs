@@ -12,6 +12,7 @@ use rustix::{
 /// One core for the servers and one for the load, when there are two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cores {
+    allowed: CpuSet,
     load: Option<usize>,
     server: Option<usize>,
 }
@@ -22,8 +23,8 @@ impl Cores {
         let allowed = sched_getaffinity(None).context("cannot read the processor affinity")?;
         let mut free = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
         let cores = match (free.next(), free.next()) {
-            (Some(load), Some(server)) => Self { load: Some(load), server: Some(server) },
-            _ => Self { load: None, server: None },
+            (Some(load), Some(server)) => Self { allowed, load: Some(load), server: Some(server) },
+            _ => Self { allowed, load: None, server: None },
         };
         pin(cores.load)?;
         Ok(cores)
@@ -32,6 +33,14 @@ impl Cores {
     /// Runs `start` on the server's core; a process started inside stays there.
     pub(crate) fn on_server_core<T>(self, start: impl FnOnce() -> T) -> Result<T> {
         pin(self.server)?;
+        let started = start();
+        pin(self.load)?;
+        Ok(started)
+    }
+
+    /// Runs `start` on any core; a process started inside stays free to run where there is room.
+    pub(crate) fn on_any_core<T>(self, start: impl FnOnce() -> T) -> Result<T> {
+        sched_setaffinity(None, &self.allowed).context("cannot set the processor affinity")?;
         let started = start();
         pin(self.load)?;
         Ok(started)
@@ -61,12 +70,24 @@ pub(crate) fn allow_many_files() -> Result<()> {
 
 /// The processes of this run, to tell their processor time from everybody else's.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Processes(Rc<RefCell<Vec<u32>>>);
+pub(crate) struct Processes(Rc<RefCell<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    servers: Vec<u32>,
+    /// Processes that count with their children.
+    families: Vec<u32>,
+}
 
 impl Processes {
     /// Counts a process as one of this run's.
     pub(crate) fn add(&self, process: u32) {
-        self.0.borrow_mut().push(process);
+        self.0.borrow_mut().servers.push(process);
+    }
+
+    /// Counts a process as one of this run's, and its children with it.
+    pub(crate) fn add_family(&self, process: u32) {
+        self.0.borrow_mut().families.push(process);
     }
 
     /// Starts to measure processor time: `server` is the process under load.
@@ -77,12 +98,13 @@ impl Processes {
     fn ticks(&self, server: u32) -> Ticks {
         // The time of a server that has ended moves to this process, so the sum never falls.
         let [load, ended] = stat_ticks("self").unwrap_or_default();
-        let processes = self.0.borrow();
-        let servers = processes.iter().filter_map(|process| process_ticks(&process.to_string()));
+        let known = self.0.borrow();
+        let servers = known.servers.iter().filter_map(|process| process_ticks(&process.to_string()));
+        let families = known.families.iter().map(|&process| family_ticks(process));
         Ticks {
             server: process_ticks(&server.to_string()).unwrap_or(0),
             load,
-            ours: servers.sum::<u64>() + load + ended,
+            ours: servers.chain(families).sum::<u64>() + load + ended,
             used: machine_ticks().unwrap_or(0),
         }
     }
@@ -136,6 +158,20 @@ impl Meter {
 fn process_ticks(process: &str) -> Option<u64> {
     let [own, _] = stat_ticks(process)?;
     Some(own)
+}
+
+/// Ticks of a process and of all the children it had. Those of one that ended are its parent's, so the sum never falls.
+fn family_ticks(parent: u32) -> u64 {
+    let is_child = |process: &str| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        fields.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()) == Some(parent)
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let children = processes.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()) && is_child(name));
+    let own: u64 = stat_ticks(&parent.to_string()).unwrap_or_default().iter().sum();
+    own + children.filter_map(|child| process_ticks(&child)).sum::<u64>()
 }
 
 /// Ticks of a process, and those of its children that have ended.

@@ -18,6 +18,7 @@ mod options;
 mod report;
 mod sections;
 mod server;
+mod services;
 mod trial;
 
 use std::process::ExitCode;

@@ -40,6 +40,16 @@ pub(crate) struct RunOptions {
     /// Sections to run, all when none is named; `quick` makes a short run of them.
     #[arg(value_enum)]
     pub(crate) words: Vec<Word>,
+    /// Run for so many minutes at half of what the server can do instead, and judge whether its memory stays flat.
+    #[arg(
+        long,
+        value_name = "MINUTES",
+        num_args = 0..=1,
+        default_missing_value = "30",
+        value_parser = clap::value_parser!(u64).range(1..=1440),
+        conflicts_with = "words"
+    )]
+    pub(crate) soak: Option<u64>,
     /// Write the tables into this file too, between its `results` markers.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "BENCHMARKS.md")]
     pub(crate) markdown: Option<PathBuf>,
@@ -63,7 +73,7 @@ pub(crate) struct RunOptions {
 /// A word of the command line: a section, or `quick`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
-    /// A two-minute subset.
+    /// Less of everything, in about four minutes.
     Quick,
     /// SendMessage over each binding and store.
     Send,
@@ -79,11 +89,30 @@ pub(crate) enum Word {
     First,
     /// Memory of idle streams and kept tasks.
     Memory,
+    /// SendMessage with PostgreSQL that syncs.
+    Postgres,
+    /// Streams of tasks that run on another node.
+    Nodes,
+    /// Time until the tasks of a killed node are another's.
+    Takeover,
+    /// Cost of an event in a task of 100,000.
+    Long,
 }
 
 /// The sections in their order.
-pub(crate) const SECTIONS: [Word; 7] =
-    [Word::Send, Word::Get, Word::List, Word::Streams, Word::Fanout, Word::First, Word::Memory];
+pub(crate) const SECTIONS: [Word; 11] = [
+    Word::Send,
+    Word::Get,
+    Word::List,
+    Word::Streams,
+    Word::Fanout,
+    Word::First,
+    Word::Memory,
+    Word::Postgres,
+    Word::Nodes,
+    Word::Takeover,
+    Word::Long,
+];
 
 /// How much of everything a run measures.
 #[derive(Debug)]

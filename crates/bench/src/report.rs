@@ -34,6 +34,8 @@ pub(crate) struct Row {
     pub(crate) cpu: String,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) refused: Option<String>,
+    /// Why it was not measured: something that it needs is not on this machine.
+    pub(crate) skipped: Option<String>,
     /// The load generator had no more to give, so the server could do better.
     pub(crate) load_bound: bool,
 }
@@ -47,6 +49,17 @@ pub(crate) struct Verdict {
 
 /// The headings, in the order of [`Row::cells`].
 pub(crate) const HEADINGS: [&str; 8] = ["what", "load", "figure", "p50", "p99", "of ceiling", "RSS", "CPU %"];
+
+/// Counts over all tables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tally {
+    pub(crate) met: usize,
+    pub(crate) targets: usize,
+    /// Rows without figures since something was wrong.
+    pub(crate) refused: usize,
+    /// Rows that were not measured for want of something.
+    pub(crate) skipped: usize,
+}
 
 impl Report {
     /// Starts a table.
@@ -68,13 +81,22 @@ impl Report {
         self.row(Row { what: what.to_owned(), refused: Some(reason), ..Row::default() });
     }
 
-    /// Targets met, targets in all, rows without figures.
-    pub(crate) fn tally(&self) -> (usize, usize, usize) {
+    /// Adds a row that was not measured for want of something.
+    pub(crate) fn skip(&mut self, what: &str, reason: &str) {
+        self.row(Row { what: what.to_owned(), skipped: Some(reason.to_owned()), ..Row::default() });
+    }
+
+    /// What came of the targets and rows.
+    pub(crate) fn tally(&self) -> Tally {
         let rows = || self.tables.iter().flat_map(|table| &table.rows);
         let verdicts = || rows().flat_map(|row| &row.verdicts);
         let met = verdicts().filter(|verdict| verdict.met).count();
-        let refused = rows().filter(|row| row.refused.is_some()).count();
-        (met, verdicts().count(), refused)
+        Tally {
+            met,
+            targets: verdicts().count(),
+            refused: rows().filter(|row| row.refused.is_some()).count(),
+            skipped: rows().filter(|row| row.skipped.is_some()).count(),
+        }
     }
 }
 
@@ -95,6 +117,7 @@ impl Row {
             cpu: shares(measured.usage),
             verdicts,
             refused: None,
+            skipped: None,
             load_bound: measured.usage.load > 0.93 && measured.usage.load > measured.usage.server,
         }
     }
@@ -109,6 +132,9 @@ impl Row {
     pub(crate) fn remarks(&self) -> String {
         if let Some(reason) = &self.refused {
             return format!("REFUSED: {}", reason.replace(['\n', '\r'], " "));
+        }
+        if let Some(reason) = &self.skipped {
+            return format!("SKIPPED: {reason}");
         }
         let remark = |verdict: &Verdict| {
             let outcome = if verdict.met { "pass" } else { "MISS" };
@@ -155,13 +181,18 @@ pub(crate) fn thousands(number: f64) -> String {
     grouped
 }
 
-fn time(duration: Duration) -> String {
+/// A time in microseconds, milliseconds or seconds.
+pub(crate) fn time(duration: Duration) -> String {
     let microseconds = duration.as_secs_f64() * 1e6;
-    if microseconds < 1_000.0 { format!("{microseconds:.0} µs") } else { format!("{:.2} ms", microseconds / 1e3) }
+    match microseconds {
+        ..1_000.0 => format!("{microseconds:.0} µs"),
+        ..1_000_000.0 => format!("{:.2} ms", microseconds / 1e3),
+        _ => format!("{:.2} s", microseconds / 1e6),
+    }
 }
 
 /// Processor time as `server/load/other`.
-fn shares(usage: Usage) -> String {
+pub(crate) fn shares(usage: Usage) -> String {
     let Usage { server, load, foreign } = usage;
     format!("{:.0}/{:.0}/{:.0}", server * 100.0, load * 100.0, foreign * 100.0)
 }
@@ -169,6 +200,22 @@ fn shares(usage: Usage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_skipped_row_is_told_and_is_no_failure() {
+        let mut report = Report::default();
+        report.table("title", "note");
+        report.skip("a row", "no server");
+        let Tally { met, targets, refused, skipped } = report.tally();
+        assert_eq!((met, targets, refused, skipped), (0, 0, 0, 1));
+        assert_eq!(report.tables[0].rows[0].remarks(), "SKIPPED: no server");
+    }
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let times = [250, 2_190, 2_190_000].map(|microseconds| time(Duration::from_micros(microseconds)));
+        assert_eq!(times, ["250 µs", "2.19 ms", "2.19 s"]);
+    }
 
     #[test]
     fn groups_thousands() {

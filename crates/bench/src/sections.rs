@@ -4,9 +4,14 @@ mod fanout;
 mod first;
 mod get;
 mod list;
+mod long;
 mod memory;
+mod nodes;
+mod postgres;
 mod send;
+mod soak;
 mod streams;
+mod takeover;
 
 use anyhow::Result;
 
@@ -33,9 +38,20 @@ pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
             memory::run(bench, report);
             Ok(())
         }
+        Word::Postgres => postgres::run(bench, report),
+        Word::Nodes => nodes::run(bench, report),
+        Word::Takeover => takeover::run(bench, report),
+        Word::Long => long::run(bench, report),
     };
     if let Err(error) = outcome {
         report.refuse("the rest of this section", format!("{error:#}"));
+    }
+}
+
+/// Runs the soak; one that cannot be run leaves a refused row.
+pub(crate) fn soak(minutes: u64, bench: &Bench, report: &mut Report) {
+    if let Err(error) = soak::run(minutes, bench, report) {
+        report.refuse("soak", format!("{error:#}"));
     }
 }
 

@@ -65,6 +65,13 @@ impl Server {
         resident(self.process()).with_context(|| format!("the server ended; it said:\n{}", self.said()))
     }
 
+    /// Kills it at once, as `kill -9` does.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     fn await_address(&mut self) -> Result<SocketAddr> {
         let started = Instant::now();
         loop {
@@ -92,6 +99,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            // Its id may be somebody else's by now.
+            return;
+        }
         terminate(self.process());
         let started = Instant::now();
         while started.elapsed() < STOP {
@@ -106,9 +117,9 @@ impl Drop for Server {
     }
 }
 
-/// The first loopback address with a port in what a server printed.
+/// The first URL at a loopback address with a port in what a server printed; its store may have an address, too.
 fn printed_address(text: &str) -> Option<SocketAddr> {
-    text.match_indices("127.0.0.1:").find_map(|(at, host)| {
+    text.match_indices("http://127.0.0.1:").find_map(|(at, host)| {
         let digits = &text[at + host.len()..];
         let end = digits.find(|c: char| !c.is_ascii_digit())?;
         let port = digits[..end].parse().ok().filter(|&port| port != 0)?;
@@ -122,12 +133,12 @@ mod tests {
 
     #[test]
     fn finds_the_address_in_a_printed_line() {
-        let found = printed_address("starting on 127.0.0.1:0\nlistening on http://127.0.0.1:4711/\n");
+        let found = printed_address("tasks are in 127.0.0.1:5432/nuncio\nlistening on http://127.0.0.1:4711/\n");
         assert_eq!(found, Some(SocketAddr::from(([127, 0, 0, 1], 4711))));
     }
 
     #[test]
     fn waits_for_the_end_of_the_line() {
-        assert_eq!(printed_address("listening on 127.0.0.1:47"), None);
+        assert_eq!(printed_address("listening on http://127.0.0.1:47"), None);
     }
 }

@@ -66,13 +66,18 @@ impl Nats {
         shared.as_ref().map_err(|error| anyhow!("{error}"))
     }
 
+    /// Whether there is a `nats-server` on this machine to be started.
+    pub fn is_installed() -> bool {
+        server().is_ok()
+    }
+
     /// Starts a server of the caller's own, on a free port of 127.0.0.1.
     ///
     /// # Errors
     ///
     /// When there is no `nats-server`, or it does not start.
     pub fn start(options: NatsOptions) -> Result<Self> {
-        let program = program::find("nats-server", "nats-server")?;
+        let program = server()?;
         let process = Mutex::new(Process::new("nats", &env::temp_dir())?);
         let own = Own { process, program, port: free_port()?, options };
         own.start()?;
@@ -135,6 +140,10 @@ impl Nats {
             None => bail!("the NATS server at {} is not ours to hurt; start one with Nats::start", self.url),
         }
     }
+}
+
+fn server() -> Result<PathBuf> {
+    program::find("nats-server", "nats-server")
 }
 
 impl Own {

@@ -77,6 +77,11 @@ impl Postgres {
         shared.as_ref().map_err(|error| anyhow!("{error}"))
     }
 
+    /// Whether there is a PostgreSQL on this machine to be started.
+    pub fn is_installed() -> bool {
+        cluster::is_installed()
+    }
+
     /// Starts a server of the caller's own, empty, on a free port of 127.0.0.1, in about a second.
     ///
     /// # Errors
@@ -115,6 +120,15 @@ impl Postgres {
     /// When it is not of our own, or does not start.
     pub fn restart(&self) -> Result<()> {
         self.own()?.restart()
+    }
+
+    /// The id of its first process, the parent of all others.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or does not run.
+    pub fn process(&self) -> Result<u32> {
+        self.own()?.id().context("the PostgreSQL server does not run")
     }
 
     /// Whether it does not run: it was killed, or could not go on.

@@ -3,10 +3,11 @@
 use std::{
     io::{ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
+use memchr::memmem;
 
 use super::{STALL, Until, http1, request::Template, unary::Unary};
 
@@ -26,7 +27,11 @@ pub(crate) fn create_tasks(address: SocketAddr, count: u64, unary: Unary) -> Res
 
 /// A stream whose first event has arrived and of which no more is read.
 #[derive(Debug)]
-pub(crate) struct IdleStream(TcpStream);
+pub(crate) struct IdleStream {
+    stream: TcpStream,
+    /// What has come so far.
+    seen: Vec<u8>,
+}
 
 impl IdleStream {
     /// Opens a stream and waits for its first event.
@@ -42,7 +47,7 @@ impl IdleStream {
             let begun = text.contains("data:") && text.contains("TASK_STATE_");
             if begun && text.starts_with("HTTP/1.1 200 ") {
                 stream.set_nonblocking(true)?;
-                return Ok(Self(stream));
+                return Ok(Self { stream, seen: answer });
             }
             if read == 0 || text.contains("\"error\"") || !text.starts_with("HTTP/1.1 200 ") {
                 bail!("a stream did not begin but said: {text}");
@@ -50,11 +55,32 @@ impl IdleStream {
         }
     }
 
+    /// Reads on until the stream has said `text`, for as long as `limit`, and tells when that was.
+    pub(crate) fn await_text(&mut self, text: &str, limit: Duration) -> Result<Instant> {
+        let deadline = Instant::now() + limit;
+        self.stream.set_nonblocking(false)?;
+        let mut scratch = [0; 4096];
+        while memmem::find(&self.seen, text.as_bytes()).is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                bail!("a stream did not say {text} within {} s", limit.as_secs());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            match self.stream.read(&mut scratch) {
+                Ok(0) => bail!("a stream ended before it said {text}"),
+                Ok(read) => self.seen.extend_from_slice(&scratch[..read]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Instant::now())
+    }
+
     /// Whether the server still holds the stream open.
     pub(crate) fn is_open(&mut self) -> bool {
         let mut scratch = [0; 4096];
         loop {
-            match self.0.read(&mut scratch) {
+            match self.stream.read(&mut scratch) {
                 Ok(0) => return false,
                 Ok(_) => {}
                 Err(error) => return error.kind() == ErrorKind::WouldBlock,

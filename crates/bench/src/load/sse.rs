@@ -20,7 +20,7 @@ use super::{
     sequence::{Finders, Kind, Sequence},
 };
 
-const SCRATCH: usize = 256 * 1024;
+pub(super) const SCRATCH: usize = 256 * 1024;
 
 /// What the readers ask for and have to get.
 #[derive(Debug)]
@@ -109,24 +109,27 @@ impl Tally {
 }
 
 /// A connection and the stream under way on it.
-struct Reader {
+pub(super) struct Reader {
     stream: TcpStream,
     sent_at: Instant,
     first_chunk: Option<Instant>,
+    /// When each chunk came that was an event of its own, if that is asked for.
+    arrivals: Option<Vec<Instant>>,
     /// The head of the response, until all of it is there.
     head: Option<Vec<u8>>,
     body: Chunked,
     /// The start of a line that came in pieces.
     line: Vec<u8>,
-    sequence: Sequence,
+    pub(super) sequence: Sequence,
 }
 
 impl Reader {
-    fn open(address: SocketAddr, token: Token, poll: &Poll) -> Result<Self> {
+    pub(super) fn open(address: SocketAddr, token: Token, poll: &Poll) -> Result<Self> {
         Ok(Self {
             stream: connect(address, token, poll)?,
             sent_at: Instant::now(),
             first_chunk: None,
+            arrivals: None,
             head: None,
             body: Chunked::default(),
             line: Vec::new(),
@@ -134,7 +137,17 @@ impl Reader {
         })
     }
 
-    fn send(&mut self, streams: &mut Streams) -> Result<()> {
+    /// Notes when each chunk comes.
+    pub(super) fn noting_arrivals(self) -> Self {
+        Self { arrivals: Some(Vec::new()), ..self }
+    }
+
+    /// What was noted.
+    pub(super) fn into_arrivals(self) -> Vec<Instant> {
+        self.arrivals.unwrap_or_default()
+    }
+
+    pub(super) fn send(&mut self, streams: &mut Streams) -> Result<()> {
         self.first_chunk = None;
         self.head = Some(Vec::new());
         self.body = Chunked::default();
@@ -147,7 +160,7 @@ impl Reader {
     }
 
     /// Reads what has come; true when the stream is complete.
-    fn receive(&mut self, scratch: &mut [u8], finders: &Finders) -> Result<bool> {
+    pub(super) fn receive(&mut self, scratch: &mut [u8], finders: &Finders) -> Result<bool> {
         loop {
             match self.stream.read(scratch) {
                 Ok(0) => bail!("the server closed a connection after {} events", self.sequence.events),
@@ -199,8 +212,11 @@ impl Reader {
                 self.line.clear();
                 kind
             };
-            if kind == Some(Kind::Chunk) && self.first_chunk.is_none() {
-                self.first_chunk = Some(Instant::now());
+            if kind == Some(Kind::Chunk) {
+                self.first_chunk.get_or_insert_with(Instant::now);
+                if let Some(arrivals) = &mut self.arrivals {
+                    arrivals.push(Instant::now());
+                }
             }
         }
         self.line.extend_from_slice(data);

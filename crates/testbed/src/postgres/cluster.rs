@@ -28,7 +28,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     pub(super) fn start(options: PostgresOptions) -> Result<Self> {
-        let program = program::find("postgres", "postgresql")?;
+        let program = server()?;
         let user = user()?;
         let parent = options.folder.clone().unwrap_or_else(|| folder(user.is_some()));
         let process = Process::new("postgres", &parent)?;
@@ -36,6 +36,10 @@ impl Cluster {
         cluster.init()?;
         cluster.run()?;
         Ok(cluster)
+    }
+
+    pub(super) fn id(&self) -> Option<u32> {
+        self.process.id().and_then(|id| u32::try_from(id.as_raw_nonzero().get()).ok())
     }
 
     pub(super) fn url(&self) -> Result<Url> {
@@ -115,6 +119,15 @@ impl Cluster {
         command.env("LC_ALL", "C");
         command
     }
+}
+
+/// Whether there is a server to be started.
+pub(super) fn is_installed() -> bool {
+    server().is_ok()
+}
+
+fn server() -> Result<PathBuf> {
+    program::find("postgres", "postgresql")
 }
 
 /// Whom to run as: nobody else unless we are root.
