@@ -6,9 +6,11 @@
 //!   that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
+//! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
 //! - `node`, `upkeep`: this process among others, and what is done now and then.
 
+mod beside;
 mod bus;
 mod cluster;
 mod committer;
@@ -28,6 +30,7 @@ mod store;
 mod text;
 mod tls;
 mod upkeep;
+mod verify;
 
 use std::{
     fmt,
@@ -44,7 +47,6 @@ use self::{
     committer::Committer,
     links::Links,
     node::Node,
-    place::Place,
     session::{Connector, NotConnected},
     statements::Sql,
     upkeep::Upkeep,
@@ -73,7 +75,8 @@ pub struct PostgresStore {
     links: Arc<Links>,
     committer: Committer,
     node: Node,
-    upkeep: Upkeep,
+    /// None where it only looks after the database.
+    upkeep: Option<Upkeep>,
 }
 
 impl PostgresStore {
@@ -89,10 +92,8 @@ impl PostgresStore {
     /// [`PostgresError`] says what to do: the URL is not valid, the database cannot be reached, is of a later release, has
     /// something else in the schema, or refuses what is needed.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
-        let place = Place::parse(url, &options)?;
-        let connector = Arc::new(Connector::new(place, options)?);
+        let (connector, mut client, _driver) = beside::connect(url, options).await?;
         let place = connector.place.to_string();
-        let (mut client, _driver) = connector.connect_bare().await.map_err(|error| unreachable(&place, error))?;
         schema::prepare(&mut client, &connector.place).await?;
         let links = Arc::new(Links::new(Arc::clone(&connector), connector.options.connections));
         let vital = Links::new(Arc::clone(&connector), 1);
@@ -105,7 +106,7 @@ impl PostgresStore {
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
         let upkeep = Upkeep::start(Arc::clone(&links), committer.activity(), connector.options.log_retention);
-        Ok(Self { connector, vital, links, committer, node: Node::new(node), upkeep })
+        Ok(Self { connector, vital, links, committer, node: Node::new(node), upkeep: Some(upkeep) })
     }
 
     /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.

@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let memory = bench.serve(Store::Memory)?;
     let sqlite = bench.serve(Store::Sqlite(&sqlite_path))?;
     let mut servers = vec![("memory", &memory), ("SQLite", &sqlite)];
-    let database = bench.services.postgres()?.map(|postgres| postgres.database()).transpose()?;
+    let database = bench.services.postgres()?.map(nuncio_testbed::Postgres::database).transpose()?;
     let postgres = database.as_ref().map(|database| bench.serve(Store::Postgres(database.url()))).transpose()?;
     match &postgres {
         Some(postgres) => servers.push(("PostgreSQL", postgres)),

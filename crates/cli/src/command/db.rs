@@ -1,27 +1,28 @@
 //! `nuncio db`: looks after the database that tasks are kept in.
 //!
-//! What only reads (`check`, `export`, `backup`, `migrate --dry-run`) may be done while a server has the database; what
-//! writes (`migrate`, `gc`, `delete`) needs the database for itself, as the server has the newest in memory.
+//! In SQLite, what only reads (`check`, `export`, `backup`, `migrate --dry-run`) may be done while a server has the
+//! database; what writes (`migrate`, `gc`, `delete`) needs the database for itself, as the server has the newest in memory.
+//! In PostgreSQL all of it is done beside the nodes that run.
 
 mod backup;
 mod check;
+mod database;
 mod delete;
 mod export;
 mod gc;
 mod migrate;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod select;
+mod sqlite;
 
 use std::{collections::BTreeMap, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use nuncio_engine::StoreError;
-use nuncio_store::{OpenError, SqliteOptions, SqliteStore};
 
 use super::serve::{self, Kept};
-use crate::{
-    context::Context,
-    error::{CliError, Code},
-};
+use crate::{context::Context, error::CliError};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
@@ -42,7 +43,8 @@ pub(crate) enum DbCommand {
 /// Which database.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where tasks are kept: sqlite:PATH [default: as `nuncio serve` has it, sqlite:./nuncio.db]
+    /// Where tasks are kept: sqlite:PATH or postgres://USER@HOST/DATABASE [default: as `nuncio serve` has it,
+    /// sqlite:./nuncio.db]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
 }
@@ -72,32 +74,6 @@ pub(crate) async fn run(context: &Context, command: &DbCommand) -> Result<ExitCo
         DbCommand::Delete(args) => delete::run(context, args).await?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Opens the database of these settings for reading; a server may have it.
-async fn reading(kept: &Kept) -> Result<SqliteStore, CliError> {
-    SqliteStore::open_read_only(&kept.database).await.map_err(|error| refused(kept, &error))
-}
-
-/// Opens the database of these settings for writing; nobody else may have it. It must be there.
-async fn writing(kept: &Kept) -> Result<SqliteStore, CliError> {
-    SqliteStore::schema(&kept.database).await.map_err(|error| refused(kept, &error))?;
-    // Logs go by the settings that were given, and not while something else is done.
-    let options = SqliteOptions::new().with_log_retention(std::time::Duration::MAX);
-    SqliteStore::open(&kept.database, options).await.map_err(|error| refused(kept, &error))
-}
-
-fn refused(kept: &Kept, error: &OpenError) -> CliError {
-    match error {
-        OpenError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            CliError::new(Code::Usage, format!("there is no database at {}", kept.database.display()))
-                .with_hint("say where it is with --store sqlite:PATH")
-        }
-        OpenError::InUse { .. } => serve::explain(error).with_hint(
-            "stop that one first: this command writes; `nuncio db backup`, `check` and `export` need not wait",
-        ),
-        error => serve::explain(error),
-    }
 }
 
 /// A failure of the store.

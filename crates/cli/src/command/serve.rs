@@ -17,9 +17,11 @@ mod versions;
 
 pub(crate) use args::{ServeArgs, program_hint};
 pub(crate) use start::CUT_OFF;
-pub(crate) use store::explain;
+#[cfg(feature = "postgres")]
+pub(crate) use store::explain_postgres;
+pub(crate) use store::{Place, explain};
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, process::ExitCode};
 
 use nuncio_engine::Housekeeping;
 
@@ -38,7 +40,7 @@ pub(crate) async fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode,
 /// What `nuncio db` takes over from the settings of `nuncio serve`.
 pub(crate) struct Kept {
     /// Where tasks are.
-    pub(crate) database: PathBuf,
+    pub(crate) place: Place,
     /// How long.
     pub(crate) housekeeping: Housekeeping,
 }
@@ -47,15 +49,7 @@ pub(crate) struct Kept {
 pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>) -> Result<Kept, CliError> {
     let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::of(given))?;
     let housekeeping = housekeeping::housekeeping(&settings)?;
-    match store::Place::of(&settings)? {
-        store::Place::Sqlite(database) => Ok(Kept { database, housekeeping }),
-        store::Place::Postgres(_) => Err(CliError::usage("`nuncio db` looks after databases of SQLite")
-            .with_hint("a server on PostgreSQL deletes by its own settings; pg_dump copies its database")),
-        store::Place::Memory => {
-            Err(CliError::usage("tasks in memory are in no database")
-                .with_hint("say which one with --store sqlite:PATH"))
-        }
-    }
+    Ok(Kept { place: Place::of(&settings)?, housekeeping })
 }
 
 /// The settings as they hold, for `nuncio config show`.

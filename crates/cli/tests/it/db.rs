@@ -1,5 +1,8 @@
 //! `nuncio db`: what it finds, what it copies, what it deletes, and what it may do beside a server.
 
+#[cfg(feature = "postgres")]
+mod postgres;
+
 use std::{
     path::PathBuf,
     sync::{

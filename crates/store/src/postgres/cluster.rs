@@ -31,7 +31,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn renew(&self) -> Result<Lease, StoreError> {
-        let (id, lease) = (columns::to_column(self.node.id().0), self.lease().as_secs_f64());
+        let (id, lease) = (columns::to_column(self.node.at_work()?.0), self.lease().as_secs_f64());
         // What takes longer than this comes too late for most of the lease.
         let bound = self.lease() / 2;
         let late = |_| unavailable("the lease could not be renewed in time");

@@ -34,9 +34,27 @@ pub enum PostgresError {
         /// The database and schema.
         place: String,
         /// Its version.
-        found: i32,
+        found: i64,
         /// The latest version that is known here.
-        known: i32,
+        known: i64,
+    },
+    /// An earlier release has written it.
+    #[error("the database {place} has version {found} and this release has {known}; run `nuncio db migrate`")]
+    Older {
+        /// The database and schema.
+        place: String,
+        /// Its version.
+        found: i64,
+        /// The version of this release.
+        known: i64,
+    },
+    /// There is nothing of Nuncio in it.
+    #[error(
+        "there are no tasks at {place}; name the store that is served with --store, or make it with `nuncio db migrate`"
+    )]
+    Absent {
+        /// The database and schema.
+        place: String,
     },
     /// The schema has tables of something else.
     #[error("{place} has tables, but not those of Nuncio; name another schema: ?schema=NAME")]

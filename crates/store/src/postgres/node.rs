@@ -5,9 +5,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use nuncio_engine::store::NodeId;
+use nuncio_engine::{StoreError, store::NodeId};
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
+
+use super::error::unavailable;
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -20,6 +22,24 @@ pub(super) struct Node {
 impl Node {
     pub(super) fn new(id: NodeId) -> Self {
         Self { id: AtomicU64::new(id.0), unknown_claims: Mutex::default() }
+    }
+
+    /// That of a store that only looks after the database. No node has this id, as they are counted from 1.
+    pub(super) fn none() -> Self {
+        Self::new(NodeId(0))
+    }
+
+    /// Whether this is no node.
+    pub(super) fn is_none(&self) -> bool {
+        self.id() == NodeId(0)
+    }
+
+    /// The id to work under.
+    pub(super) fn at_work(&self) -> Result<NodeId, StoreError> {
+        if self.is_none() {
+            return Err(unavailable("the store was opened to look after it, not to work on tasks"));
+        }
+        Ok(self.id())
     }
 
     pub(super) fn id(&self) -> NodeId {

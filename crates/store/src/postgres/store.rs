@@ -25,13 +25,14 @@ use crate::{append::Append, columns};
 #[async_trait]
 impl TaskStore for PostgresStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let node = self.node.at_work()?;
         let remember = commit.remember.clone().map(|remember| (commit.scope.clone(), remember));
         let begun = Timestamp::now();
         let append = Box::new(Append::new(commit)?);
-        match (self.committer.write(Op::Append(append, self.node.id())).await?, remember) {
+        match (self.committer.write(Op::Append(append, node)).await?, remember) {
             (Done::Committed(committed), remember) => {
-                if let Some((_, remember)) = remember {
-                    self.upkeep.forget_before(remember.since.min(begun));
+                if let (Some((_, remember)), Some(upkeep)) = (remember, &self.upkeep) {
+                    upkeep.forget_before(remember.since.min(begun));
                 }
                 Ok(committed)
             }
@@ -46,8 +47,9 @@ impl TaskStore for PostgresStore {
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
+        let node = self.node.at_work()?;
         let claiming = self.node.claiming(scope, id);
-        let op = Op::Claim { scope: scope.clone(), id: id.clone(), node: self.node.id() };
+        let op = Op::Claim { scope: scope.clone(), id: id.clone(), node };
         let claimed = match self.committer.write(op).await? {
             Done::Claimed(claimed) => claimed,
             Done::Committed(_) | Done::Repeated | Done::Nothing => return Err(StoreError::Conflict),
@@ -116,7 +118,8 @@ impl TaskStore for PostgresStore {
     }
 
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
-        pushes::due(&self.links, now, limit, self.node.id(), self.connector.options.push_claim.as_secs_f64()).await
+        pushes::due(&self.links, now, limit, self.node.at_work()?, self.connector.options.push_claim.as_secs_f64())
+            .await
     }
 
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -125,7 +128,7 @@ impl TaskStore for PostgresStore {
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         let claim = self.connector.options.push_claim.as_secs_f64();
-        pushes::settle(&self.links, settlement, self.node.id(), claim).await
+        pushes::settle(&self.links, settlement, self.node.at_work()?, claim).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
@@ -162,6 +165,9 @@ impl TaskStore for PostgresStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
+        if self.node.is_none() {
+            return Ok(());
+        }
         self.committer.write(Op::Close).await?;
         self.vital.query(Sql::Leave, &[&columns::to_column(self.node.id().0)]).await.map(|_| ())
     }

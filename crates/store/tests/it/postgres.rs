@@ -1,5 +1,6 @@
 //! The store in PostgreSQL: against the contracts of stores and clusters, and what is its own.
 
+mod beside;
 mod contract;
 mod faults;
 mod messages;

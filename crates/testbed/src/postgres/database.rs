@@ -30,6 +30,15 @@ impl Database {
         self.url.as_str()
     }
 
+    /// Says statements to it, past whoever uses it.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer, or refuses one of them.
+    pub fn execute(&self, statements: &str) -> Result<()> {
+        execute(&self.url, statements)
+    }
+
     /// Its address by way of another host and port: that of a [`Proxy`](crate::Proxy).
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use clap::Args;
 use nuncio_store::{BackupError, SqliteStore};
 use serde_json::json;
 
-use super::{StoreArgs, refused};
-use crate::{context::Context, error::CliError};
+use super::{StoreArgs, database, sqlite::refused};
+use crate::{command::serve::Place, context::Context, error::CliError};
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
@@ -20,8 +20,14 @@ pub(crate) struct BackupArgs {
 
 pub(super) async fn run(context: &Context, args: &BackupArgs) -> Result<(), CliError> {
     let kept = args.store.kept(context, &[])?;
-    let bytes = SqliteStore::backup(&kept.database, &args.to).await.map_err(|error| match error {
-        BackupError::Open(error) => refused(&kept, &error),
+    let path = match &kept.place {
+        Place::Sqlite(path) => path,
+        #[cfg(feature = "postgres")]
+        Place::Postgres(url) => return Err(super::postgres::backup(url, &args.to)),
+        place => return Err(database::no_database(place)),
+    };
+    let bytes = SqliteStore::backup(path, &args.to).await.map_err(|error| match error {
+        BackupError::Open(error) => refused(path, &error),
         error @ BackupError::Exists(_) => {
             let text = error.to_string();
             let (message, hint) = text.split_once("; ").unwrap_or((&text, "give another path"));
@@ -32,9 +38,9 @@ pub(super) async fn run(context: &Context, args: &BackupArgs) -> Result<(), CliE
             CliError::internal(format!("{error}{cause}"))
         }
     })?;
-    let document = json!({"database": kept.database, "backup": args.to, "bytes": bytes});
+    let document = json!({"database": path, "backup": args.to, "bytes": bytes});
     context.output.document(&document, |text| {
-        text.field("Database", &kept.database.display().to_string());
+        text.field("Database", &path.display().to_string());
         text.field("Backup", &format!("{}, {bytes} bytes", args.to.display()));
     })
 }

@@ -1,5 +1,5 @@
-//! `nuncio db check`: whether a database is whole. Its file, by SQLite's own check; its tables; and every log, which must
-//! fold to its task.
+//! `nuncio db check`: whether a database is whole. The file of SQLite, by its own check; the tables; and every log, which
+//! must fold to its task.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,12 @@ use nuncio_engine::{Record, StoreError, TaskStore, lifecycle, store::Scanned};
 use nuncio_model::Task;
 use serde_json::json;
 
-use super::{StoreArgs, failed, reading, select::Scan};
+use super::{
+    StoreArgs,
+    database::{self, Database},
+    failed,
+    select::Scan,
+};
 use crate::{context::Context, error::CliError};
 
 /// Records that are read at a time.
@@ -25,14 +30,14 @@ pub(crate) struct CheckArgs {
 
 pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode, CliError> {
     let kept = args.store.kept(context, &[])?;
-    let store = reading(&kept).await?;
-    let mut findings = store.verify().await.map_err(|error| failed(&error))?;
-    let checked = tasks(&store, &mut findings).await.map_err(|error| failed(&error))?;
+    let (opened, shown) = (Database::reading(&kept).await?, database::shown(&kept)?);
+    let mut findings = opened.verify().await.map_err(|error| failed(&error))?;
+    let checked = tasks(opened.store(), &mut findings).await.map_err(|error| failed(&error))?;
     let document = json!({
-        "database": kept.database, "tasks": checked.tasks, "logs": checked.logs, "findings": findings,
+        "database": shown, "tasks": checked.tasks, "logs": checked.logs, "findings": findings,
     });
     context.output.document(&document, |text| {
-        text.field("Database", &kept.database.display().to_string());
+        text.field("Database", &shown);
         text.field("Tasks", &format!("{}, of which {} with a whole log", checked.tasks, checked.logs));
         match &findings[..] {
             [] => text.field("Findings", "none"),
@@ -84,6 +89,14 @@ async fn log(store: &dyn TaskStore, scanned: &Scanned) -> Result<bool, Fault> {
     while sequence < stored.sequence {
         let records = match store.events_after(&scanned.scope, &stored.task.id, sequence, PAGE).await {
             Ok(records) => records,
+            // It went meanwhile, unless it still begins as it did.
+            Err(StoreError::Compacted) if sequence > 0 => {
+                return match store.events_after(&scanned.scope, &stored.task.id, 0, 1).await {
+                    Ok(first) if !first.is_empty() => Err(Fault::Log(format!("record {} is missing", sequence + 1))),
+                    Ok(_) | Err(StoreError::Compacted) => Ok(false),
+                    Err(error) => Err(Fault::Store(error)),
+                };
+            }
             Err(StoreError::Compacted) => return Ok(false),
             Err(StoreError::Corrupt(cause)) => return Err(Fault::Log(format!("a record cannot be read: {cause}"))),
             Err(error) => return Err(Fault::Store(error)),

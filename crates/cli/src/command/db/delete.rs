@@ -1,5 +1,5 @@
 //! `nuncio db delete`: deletes all of a tenant, a caller or a context, or a task, so that nothing of it is left in the
-//! files.
+//! tables, nor in the files of SQLite.
 
 use clap::Args;
 use nuncio_engine::{StoreError, TaskStore, store::Erase};
@@ -7,9 +7,10 @@ use nuncio_model::Scope;
 use serde_json::json;
 
 use super::{
-    StoreArgs, failed, reading,
+    StoreArgs,
+    database::{self, Database},
+    failed,
     select::{Scan, Whose},
-    writing,
 };
 use crate::{context::Context, error::CliError};
 
@@ -35,18 +36,19 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
     }
     let kept = args.store.kept(context, &[])?;
     if !args.yes {
-        let store = reading(&kept).await?;
-        let (_, tasks) = meant(&store, args).await.map_err(|error| failed(&error))?;
+        let opened = Database::reading(&kept).await?;
+        let (_, tasks) = meant(opened.store(), args).await.map_err(|error| failed(&error))?;
         return Err(CliError::usage(format!("{tasks} tasks would be deleted for good")).with_hint("say --yes to do it"));
     }
-    let store = writing(&kept).await?;
-    let (erasures, _) = meant(&store, args).await.map_err(|error| failed(&error))?;
+    let opened = Database::writing(&kept).await?;
+    let store = opened.store();
+    let (erasures, _) = meant(store, args).await.map_err(|error| failed(&error))?;
     let mut deleted = 0;
     for erase in &erasures {
         deleted += store.erase(erase).await.map_err(|error| failed(&error))?;
     }
     store.close().await.map_err(|error| failed(&error))?;
-    let document = json!({"database": kept.database, "tasks": deleted});
+    let document = json!({"database": database::shown(&kept)?, "tasks": deleted});
     context.output.document(&document, |text| text.field("Deleted", &format!("{deleted} tasks")))
 }
 

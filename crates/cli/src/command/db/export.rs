@@ -12,7 +12,9 @@ use nuncio_model::{TaskState, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    StoreArgs, failed, reading,
+    StoreArgs,
+    database::Database,
+    failed,
     select::{Scan, Whose, scope_json},
 };
 use crate::{command::task_list::state, context::Context, diag, error::CliError};
@@ -48,14 +50,15 @@ impl ExportArgs {
 
 pub(super) async fn run(context: &Context, args: &ExportArgs) -> Result<(), CliError> {
     let kept = args.store.kept(context, &[])?;
-    let store = reading(&kept).await?;
+    let opened = Database::reading(&kept).await?;
+    let store = opened.store();
     let Some(path) = &args.to else {
         let out = &mut BufWriter::new(io::stdout().lock());
-        return export(&store, args, out).await.map(|_| ());
+        return export(store, args, out).await.map(|_| ());
     };
     let file = create(path)?;
     let mut out = BufWriter::new(file);
-    let written = match export(&store, args, &mut out).await {
+    let written = match export(store, args, &mut out).await {
         Ok(written) => out.get_ref().sync_all().map(|()| written).map_err(|error| unwritten(path, &error)),
         Err(error) => Err(error),
     };

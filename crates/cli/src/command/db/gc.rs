@@ -1,12 +1,16 @@
 //! `nuncio db gc`: deletes what is older than it is kept, and drops logs, once.
 
 use clap::Args;
-use nuncio_engine::TaskStore as _;
 use nuncio_store::SqliteStore;
 use serde_json::json;
 
-use super::{StoreArgs, failed, refused, writing};
-use crate::{context::Context, error::CliError};
+use super::{
+    StoreArgs,
+    database::{self, Database},
+    failed,
+    sqlite::refused,
+};
+use crate::{command::serve::Place, context::Context, error::CliError};
 
 #[derive(Debug, Args)]
 pub(crate) struct GcArgs {
@@ -16,7 +20,7 @@ pub(crate) struct GcArgs {
     /// How long the events of a task that has ended or waits are kept
     #[arg(long, value_name = "DURATION")]
     log_retention: Option<String>,
-    /// Write the database anew, too, so that it is as small as it can be
+    /// Write the database anew, too, so that it is as small as it can be; SQLite alone
     #[arg(long)]
     vacuum: bool,
     #[command(flatten)]
@@ -32,19 +36,32 @@ pub(super) async fn run(context: &Context, args: &GcArgs) -> Result<(), CliError
         return Err(CliError::usage("nothing is said about how long tasks are kept, so nothing is to be done")
             .with_hint("say --retention 30d, --log-retention 10m, or --vacuum"));
     }
-    let size = || std::fs::metadata(&kept.database).map_or(0, |file| file.len());
-    let store = writing(&kept).await?;
+    let path = match &kept.place {
+        Place::Sqlite(path) => Some(path),
+        _ if args.vacuum => {
+            return Err(CliError::usage("--vacuum is for SQLite")
+                .with_hint("PostgreSQL does so by itself; its VACUUM FULL writes a table anew"));
+        }
+        _ => None,
+    };
+    let size = || path.map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
+    let opened = Database::writing(&kept).await?;
     let before = size();
-    let swept = house.sweep(&store).await.map_err(|error| failed(&error))?;
-    store.close().await.map_err(|error| failed(&error))?;
-    drop(store);
-    if args.vacuum {
-        SqliteStore::vacuum(&kept.database).await.map_err(|error| refused(&kept, &error))?;
+    let swept = house.sweep(opened.store()).await.map_err(|error| failed(&error))?;
+    opened.store().close().await.map_err(|error| failed(&error))?;
+    drop(opened);
+    if let Some(path) = path.filter(|_| args.vacuum) {
+        SqliteStore::vacuum(path).await.map_err(|error| refused(path, &error))?;
     }
-    let after = size();
-    let document = json!({"database": kept.database, "tasks": swept.tasks, "logs": swept.logs, "bytes": after, "bytesBefore": before});
+    let (after, shown) = (size(), database::shown(&kept)?);
+    let mut document = json!({"database": shown, "tasks": swept.tasks, "logs": swept.logs});
+    if let (Some(before), Some(after)) = (before, after) {
+        document["bytes"] = after.into();
+        document["bytesBefore"] = before.into();
+    }
     context.output.document(&document, |text| {
         text.field("Deleted", &format!("{} tasks, and the logs of {}", swept.tasks, swept.logs));
-        text.field("Database", &format!("{}, {after} bytes, {before} before", kept.database.display()));
+        let sizes = before.zip(after).map(|(before, after)| format!(", {after} bytes, {before} before"));
+        text.field("Database", &format!("{shown}{}", sizes.unwrap_or_default()));
     })
 }

@@ -1,11 +1,9 @@
 //! `nuncio db migrate`: brings a database to the schema of this release, as serving it does.
 
 use clap::Args;
-use nuncio_engine::TaskStore as _;
-use nuncio_store::SqliteStore;
 use serde_json::json;
 
-use super::{StoreArgs, failed, refused, writing};
+use super::{StoreArgs, database};
 use crate::{context::Context, error::CliError};
 
 #[derive(Debug, Args)]
@@ -19,17 +17,15 @@ pub(crate) struct MigrateArgs {
 
 pub(super) async fn run(context: &Context, args: &MigrateArgs) -> Result<(), CliError> {
     let kept = args.store.kept(context, &[])?;
-    let before = SqliteStore::schema(&kept.database).await.map_err(|error| refused(&kept, &error))?;
+    let before = if args.dry_run { database::schema(&kept).await? } else { database::migrate(&kept).await? };
+    let shown = database::shown(&kept)?;
     let is_due = before.found < before.known;
-    if is_due && !args.dry_run {
-        writing(&kept).await?.close().await.map_err(|error| failed(&error))?;
-    }
     let (from, to) = (before.found, before.known);
     let document = json!({
-        "database": kept.database, "from": from, "to": to, "migrated": is_due && !args.dry_run,
+        "database": shown, "from": from, "to": to, "migrated": is_due && !args.dry_run,
     });
     context.output.document(&document, |text| {
-        text.field("Database", &kept.database.display().to_string());
+        text.field("Database", &shown);
         text.field(
             "Schema",
             &match (is_due, args.dry_run) {

@@ -23,7 +23,8 @@ pub(super) struct Opened {
 }
 
 /// Where it is.
-pub(super) enum Place {
+#[derive(Debug)]
+pub(crate) enum Place {
     Memory,
     Sqlite(PathBuf),
     /// Its address.
@@ -42,7 +43,7 @@ impl Place {
         match wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
             Some(path) => Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
             None => {
-                let wanted = values::without_login(wanted);
+                let wanted = values::without_secrets(wanted);
                 let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
                 Err(settings.wrong("store", &reason))
             }
@@ -87,6 +88,8 @@ pub(super) fn is_postgres(store: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme))
 }
 
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::explain as explain_postgres;
 #[cfg(feature = "postgres")]
 use postgres::open as open_postgres;
 

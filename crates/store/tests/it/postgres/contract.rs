@@ -31,6 +31,7 @@ impl StoreFixture for InSchema {
 mod one_node {
     use super::InSchema;
     nuncio_engine::store_suite!(InSchema);
+    nuncio_engine::race_suite!(InSchema);
 }
 
 /// Nodes on one schema.

@@ -32,7 +32,7 @@ pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliEr
     Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
 }
 
-fn explain(error: &PostgresError) -> CliError {
+pub(crate) fn explain(error: &PostgresError) -> CliError {
     // What to do stands behind a semicolon.
     let text = error.to_string();
     match text.split_once("; ") {

@@ -1,0 +1,95 @@
+//! A database of either kind, as the commands open it.
+
+use nuncio_engine::{StoreError, TaskStore};
+use nuncio_store::{SchemaVersion, SqliteStore};
+
+#[cfg(feature = "postgres")]
+use super::postgres;
+use super::sqlite;
+use crate::{
+    command::serve::{Kept, Place},
+    error::CliError,
+};
+
+/// A database that is open.
+pub(super) enum Database {
+    Sqlite(SqliteStore),
+    #[cfg(feature = "postgres")]
+    Postgres(nuncio_store::PostgresStore),
+}
+
+impl Database {
+    /// Opens it for reading; servers may have it.
+    pub(super) async fn reading(kept: &Kept) -> Result<Self, CliError> {
+        match &kept.place {
+            Place::Sqlite(path) => sqlite::reading(path).await.map(Self::Sqlite),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(url) => postgres::open(url).await.map(Self::Postgres),
+            place => Err(no_database(place)),
+        }
+    }
+
+    /// Opens it for writing. It must be there; one of SQLite nobody else may have.
+    pub(super) async fn writing(kept: &Kept) -> Result<Self, CliError> {
+        match &kept.place {
+            Place::Sqlite(path) => sqlite::writing(path).await.map(Self::Sqlite),
+            _ => Self::reading(kept).await,
+        }
+    }
+
+    pub(super) fn store(&self) -> &dyn TaskStore {
+        match self {
+            Self::Sqlite(store) => store,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store,
+        }
+    }
+
+    /// What is not as it should be, in words.
+    pub(super) async fn verify(&self) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.verify().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.verify().await,
+        }
+    }
+}
+
+/// The database for people, without a password.
+pub(super) fn shown(kept: &Kept) -> Result<String, CliError> {
+    match &kept.place {
+        Place::Sqlite(path) => Ok(path.display().to_string()),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(url) => postgres::shown(url),
+        place => Err(no_database(place)),
+    }
+}
+
+/// Which schema it has; changes nothing.
+pub(super) async fn schema(kept: &Kept) -> Result<SchemaVersion, CliError> {
+    match &kept.place {
+        Place::Sqlite(path) => sqlite::schema(path).await,
+        #[cfg(feature = "postgres")]
+        Place::Postgres(url) => postgres::schema(url).await,
+        place => Err(no_database(place)),
+    }
+}
+
+/// Brings it to the schema of this release, and says which it had.
+pub(super) async fn migrate(kept: &Kept) -> Result<SchemaVersion, CliError> {
+    match &kept.place {
+        Place::Sqlite(path) => sqlite::migrate(path).await,
+        #[cfg(feature = "postgres")]
+        Place::Postgres(url) => postgres::migrate(url).await,
+        place => Err(no_database(place)),
+    }
+}
+
+/// Why nothing can be done here.
+pub(super) fn no_database(place: &Place) -> CliError {
+    match place {
+        Place::Postgres(_) => CliError::usage("PostgreSQL is not built into this nuncio"),
+        _ => CliError::usage("tasks in memory are in no database")
+            .with_hint("say which one with --store sqlite:PATH or --store postgres://USER@HOST/DATABASE"),
+    }
+}

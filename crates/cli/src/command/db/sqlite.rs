@@ -1,0 +1,51 @@
+//! A database of SQLite.
+
+use std::{path::Path, time::Duration};
+
+use nuncio_engine::TaskStore as _;
+use nuncio_store::{OpenError, SchemaVersion, SqliteOptions, SqliteStore};
+
+use super::failed;
+use crate::{
+    command::serve,
+    error::{CliError, Code},
+};
+
+/// Opens it for reading; a server may have it.
+pub(super) async fn reading(path: &Path) -> Result<SqliteStore, CliError> {
+    SqliteStore::open_read_only(path).await.map_err(|error| refused(path, &error))
+}
+
+/// Opens it for writing; nobody else may have it. It must be there.
+pub(super) async fn writing(path: &Path) -> Result<SqliteStore, CliError> {
+    schema(path).await?;
+    // Logs go by the settings that were given, and not while something else is done.
+    let options = SqliteOptions::new().with_log_retention(Duration::MAX);
+    SqliteStore::open(path, options).await.map_err(|error| refused(path, &error))
+}
+
+pub(super) async fn schema(path: &Path) -> Result<SchemaVersion, CliError> {
+    SqliteStore::schema(path).await.map_err(|error| refused(path, &error))
+}
+
+pub(super) async fn migrate(path: &Path) -> Result<SchemaVersion, CliError> {
+    let before = schema(path).await?;
+    // One that is as it should be may be in use.
+    if before.found < before.known {
+        writing(path).await?.close().await.map_err(|error| failed(&error))?;
+    }
+    Ok(before)
+}
+
+pub(super) fn refused(path: &Path, error: &OpenError) -> CliError {
+    match error {
+        OpenError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            CliError::new(Code::Usage, format!("there is no database at {}", path.display()))
+                .with_hint("say where it is with --store sqlite:PATH")
+        }
+        OpenError::InUse { .. } => serve::explain(error).with_hint(
+            "stop that one first: this command writes; `nuncio db backup`, `check` and `export` need not wait",
+        ),
+        error => serve::explain(error),
+    }
+}

@@ -1,0 +1,156 @@
+//! The database for whoever looks after it, beside nodes that run: its schema, a store that is no node's, and how to copy
+//! it.
+
+use std::sync::Arc;
+
+use tokio_postgres::Client;
+
+use super::{
+    PostgresError, PostgresOptions, PostgresStore,
+    committer::Committer,
+    links::Links,
+    node::Node,
+    place::Place,
+    schema,
+    session::{Connector, Driver},
+    unreachable,
+};
+use crate::SchemaVersion;
+
+impl PostgresStore {
+    /// Which schema a database has, 0 where it has none. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub async fn schema(url: &str, options: PostgresOptions) -> Result<SchemaVersion, PostgresError> {
+        let (connector, client, _driver) = connect(url, options).await?;
+        schema::look(&client, &connector.place).await
+    }
+
+    /// Makes the schema or brings it to the present version, as [`open`](Self::open) does, and says which it was before.
+    /// Of several processes that do so at once one does it, and the others wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub async fn migrate(url: &str, options: PostgresOptions) -> Result<SchemaVersion, PostgresError> {
+        let (connector, mut client, _driver) = connect(url, options).await?;
+        schema::prepare(&mut client, &connector.place).await
+    }
+
+    /// Opens a database for looking after it, beside the nodes that run: to read, to purge, to drop logs, to erase. The
+    /// schema must be there and of the present version, and is left as it is.
+    ///
+    /// Such a store is no node: it has no lease, no others see it, and nothing is done in its background. Tasks that run
+    /// are others': `commit`, `claim`, and what delivers pushes are refused as `Unavailable`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), `Absent` and `Older`.
+    pub async fn open_beside(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
+        let (connector, client, _driver) = connect(url, options).await?;
+        let SchemaVersion { found, known } = schema::look(&client, &connector.place).await?;
+        let place = connector.place.to_string();
+        if found == 0 {
+            return Err(PostgresError::Absent { place });
+        }
+        if found < known {
+            return Err(PostgresError::Older { place, found, known });
+        }
+        Ok(Self {
+            vital: Links::new(Arc::clone(&connector), 1),
+            links: Arc::new(Links::new(Arc::clone(&connector), connector.options.connections)),
+            // It is given nothing to write, so it never connects.
+            committer: Committer::start(Arc::clone(&connector), 0),
+            node: Node::none(),
+            upkeep: None,
+            connector,
+        })
+    }
+
+    /// The database and schema of a URL, for people: `user@host/database, schema nuncio`. Without the password.
+    ///
+    /// # Errors
+    ///
+    /// `Url`.
+    pub fn place_of(url: &str) -> Result<String, PostgresError> {
+        Place::parse(url, &PostgresOptions::new()).map(|place| place.to_string())
+    }
+
+    /// The command that copies the schema of this URL into a file: `pg_dump`, without the password.
+    ///
+    /// # Errors
+    ///
+    /// `Url`.
+    pub fn dump_command(url: &str, file: &str) -> Result<String, PostgresError> {
+        let place = Place::parse(url, &PostgresOptions::new())?;
+        let (file, url) = (quoted(file), quoted(&without_password(url)));
+        Ok(format!("pg_dump --format=custom --schema={} --file={file} {url}", place.schema))
+    }
+}
+
+/// A connection for what comes before the store.
+pub(super) async fn connect(
+    url: &str,
+    options: PostgresOptions,
+) -> Result<(Arc<Connector>, Client, Driver), PostgresError> {
+    let place = Place::parse(url, &options)?;
+    let connector = Arc::new(Connector::new(place, options)?);
+    let connected = connector.connect_bare().await;
+    let (client, driver) = connected.map_err(|error| unreachable(&connector.place.to_string(), error))?;
+    Ok((connector, client, driver))
+}
+
+/// The URL for PostgreSQL's own programs: without the password, and without what only we know.
+fn without_password(url: &str) -> String {
+    let (address, query) = url.split_once('?').unwrap_or((url, ""));
+    let (scheme, rest) = address.split_once("://").unwrap_or(("postgres", address));
+    let rest = match rest.rsplit_once('@') {
+        Some((login, host)) => {
+            let user = login.split_once(':').map_or(login, |(user, _)| user);
+            format!("{user}@{host}")
+        }
+        None => rest.to_owned(),
+    };
+    let is_kept = |pair: &&str| {
+        let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
+        !name.is_empty() && name != "schema" && !name.contains("password") && !name.contains('%')
+    };
+    let kept: Vec<_> = query.split('&').filter(is_kept).collect();
+    let mark = if kept.is_empty() { "" } else { "?" };
+    format!("{scheme}://{rest}{mark}{}", kept.join("&"))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@,+%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_made_by_a_command_without_the_password() {
+        for (url, file, command) in [
+            (
+                "postgres://ann:p@ss@db:5433/tasks?schema=other",
+                "b.dump",
+                "pg_dump --format=custom --schema=other --file=b.dump postgres://ann@db:5433/tasks",
+            ),
+            (
+                "postgresql://db/tasks?password=secret&sslmode=require&pass%77ord=secret",
+                "it's",
+                r"pg_dump --format=custom --schema=nuncio --file='it'\''s' 'postgresql://db/tasks?sslmode=require'",
+            ),
+        ] {
+            let url = url.replace("p@ss", "p%40ss");
+            assert_eq!(PostgresStore::dump_command(&url, file).unwrap(), command);
+        }
+    }
+}

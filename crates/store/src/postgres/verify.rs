@@ -1,0 +1,71 @@
+//! Whether the tables of a database agree.
+
+use nuncio_engine::StoreError;
+use tokio_postgres::{Error, IsolationLevel};
+
+use super::{
+    PostgresStore,
+    committer::{ENDED, state_column},
+    error::{store_error, unavailable},
+};
+
+/// Findings of one kind that are given, at most.
+const FINDINGS: usize = 100;
+
+/// What must not be there, each as a query for words about it; `$ended` stands for the states of tasks that have ended.
+const RULES: &[&str] = &[
+    "SELECT 'the schema has ' || count(*) || ' versions' FROM nuncio_schema HAVING count(*) <> 1",
+    "SELECT 'task ' || t.id || ' has a snapshot as of record ' || b.folded || ', and its last one is ' || t.sequence \
+     FROM tasks AS t JOIN bodies AS b ON b.task = t.id WHERE b.folded > t.sequence",
+    "SELECT 'task ' || t.id || ' has records after its last one' FROM tasks AS t \
+     WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.task = t.id AND e.last > t.sequence)",
+    "SELECT 'task ' || t.id || ' lacks records after its snapshot' \
+     FROM tasks AS t LEFT JOIN bodies AS b ON b.task = t.id \
+     WHERE coalesce(b.folded, 0) < t.sequence \
+         AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.task = t.id AND e.last = t.sequence)",
+    "SELECT 'there are ' || count(*) || ' bodies of tasks that are not there' FROM bodies AS b \
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = b.task) HAVING count(*) > 0",
+    "SELECT 'there are ' || count(*) || ' rows of records of tasks that are not there' FROM events AS e \
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = e.task) HAVING count(*) > 0",
+    "SELECT 'there are ' || count(*) || ' webhooks of tasks that are not there' FROM push_configs AS p \
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = p.task) HAVING count(*) > 0",
+    "SELECT 'a list counts ' || coalesce(counted.tasks, 0) || ' tasks in a state that ' || coalesce(found.tasks, 0) || \
+     ' are in (tenant ' || quote_literal(tenant) || ', caller ' || quote_literal(caller) || ', state ' || state || ')' \
+     FROM (SELECT tenant, caller, state, sum(tasks) AS tasks FROM totals GROUP BY tenant, caller, state) AS counted \
+     FULL JOIN (SELECT tenant, caller, state, count(*) AS tasks FROM tasks GROUP BY tenant, caller, state) AS found \
+     USING (tenant, caller, state) WHERE coalesce(counted.tasks, 0) <> coalesce(found.tasks, 0)",
+    "SELECT 'task ' || id || ' is at work on node ' || owner || ', which is none' FROM tasks \
+     WHERE owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM nodes WHERE node = owner)",
+    "SELECT 'task ' || id || ' has ended, and node ' || owner || ' is at work on it' FROM tasks \
+     WHERE owner IS NOT NULL AND state IN ($ended)",
+    // One that was left while the task ended is taken back by who left it.
+    "SELECT 'a letter waits for task ' || l.task || ', which has ended or is not there' FROM letters AS l \
+     WHERE l.taken IS NULL AND l.refused IS NULL AND l.left_at < clock_timestamp() - interval '1 minute' \
+         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = l.task AND state NOT IN ($ended))",
+];
+
+impl PostgresStore {
+    /// Looks whether the tables agree: what is not as it should be, in words. Nothing when all is well. All of it is of
+    /// one moment, also while nodes write.
+    ///
+    /// # Errors
+    ///
+    /// Those of any read.
+    pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
+        let (mut client, _driver) = self.connector.connect_bare().await.map_err(unavailable)?;
+        let ended = ENDED.map(|state| state_column(state).to_string()).join(", ");
+        let look = async {
+            let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+            let moment = moment.start().await?;
+            let mut findings = Vec::new();
+            for rule in RULES {
+                let sql = format!("{} LIMIT {FINDINGS}", rule.replace("$ended", &ended));
+                for row in moment.query(&sql, &[]).await? {
+                    findings.push(row.try_get(0)?);
+                }
+            }
+            Ok::<_, Error>(findings)
+        };
+        look.await.map_err(store_error)
+    }
+}
