@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
         return (output, serve::run(&context, args).await);
     }
     log::start(context.global.debug, "warn");
-    let outcome = match signal::or_signal(dispatch(&context, &cli.command)).await {
+    let outcome = match signal::or_signal(Box::pin(dispatch(&context, &cli.command))).await {
         Ok(outcome) => outcome,
         Err(signal) => {
             if let Some(task) = reference::in_hand() {

@@ -2,10 +2,11 @@
 //!
 //! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one task
 //!   puts into one statement on one connection.
-//! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: all else is a statement each, on a few connections
-//!   that everybody shares.
+//! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: nearly all else is a statement each, on a few
+//!   connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
+//! - `erase`: a transaction of its own.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
 //! - `node`, `upkeep`: this process among others, and what is done now and then.
@@ -14,6 +15,7 @@ mod beside;
 mod bus;
 mod cluster;
 mod committer;
+mod erase;
 mod error;
 mod housekeeping;
 mod links;

@@ -88,7 +88,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
 /// Whether memory rose, along the line through it, by little enough.
 fn flat(samples: &[(Duration, u64)], slope: f64) -> Verdict {
     let ends = samples.first().zip(samples.last());
-    let seconds = ends.map_or(0.0, |((first, _), (last, _))| last.duration_since(*first).as_secs_f64());
+    let seconds = ends.map_or(0.0, |((first, _), (last, _))| last.saturating_sub(*first).as_secs_f64());
     let level = samples.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>() / samples.len().max(1) as f64;
     let most = MOST_BYTES.max(MOST_SHARE * level);
     let target = format!("grows by ≤ {:.0} % or 8 MiB", MOST_SHARE * 100.0);

@@ -103,7 +103,7 @@ async fn a_webhook_that_is_refused_in_one_form_is_registered_in_the_other() {
 async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason() {
     let fake = Fake::start(|request, _| {
         let reason = if request.json()["config"].is_object() { "that address is private" } else { "no such form" };
-        status(400, &json!({"code": -32602, "message": reason}).to_string())
+        status(400, json!({"code": -32602, "message": reason}).to_string())
     })
     .await;
     let error = rest(&fake).create_push_config(hook()).await.unwrap_err();

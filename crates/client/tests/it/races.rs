@@ -103,7 +103,7 @@ async fn a_thousand_agents_that_are_done_at_once_are_seen_to_their_end() {
         };
         let rounds = async {
             // A thousand over both stores.
-            for _ in 0..1_000 / 24 + 1 {
+            for _ in 0..=1_000 / 24 {
                 let clients = clients.iter().cycle().take(12);
                 join_all(clients.map(async |client| {
                     futures_util::join!(streaming(client), subscribing(client), polling(client));

@@ -1,11 +1,11 @@
-//! Tasks that are old, those of somebody, those that wait, and all there are.
+//! Tasks that are old, those that wait, and all there are.
 
 use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_engine::{
     StoreError,
-    store::{Erase, Orphan, Purge, PushConfig, ScanPage, Scanned, Stored, Unreadable},
+    store::{Orphan, Purge, PushConfig, ScanPage, Scanned, Stored, Unreadable},
 };
 use nuncio_model::{TaskId, TaskState, Timestamp};
 use tokio_postgres::Row;
@@ -15,7 +15,7 @@ use super::{
     links::Links,
     read::{Parts, first, number, value},
     statements::Sql,
-    text::{self, ScopeColumns, from_column, to_column},
+    text::{self, from_column, to_column},
 };
 use crate::{
     body,
@@ -46,34 +46,6 @@ pub(super) async fn purge(links: &Links, purge: &Purge) -> Result<usize, StoreEr
         }
     }
     Ok(purged)
-}
-
-/// Deletes somebody's tasks.
-pub(super) async fn erase(links: &Links, erase: &Erase) -> Result<usize, StoreError> {
-    let most = columns::to_column(STEP as u64);
-    let mut erased = 0;
-    loop {
-        let rows = match erase {
-            Erase::Tenant(tenant) => links.query(Sql::EraseTenant, &[&most, &&*to_column(tenant.as_str())]).await?,
-            Erase::Scope(scope) => {
-                let scope = ScopeColumns::of(scope)?;
-                links.query(Sql::EraseScope, &[&most, &scope.tenant, &scope.caller]).await?
-            }
-            Erase::Context(scope, context) => {
-                let (scope, context) = (ScopeColumns::of(scope)?, to_column(context.as_str()));
-                links.query(Sql::EraseContext, &[&most, &scope.tenant, &scope.caller, &&*context]).await?
-            }
-            Erase::Task(scope, id) => {
-                let (scope, id) = (ScopeColumns::of(scope)?, to_column(id.as_str()));
-                links.query(Sql::EraseTask, &[&most, &scope.tenant, &scope.caller, &&*id]).await?
-            }
-        };
-        let deleted = usize::try_from(first(&rows)?).unwrap_or_default();
-        erased += deleted;
-        if deleted < STEP {
-            return Ok(erased);
-        }
-    }
 }
 
 /// Tasks that are parked for long, oldest first.

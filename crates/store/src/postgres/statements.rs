@@ -3,20 +3,6 @@
 use futures_util::future::try_join_all;
 use tokio_postgres::{Client, Error, Statement};
 
-/// Deletes the tasks that are found, in steps, with all that belongs to them.
-macro_rules! erase {
-    ($where:literal) => {
-        concat!(
-            "WITH doomed AS MATERIALIZED (SELECT id FROM tasks WHERE ",
-            $where,
-            " LIMIT $1::int8 FOR UPDATE), ",
-            "head AS (DELETE FROM tasks AS t USING doomed WHERE t.id = doomed.id \
-                RETURNING t.id, t.tenant, t.caller, t.state), ",
-            include_str!("sql/delete_tail.sql")
-        )
-    };
-}
-
 macro_rules! statements {
     ($($(#[doc = $doc:literal])* $name:ident = $text:expr;)*) => {
         /// A statement.
@@ -86,10 +72,6 @@ statements! {
     DropNodes = "DELETE FROM nodes AS n WHERE expires < clock_timestamp() - interval '1 hour' \
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = n.node)";
     Purge = concat!(include_str!("sql/purge.sql"), include_str!("sql/delete_tail.sql"));
-    EraseTenant = erase!("tenant = $2");
-    EraseScope = erase!("tenant = $2 AND caller = $3");
-    EraseContext = erase!("tenant = $2 AND caller = $3 AND context = $4");
-    EraseTask = erase!("tenant = $2 AND caller = $3 AND id = $4");
     Resting = include_str!("sql/resting.sql");
     Compact = include_str!("sql/compact.sql");
     Scan = include_str!("sql/scan.sql");

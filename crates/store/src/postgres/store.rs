@@ -140,7 +140,7 @@ impl TaskStore for PostgresStore {
     }
 
     async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
-        housekeeping::erase(&self.links, erase).await
+        super::erase::erase(&self.connector, erase).await
     }
 
     async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {

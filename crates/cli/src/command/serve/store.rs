@@ -40,14 +40,12 @@ impl Place {
         if is_postgres(wanted) {
             return Ok(Self::Postgres(wanted.to_owned()));
         }
-        match wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
-            Some(path) => Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
-            None => {
-                let wanted = values::without_secrets(wanted);
-                let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
-                Err(settings.wrong("store", &reason))
-            }
-        }
+        let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
+            let wanted = values::without_secrets(wanted);
+            let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
+            return Err(settings.wrong("store", &reason));
+        };
+        Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into()))
     }
 }
 
