@@ -32,8 +32,8 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
     text.trim().replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))
 }
 
-/// The parts of an address that are secret: the password, or all that is before the host; and the passwords among its
-/// parameters.
+/// The parts of an address that are secret: the password, or all that is before the host where that is a token; and the
+/// passwords among its parameters.
 pub(super) fn secrets(address: &str) -> Vec<&str> {
     secret_ranges(address).into_iter().map(|range| &address[range]).collect()
 }
@@ -51,9 +51,11 @@ pub(super) fn without_secrets(address: &str) -> String {
 fn secret_ranges(address: &str) -> Vec<Range<usize>> {
     let Some(start) = address.find("://").map(|scheme| scheme + 3) else { return Vec::new() };
     let end = address[start..].find('?').map_or(address.len(), |query| start + query);
-    let login = address[start..end].rfind('@').map(|at| {
-        let password = address[start..start + at].find(':').map_or(start, |colon| start + colon + 1);
-        password..start + at
+    let login = address[start..end].rfind('@').and_then(|at| match address[start..start + at].find(':') {
+        Some(colon) => Some(start + colon + 1..start + at),
+        // A name alone is that of a user.
+        None if address.starts_with("postgres") => None,
+        None => Some(start..start + at),
     });
     let mut ranges: Vec<_> = login.into_iter().collect();
     let mut place = end + 1;
@@ -85,6 +87,7 @@ mod tests {
             ("nats://t0ken@a,b", "nats://***@a,b"),
             ("postgres://ann:p@ss/w@host/d?schema=a@b", "postgres://ann:***@host/d?schema=a@b"),
             ("postgres://host/d", "postgres://host/d"),
+            ("postgresql://ann@host/d", "postgresql://ann@host/d"),
             ("sqlite:./a@b.db", "sqlite:./a@b.db"),
             ("memory", "memory"),
             ("postgres://h/d?user=a&password=s3cret&schema=x", "postgres://h/d?user=a&password=***&schema=x"),
