@@ -1,6 +1,7 @@
 //! Long tasks: whether an event costs more when many came before it.
 
 use anyhow::Result;
+use nuncio_testbed::Postgres;
 
 use super::streams::own_streams;
 use crate::{
@@ -23,7 +24,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let memory = bench.serve(Store::Memory)?;
     let sqlite = bench.serve(Store::Sqlite(&sqlite_path))?;
     let mut servers = vec![("memory", &memory), ("SQLite", &sqlite)];
-    let database = bench.services.postgres()?.map(|postgres| postgres.database()).transpose()?;
+    let database = bench.services.postgres()?.map(Postgres::database).transpose()?;
     let postgres = database.as_ref().map(|database| bench.serve(Store::Postgres(database.url()))).transpose()?;
     match &postgres {
         Some(postgres) => servers.push(("PostgreSQL", postgres)),

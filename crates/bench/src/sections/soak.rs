@@ -21,9 +21,9 @@ use crate::{
 };
 
 /// Memory is looked at from here on: caches are full by then, and as much is deleted as is made.
-const SETTLE: Duration = Duration::from_secs(5 * 60);
+const SETTLE: Duration = Duration::from_mins(5);
 /// A shorter soak tells a slope, but nothing is judged by it.
-const SHORTEST: Duration = Duration::from_secs(10 * 60);
+const SHORTEST: Duration = Duration::from_mins(10);
 const SAMPLE: Duration = Duration::from_secs(5);
 /// Flat means: over the time that is looked at it grows by no more than this share, or this much.
 const MOST_SHARE: f64 = 0.05;
@@ -40,7 +40,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
         "Soak",
         "Echoes and streams of 100 chunks at half of what the server can do, SQLite, tasks deleted after a minute. The figure is the slope of resident memory after the first five minutes, in a short soak after its first half.",
     );
-    let length = Duration::from_secs(minutes * 60);
+    let length = Duration::from_mins(minutes);
     let is_judged = length >= SHORTEST;
     let settle = SETTLE.min(length / 2);
     let database = bench.new_database();
@@ -88,7 +88,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
 /// Whether memory rose, along the line through it, by little enough.
 fn flat(samples: &[(Duration, u64)], slope: f64) -> Verdict {
     let ends = samples.first().zip(samples.last());
-    let seconds = ends.map_or(0.0, |((first, _), (last, _))| (*last - *first).as_secs_f64());
+    let seconds = ends.map_or(0.0, |((first, _), (last, _))| last.saturating_sub(*first).as_secs_f64());
     let level = samples.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>() / samples.len().max(1) as f64;
     let most = MOST_BYTES.max(MOST_SHARE * level);
     let target = format!("grows by ≤ {:.0} % or 8 MiB", MOST_SHARE * 100.0);
