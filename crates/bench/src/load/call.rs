@@ -112,3 +112,17 @@ pub(crate) fn answer_length(address: SocketAddr) -> Result<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ceiling, load::request::message};
+
+    #[test]
+    fn a_stream_is_awaited_until_it_says_so_and_not_beyond() {
+        let mut request = Template::jsonrpc("SendStreamingMessage", &message("stream 5 size=64"));
+        let mut open = || IdleStream::open(ceiling::tests::address(), &mut request, 100_000_000_000).unwrap();
+        assert!(open().await_text("TASK_STATE_COMPLETED", STALL).is_ok());
+        assert!(open().await_text("TASK_STATE_FAILED", Duration::from_millis(100)).is_err());
+    }
+}

@@ -1,11 +1,13 @@
 //! Long tasks: whether an event costs more when many came before it.
 
 use anyhow::Result;
+use nuncio_testbed::Database;
 
 use super::streams::own_streams;
 use crate::{
     bench::{Bench, Store},
     report::{Report, Row, Verdict},
+    server::Server,
     services::NO_POSTGRES,
     trial::{Measured, interleave},
 };
@@ -23,11 +25,11 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let memory = bench.serve(Store::Memory)?;
     let sqlite = bench.serve(Store::Sqlite(&sqlite_path))?;
     let mut servers = vec![("memory", &memory), ("SQLite", &sqlite)];
-    let database = bench.services.postgres()?.map(nuncio_testbed::Postgres::database).transpose()?;
-    let postgres = database.as_ref().map(|database| bench.serve(Store::Postgres(database.url()))).transpose()?;
+    let postgres = on_postgres(bench);
     match &postgres {
-        Some(postgres) => servers.push(("PostgreSQL", postgres)),
-        None => report.skip("PostgreSQL", NO_POSTGRES),
+        Ok(Some((postgres, _))) => servers.push(("PostgreSQL", postgres)),
+        Ok(None) => report.skip("PostgreSQL", NO_POSTGRES),
+        Err(error) => report.refuse("PostgreSQL", format!("{error:#}")),
     }
     let mut short = Vec::new();
     for chunks in [SHORT, LONG] {
@@ -40,6 +42,15 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         short = measured;
     }
     Ok(())
+}
+
+/// A server with its database; none when there is no PostgreSQL.
+fn on_postgres(bench: &Bench) -> Result<Option<(Server, Database)>> {
+    let Some(postgres) = bench.services.postgres()? else {
+        return Ok(None);
+    };
+    let database = postgres.database()?;
+    Ok(Some((bench.serve(Store::Postgres(database.url()))?, database)))
 }
 
 /// As many events a second as in a short task; nothing to compare before there is one.

@@ -40,7 +40,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
         "Soak",
         "Echoes and streams of 100 chunks at half of what the server can do, SQLite, tasks deleted after a minute. The figure is the slope of resident memory after the first five minutes, in a short soak after its first half.",
     );
-    let length = Duration::from_secs(minutes * 60);
+    let length = Duration::from_mins(minutes);
     let is_judged = length >= SHORTEST;
     let settle = SETTLE.min(length / 2);
     let database = bench.new_database();
