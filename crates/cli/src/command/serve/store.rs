@@ -53,7 +53,13 @@ impl Place {
 pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, CliError> {
     let path = match Place::of(settings)? {
         Place::Sqlite(path) => path,
-        Place::Postgres(address) => return open_postgres(settings, &address).await,
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => return postgres::open(settings, &address).await,
+        #[cfg(not(feature = "postgres"))]
+        Place::Postgres(address) => {
+            let reason = format!("`{}`: PostgreSQL is not built into this nuncio", values::without_secrets(&address));
+            return Err(settings.wrong("store", &reason));
+        }
         Place::Memory => {
             // Without it logs go with the end of their tasks.
             let store = MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build();
@@ -88,13 +94,6 @@ pub(super) fn is_postgres(store: &str) -> bool {
 
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::explain as explain_postgres;
-#[cfg(feature = "postgres")]
-use postgres::open as open_postgres;
-
-#[cfg(not(feature = "postgres"))]
-async fn open_postgres(settings: &Settings, _: &str) -> Result<Opened, CliError> {
-    Err(settings.wrong("store", "PostgreSQL is not built into this nuncio"))
-}
 
 pub(crate) fn explain(error: &OpenError) -> CliError {
     let mut text = error.to_string();
