@@ -142,7 +142,9 @@ fn a_check_names_what_is_wrong() {
     let (home, place) = (Home::new(), Place::new());
     let agent = place.serve(&home, &[]);
     let task = send(&home, &agent, &["input"]);
-    send(&home, &agent, &["hello", "--task-id", id(&task)]);
+    for text in ["input", "hello"] {
+        send(&home, &agent, &[text, "--task-id", id(&task)]);
+    }
     drop(agent);
     assert!(place.findings(&home).is_empty());
     let tables = ["tasks", "bodies", "events", "totals", "push_configs", "letters"];
