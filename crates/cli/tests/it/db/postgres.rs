@@ -140,11 +140,11 @@ fn a_schema_is_made_and_one_that_is_not_ours_is_refused() {
 #[test]
 fn a_check_names_what_is_wrong() {
     let (home, place) = (Home::new(), Place::new());
-    let agent = place.serve(&home, &[]);
-    let task = send(&home, &agent, &["input"]);
-    for text in ["input", "hello"] {
-        send(&home, &agent, &[text, "--task-id", id(&task)]);
-    }
+    // A commit for each piece.
+    let piece = r#"{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"x"}]},"append":true}}"#;
+    home.write("program.sh", &format!("for _ in 1 2 3; do sleep 0.2; echo '{piece}'; done"));
+    let agent = place.serve(&home, &["--jsonl", "--", "sh", "program.sh"]);
+    let task = send(&home, &agent, &["hello"]);
     drop(agent);
     assert!(place.findings(&home).is_empty());
     let tables = ["tasks", "bodies", "events", "totals", "push_configs", "letters"];
@@ -163,7 +163,10 @@ fn a_check_names_what_is_wrong() {
         ("UPDATE bodies SET folded = folded + 1".to_owned(), "has a snapshot as of record"),
         ("UPDATE tasks SET sequence = sequence - 1".to_owned(), "has records after its last one"),
         ("UPDATE tasks SET sequence = sequence + 1".to_owned(), "lacks records after its snapshot"),
-        ("DELETE FROM bodies".to_owned(), "cannot be read"),
+        (
+            "DELETE FROM bodies; DELETE FROM events WHERE last = (SELECT min(last) FROM events)".to_owned(),
+            "cannot be read",
+        ),
         ("UPDATE bodies SET body = 'no JSON'".to_owned(), "cannot be read"),
         ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "rows of records of tasks that are not there"),
         ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "bodies of tasks that are not there"),
