@@ -172,7 +172,7 @@ fn a_check_names_what_is_wrong() {
         ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "bodies of tasks that are not there"),
         (
             "DELETE FROM events WHERE last = (SELECT last FROM events ORDER BY last OFFSET 1 LIMIT 1)".to_owned(),
-            " follows on 1",
+            " follows on ",
         ),
         (letter(id), "a letter waits for task"),
         (letter("none"), "a letter waits for task none, which has ended or is not there"),
