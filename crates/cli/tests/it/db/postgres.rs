@@ -61,7 +61,7 @@ fn all_but_a_backup_goes_beside_a_node_and_leaves_its_work_alone() {
     let (home, place) = (Home::new(), Place::new());
     let agent = place.serve(&home, &[]);
     let done = send(&home, &agent, &["hello"]);
-    let at_work = send(&home, &agent, &["slow 12", "--async"]);
+    let at_work = send(&home, &agent, &["slow 9", "--async"]);
     let export = |arguments: &[&str]| place.run(&home, &[&["export"], arguments].concat()).ok().lines();
     assert!(place.findings(&home).is_empty());
     let all = export(&[]);
