@@ -69,7 +69,7 @@ async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Task(TaskCommand::Subscribe(args)) => task_subscribe::run(context, args).await?,
         Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
         Command::Serve(args) => return serve::run(context, args).await,
-        Command::Db(command) => return db::run(context, command).await,
+        Command::Db(command) => return Box::pin(db::run(context, command)).await,
         Command::Config(ConfigCommand::Show(args)) => config_show::run(context, args)?,
         Command::Completion(args) => completion::run(args)?,
         Command::Version => version::run(context)?,
