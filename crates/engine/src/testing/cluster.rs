@@ -1,4 +1,4 @@
-//! The suite for [`Cluster`](crate::store::Cluster): its contract line by line. Each function is one test;
+//! The suite for [`Cluster`]: its contract line by line. Each function is one test;
 //! `cluster_suite!` runs them all.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 

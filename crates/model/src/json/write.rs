@@ -28,7 +28,7 @@ pub fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) -> Result<(), 
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
     let mut json = Vec::with_capacity(512);
     write(value, &mut json)?;
