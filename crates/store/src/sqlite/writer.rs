@@ -126,6 +126,7 @@ impl Writer {
         }
         let last = group.ops.iter().position(|op| matches!(op, Op::Close));
         if let Some(last) = last {
+            self.checkpoints.wait();
             let moved = checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE);
             outcomes[last] = moved.map(|()| Done::Found(true)).map_err(store_error);
         }

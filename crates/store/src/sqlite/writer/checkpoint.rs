@@ -22,6 +22,9 @@ const ENOUGH: i32 = 2_048;
 /// How long the thread rests when it could not move anything.
 const REST: Duration = Duration::from_millis(200);
 
+/// How long the end of the store waits for the thread.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How often it is looked whether the thread is done, where somebody waits for it.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -83,6 +86,14 @@ impl Checkpoints {
             IDLE => self.next_try.saturating_duration_since(Instant::now()),
             _ => LOOK,
         })
+    }
+
+    /// Waits until the thread is done: two checkpoints at the same time refuse one another.
+    pub(super) fn wait(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.state.load(Ordering::Acquire) == AT_WORK && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// To be called between two transactions of the writer.
