@@ -12,7 +12,7 @@ use crate::{
     reader::{LogReader, ended_before_its_turn},
     registry::Hold,
     shared::Shared,
-    store::StoreError,
+    store::REPEATED,
     turns::stopping,
 };
 
@@ -143,8 +143,7 @@ impl Repetition {
 
 /// Whether a message was refused because it is known already.
 pub(crate) fn is_repeated(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    source.and_then(|source| source.downcast_ref()).is_some_and(|error| matches!(error, StoreError::Repeated(_)))
+    error.metadata().contains_key(REPEATED)
 }
 
 /// The ids among these that are to be remembered.

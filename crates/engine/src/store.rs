@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 pub use cluster::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted};
+pub(crate) use error::REPEATED;
 pub use error::StoreError;
 pub use memory::{MemoryStore, MemoryStoreBuilder};
 use nuncio_model::{

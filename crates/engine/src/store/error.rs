@@ -36,6 +36,9 @@ impl StoreError {
     }
 }
 
+/// The metadata by which an error is known that says that a message came before, also where another node says it.
+pub(crate) const REPEATED: &str = "repeated";
+
 /// What a peer is told.
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
@@ -49,7 +52,7 @@ impl From<StoreError> for Error {
                 format!("task {task} has the message already; read it with GetTask"),
             )
             .with_metadata("taskId", task.as_str())
-            .with_source(StoreError::Repeated(task)),
+            .with_metadata(REPEATED, "true"),
             error => Self::internal(error),
         }
     }

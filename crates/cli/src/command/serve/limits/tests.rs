@@ -20,7 +20,8 @@ struct Row {
 fn rows() -> BTreeMap<String, Row> {
     let mut rows = BTreeMap::new();
     for line in PAGE.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let inside = line.strip_prefix('|').and_then(|line| line.strip_suffix('|')).unwrap_or_default();
+        let cells: Vec<_> = inside.split('|').map(str::trim).collect();
         assert!(cells.len() == 6, "six cells: {line}");
         let flags = cells[2].split(", ").filter(|flag| !flag.is_empty()).map(|flag| {
             let (flag, own) = flag.split_once(" (").map_or((flag, None), |(flag, own)| (flag, Some(own)));
