@@ -48,8 +48,8 @@ async fn agent(
     (fake, client)
 }
 
-fn long() -> Option<Value> {
-    Some(json!({"windowSeconds": 600}))
+fn long() -> Value {
+    json!({"windowSeconds": 600})
 }
 
 fn done() -> Response {
@@ -62,7 +62,7 @@ fn is_broken(error: &ClientError) -> bool {
 
 #[tokio::test]
 async fn a_send_whose_connection_breaks_is_sent_again_with_its_id() {
-    let (fake, client) = agent(long(), |number, _| match number {
+    let (fake, client) = agent(Some(long()), |number, _| match number {
         0 => cut("application/json"),
         1 => status(503, "a moment"),
         _ => done(),
@@ -82,14 +82,14 @@ async fn a_send_is_not_sent_again_where_that_could_do_it_twice() {
     assert!(is_broken(&client.send_stream("hello").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 2);
     // What is not a message needs no id, and is the caller's to try again.
-    let (fake, client) = agent(long(), |_, _| cut("application/json")).await;
+    let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
     assert!(is_broken(&client.cancel("t1").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 1);
 }
 
 #[tokio::test]
 async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
-    let (fake, client) = agent(long(), |_, _| cut("application/json")).await;
+    let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
     assert!(is_broken(&client.send("hello").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 4);
     let (fake, client) = agent(Some(json!({"windowSeconds": 0})), |_, _| cut("application/json")).await;
@@ -99,10 +99,10 @@ async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
 
 #[tokio::test]
 async fn an_answer_is_an_answer_the_first_time() {
-    let (fake, client) = agent(long(), |_, _| status(503, "later")).await;
+    let (fake, client) = agent(Some(long()), |_, _| status(503, "later")).await;
     assert!(client.send("hello").await.is_err());
     assert_eq!(fake.calls().len(), 1, "the agent said no, and did nothing");
-    let (fake, client) = agent(long(), |number, _| match number {
+    let (fake, client) = agent(Some(long()), |number, _| match number {
         0 => cut("application/json"),
         _ => status(400, "no"),
     })
@@ -113,7 +113,7 @@ async fn an_answer_is_an_answer_the_first_time() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_before_its_task_is_known_is_begun_again() {
-    let (fake, client) = agent(long(), |number, seen| match number {
+    let (fake, client) = agent(Some(long()), |number, seen| match number {
         0 => cut("text/event-stream"),
         1 => sse(&[(Some(1), task_event("TASK_STATE_WORKING")), (Some(2), chunk_event("a"))], false),
         _ if seen.path == "/tasks/t1:subscribe" => {

@@ -59,7 +59,6 @@ impl Callers {
     }
 
     fn shard(&self, principal: &Principal) -> &Mutex<HashMap<Principal, usize, Hashing>> {
-        #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
         &self.shards[(self.hasher.hash_one(principal) >> 32) as usize % SHARDS]
     }
 

@@ -21,7 +21,7 @@ use crate::{
     support::*,
 };
 
-const WINDOW: Idempotency = Idempotency::Within(Duration::from_secs(600));
+const WINDOW: Idempotency = Idempotency::Within(Duration::from_mins(10));
 
 /// Counts turns; each waits for the gate after it has said that it is at work.
 struct Gated {

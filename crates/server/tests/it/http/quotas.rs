@@ -123,7 +123,7 @@ async fn a_caller_is_held_to_its_rate_and_told_when_to_come_again() {
 
 #[tokio::test]
 async fn a_message_is_known_by_its_id_over_every_binding_and_version() {
-    let engine = engine().idempotency(Idempotency::Within(std::time::Duration::from_secs(600))).build();
+    let engine = engine().idempotency(Idempotency::Within(std::time::Duration::from_mins(10))).build();
     let running = of(engine, |_| {}).await;
     let rpc = running.rpc("SendMessage", &message("hello")).by("alice").fetch().await.json();
     let id = rpc["result"]["task"]["id"].clone();
