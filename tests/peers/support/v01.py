@@ -129,6 +129,19 @@ def check(value: Any, shape: Any, path: str = "$") -> None:
         assert not (shape is int and isinstance(value, bool)), f"{path} = {value!r}"
 
 
+def of_0_1(card: dict) -> dict:
+    """A card without what its later readers want: the same path is that of 0.2."""
+    shape = SHAPES["AgentCard"]
+
+    def known(members: dict, shape: dict) -> dict:
+        names = {name.rstrip("!") for name in shape}
+        return {name: member for name, member in members.items() if name in names}
+
+    return known(card, shape) | {
+        "capabilities": known(card["capabilities"], shape["capabilities!"])
+    }
+
+
 class V01(Caller):
     """Tasks, events and configurations of 0.1 in the form of 1.0; artifacts are named by index."""
 
@@ -138,9 +151,7 @@ class V01(Caller):
     def __init__(self, origin: str, headers: dict | None = None):
         self.http = httpx.Client(timeout=30, headers=headers or {}, trust_env=False)
         served = self.http.get(f"{origin}/.well-known/agent.json").raise_for_status().json()
-        # The same path is that of 0.2, whose clients want more.
-        known = {name.rstrip("!") for name in SHAPES["AgentCard"]}
-        self.card = {name: member for name, member in served.items() if name in known}
+        self.card = of_0_1(served)
         check(self.card, "AgentCard")
 
     def close(self) -> None:

@@ -114,7 +114,8 @@ fn flags_reach_the_limits_that_they_are_of() {
     let mut expected = BTreeMap::new();
     for (number, (limit, row)) in rows().into_iter().enumerate() {
         let Some((flag, _)) = row.flags.first() else { continue };
-        let is_duration = row.default.ends_with(" ms") || matches!(&**flag, "turn-timeout" | "silence-timeout");
+        let is_duration =
+            row.default.ends_with(" ms") || matches!(&**flag, "turn-timeout" | "silence-timeout" | "stall-timeout");
         let value = if is_duration { format!("{}s", 2_000 + number) } else { (100_000 + number).to_string() };
         expected.insert(limit, canonical(&value));
         args.given.insert(SETTINGS.iter().find(|it| it.name == flag).unwrap().name, vec![value]);
