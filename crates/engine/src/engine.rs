@@ -189,6 +189,11 @@ impl Engine {
         self.0.extended_card.as_ref()
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
     /// The store.
     pub fn store(&self) -> &Arc<dyn TaskStore> {
         &self.0.store

@@ -58,6 +58,8 @@ impl Correspondence {
 /// Sends what came for a runner to the node that has the task.
 pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
     let body = match &control {
+        // The letter by which it came waits for whoever has the task now; another would bring it twice.
+        Control::Message(incoming) if incoming.letter.is_some() => return,
         Control::Message(incoming) => {
             Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
         }
@@ -289,4 +291,52 @@ pub(crate) async fn mark(shared: &Shared, hold: &Hold, letter: &LetterId, mark: 
         tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not answered");
     }
     shared.members.changed(&hold.id, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use nuncio_model::{Message, Request, Scope, TaskId, op::SendMessageRequest};
+
+    use super::*;
+    use crate::{
+        Engine, agent_fn,
+        inbox::Incoming,
+        store::{ListQuery, TaskStore as _},
+        testing::SharedMemory,
+    };
+
+    /// What a node that lost a task passes on: its own clients' messages, and not those that wait in letters already.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_came_by_letter_is_not_sent_by_another() {
+        let memory = SharedMemory::new(Duration::from_mins(1));
+        let (here, there) = (Arc::new(memory.node().await), Arc::new(memory.node().await));
+        let agent = agent_fn(|turn| async move {
+            turn.begin().await?;
+            turn.cancelled().cancelled().await;
+            Ok(())
+        });
+        let busy = Engine::builder(agent).store(Arc::clone(&there) as _).build();
+        let request = Request::new(Scope::open(), SendMessageRequest::new(Message::user("begin")));
+        let running = tokio::spawn(async move { busy.call(request).await });
+        let id: TaskId = loop {
+            let query = ListQuery { page_size: 1, ..ListQuery::default() };
+            match there.list(&Scope::open(), &query).await.unwrap().tasks.first() {
+                Some(task) => break task.id.clone(),
+                None => sleep(Duration::from_millis(10)).await,
+            }
+        };
+        let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).store(Arc::clone(&here) as _).build();
+        let shared = engine.shared();
+        let hold = shared.attach(&Scope::open(), &id).await.unwrap();
+        for (letter, sent) in [(Some(LetterId::generate()), 0), (None, 1)] {
+            let mut incoming = Incoming::new(SendMessageRequest::new(Message::user("more")), Arc::default());
+            incoming.letter = letter;
+            forward(shared, hold.clone(), Control::Message(incoming));
+            sleep(Duration::from_millis(100)).await;
+            assert_eq!(there.mail(10).await.unwrap().len(), sent);
+        }
+        running.abort();
+    }
 }

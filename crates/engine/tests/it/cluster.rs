@@ -15,10 +15,10 @@ use nuncio_engine::{
     testing::{MemoryNode, SharedMemory},
 };
 use nuncio_model::{
-    ErrorKind, EventStream, Message, Task, TaskState,
+    Error, ErrorKind, EventStream, Message, Task, TaskState,
     op::{SendMessageRequest, SendStreamingMessageRequest},
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::support::*;
 
@@ -141,6 +141,24 @@ async fn until_out(node: &Node, task: &Task, text: &str) {
     .await;
 }
 
+/// Waits until so many messages are in a task's history.
+async fn until_messages(node: &Node, task: &Task, number: usize) {
+    within(async {
+        while get(&node.engine, task).await.history.len() < number {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// Sends a message to a task that is at work with its first, and waits until it is in the log.
+async fn waits_behind(node: &Node, task: &Task, text: &str) -> JoinHandle<Result<Task, Error>> {
+    let (engine, request) = (node.engine.clone(), follow(task, text));
+    let waiting = tokio::spawn(async move { send(&engine, request).await });
+    until_messages(node, task, 2).await;
+    waiting
+}
+
 /// Waits until nothing is done for any task on a node. The clock goes on meanwhile.
 async fn at_rest(node: &Node) {
     within(async {
@@ -181,12 +199,7 @@ async fn a_message_finds_its_task_on_another_node() {
         // It waits for the turn that runs, and is answered with what its own turn comes to.
         let second = send(&b.engine, follow(&task, "3 second?"));
         let (second, ()) = tokio::join!(second, async {
-            within(async {
-                while get(&b.engine, &task).await.history.len() < 2 {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-            })
-            .await;
+            until_messages(&b, &task, 2).await;
             nodes.open(5);
         });
         let second = second.unwrap();
@@ -302,16 +315,7 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
-    let waiting = tokio::spawn({
-        let (engine, request) = (b.engine.clone(), follow(&task, "2 second?"));
-        async move { send(&engine, request).await }
-    });
-    within(async {
-        while get(&b.engine, &task).await.history.len() < 2 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    let waiting = waits_behind(&b, &task, "2 second?").await;
     a.store.cut_off(true);
     tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
     nodes.open(8);
@@ -325,16 +329,7 @@ async fn whose_turn_a_task_ends_with_is_known_after_a_takeover() {
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
-    let waiting = tokio::spawn({
-        let (engine, request) = (b.engine.clone(), follow(&task, "2"));
-        async move { send(&engine, request).await }
-    });
-    within(async {
-        while get(&b.engine, &task).await.history.len() < 2 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    let waiting = waits_behind(&b, &task, "2").await;
     a.store.cut_off(true);
     tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
     nodes.open(8);

@@ -1,8 +1,4 @@
--- A page of a scope's tasks: of each state the newest from its index, and of these the newest.
-WITH page AS MATERIALIZED (
-    SELECT found.* FROM unnest($3::int2[]) AS wanted (state) CROSS JOIN LATERAL (
-        SELECT id, context, updated, updated_rest, sequence FROM tasks
-        WHERE tenant = $1 AND caller = $2 AND state = wanted.state
+AND state = wanted.state
             AND (updated, updated_rest, id) < ($4::int8, $5::int4, $6::text)
             AND (updated, updated_rest) >= ($7::int8, $8::int4)
         ORDER BY updated DESC, updated_rest DESC, id DESC LIMIT $9::int8

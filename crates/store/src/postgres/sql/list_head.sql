@@ -1,0 +1,5 @@
+-- A page of the tasks of a scope, or of one of its contexts: of each state the newest from its index, and of these the newest.
+WITH page AS MATERIALIZED (
+    SELECT found.* FROM unnest($3::int2[]) AS wanted (state) CROSS JOIN LATERAL (
+        SELECT id, context, updated, updated_rest, sequence FROM tasks
+        WHERE tenant = $1 AND caller = $2
