@@ -12,7 +12,7 @@ mod membership;
 
 use std::sync::{Arc, Weak};
 
-pub(crate) use correspondence::{Correspondence, answer, forward, mark};
+pub(crate) use correspondence::{Correspondence, answer, forward, look_whose_turn, mark};
 pub(crate) use follow::{catch_up, stay};
 pub(crate) use letter::Body;
 pub(crate) use membership::Membership;

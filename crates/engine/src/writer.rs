@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 #[cfg(feature = "chaos-bugs")]
 use crate::bugs::{self, Bug};
 use crate::{
+    cluster,
     lifecycle::{self, Fold, IllegalTransition},
     limits::Limits,
     live::{Live, set_waker},
@@ -310,6 +311,10 @@ impl LogWriter {
         if is_shared && release {
             self.epoch = None;
         }
+        if is_shared && records.iter().any(|record| matches!(record, Record::Begun(_))) {
+            // A message that came here by letter while its task ran elsewhere may have this turn.
+            Box::pin(self.look_whose_turn(&records)).await;
+        }
         #[cfg(feature = "chaos-bugs")]
         let records = if was_early { Vec::new() } else { records };
         let kept = self.live.publish(&records, snapshot, self.epoch);
@@ -324,6 +329,12 @@ impl LogWriter {
             self.pace().await;
         }
         Ok(())
+    }
+
+    async fn look_whose_turn(&self, records: &[Record]) {
+        if let Err(error) = cluster::look_whose_turn(&self.shared, &self.live, records).await {
+            tracing::warn!(task = %self.live.id, error = &error as &dyn std::error::Error, "whose turn begins is not known");
+        }
     }
 
     /// The task after these records.

@@ -34,13 +34,14 @@ pub(crate) struct Correspondence {
 }
 
 impl Correspondence {
-    /// Looks whether the turn of the message has begun.
-    pub(super) async fn look(&self, shared: &Shared, live: &Live) -> Result<(), StoreError> {
+    /// Looks whether the turn of the message has begun: at its letter, and at the log where the log may tell. To read that
+    /// costs what the log does.
+    async fn look(&self, shared: &Shared, live: &Live, log_may_tell: bool) -> Result<(), StoreError> {
         let Some(cluster) = shared.store.cluster().filter(|_| !self.course.has_begun()) else { return Ok(()) };
         let Some(status) = cluster.letter(&self.letter).await? else { return Ok(()) };
         let begun = match (status.begun, status.taken) {
             // Whoever has the task now may not know that it came by letter.
-            (None, Some(taken)) => turn_in_log(shared, live, taken).await?,
+            (None, Some(taken)) if log_may_tell => turn_in_log(shared, live, taken).await?,
             (begun, _) => begun,
         };
         if let Some(begun) = begun {
@@ -53,6 +54,17 @@ impl Correspondence {
     pub(crate) fn moved(&self) {
         self.moved.notify_one();
     }
+}
+
+/// Looks whose turn these records begin, if that is one of a message that went by letter: to be done before they are
+/// shown, since it depends on it where a stream ends.
+pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Record]) -> Result<(), StoreError> {
+    let correspondences = live.lock().correspondences.clone();
+    let begins = records.iter().any(|record| matches!(record, Record::Begun(_)));
+    for correspondence in &correspondences {
+        correspondence.look(shared, live, begins).await?;
+    }
+    Ok(())
 }
 
 /// Sends what came for a runner to the node that has the task.
@@ -203,7 +215,7 @@ impl Correspondence {
         if sequence < taken {
             return Ok(false);
         }
-        self.look(shared, hold).await?;
+        self.look(shared, hold, state.is_terminal() || state.is_interrupted()).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {

@@ -4,6 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use nuncio_model::{Scope, TaskId};
 
+use super::correspondence::look_whose_turn;
 use crate::{
     bus::Topic,
     feed::FILL,
@@ -36,11 +37,7 @@ pub(crate) async fn catch_up(shared: &Shared, live: &Live) -> Result<(), StoreEr
             }
             records => records?,
         };
-        // What a turn says is read before it is known whose turn it is, and shown after.
-        let correspondences = live.lock().correspondences.clone();
-        for correspondence in &correspondences {
-            correspondence.look(shared, live).await?;
-        }
+        look_whose_turn(shared, live, &records).await?;
         if let Some(kept) = live.follow(&records, after)
             && kept > shared.limits.window
         {

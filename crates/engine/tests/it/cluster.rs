@@ -324,6 +324,21 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_ends_with_its_own_turn_also_after_a_takeover() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    let request = SendStreamingMessageRequest(follow(&task, "2 second?"));
+    let events = call(&b.engine, request).await.map(events).unwrap();
+    a.store.cut_off(true);
+    tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+    nodes.open(8);
+    let words = words(&rest(events).await);
+    assert_eq!(words[words.len() - 2..], ["artifact:2", "input-required"], "{words:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn whose_turn_a_task_ends_with_is_known_after_a_takeover() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
