@@ -12,16 +12,12 @@ use nuncio_client::{Client, ClientError, Failure, Reconnect};
 use nuncio_model::{StreamResponse, card::extension, op::SendMessageResponse};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Seen, chunk_event, ok, sse, status, status_event, task, task_event};
+use crate::fake::{Fake, Seen, chunk_event, ok, sse, status, status_event, task, task_event, torn_down};
 
 /// The first bytes of an answer, and no more.
 fn cut(media_type: &'static str) -> Response {
     let first = futures_util::stream::iter([Ok(Bytes::from_static(b" "))]);
-    let end = futures_util::stream::once(async {
-        // What was sent must be on its way before the connection is torn down.
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        Err(std::io::Error::other("cut off"))
-    });
+    let end = futures_util::stream::once(torn_down());
     ([(header::CONTENT_TYPE, media_type)], Body::from_stream(first.chain(end))).into_response()
 }
 

@@ -126,11 +126,7 @@ pub(crate) fn sse(events: &[(Option<u64>, Value)], is_whole: bool) -> Response {
         write!(body, "data: {event}\n\n").unwrap();
     }
     let whole = stream::iter([Ok(Bytes::from(body))]);
-    let cut = stream::iter((!is_whole).then_some(())).then(async |()| {
-        // What was sent must be on its way before the connection is torn down.
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        Err(std::io::Error::other("cut off"))
-    });
+    let cut = stream::iter((!is_whole).then_some(())).then(|()| torn_down());
     let body = Body::from_stream(whole.chain(cut));
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
@@ -141,6 +137,12 @@ pub(crate) fn task(state: &str) -> Value {
 
 pub(crate) fn task_event(state: &str) -> Value {
     json!({"task": task(state)})
+}
+
+/// The end of a body that is cut off: what was sent must be on its way before the connection is torn down.
+pub(crate) async fn torn_down() -> std::io::Result<Bytes> {
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    Err(std::io::Error::other("cut off"))
 }
 
 pub(crate) fn status_event(state: &str) -> Value {

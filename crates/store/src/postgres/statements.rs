@@ -3,7 +3,7 @@
 use futures_util::future::try_join_all;
 use tokio_postgres::{Client, Error, Statement};
 
-/// A page of the tasks that are looked for.
+/// A page of the tasks of a scope that are looked for.
 macro_rules! list {
     ($where:literal) => {
         concat!(include_str!("sql/list_head.sql"), " ", $where, include_str!("sql/list_tail.sql"))
@@ -26,8 +26,8 @@ statements! {
     Claim = include_str!("sql/claim.sql");
     Load = include_str!("sql/load.sql");
     Events = include_str!("sql/events.sql");
-    ListInScope = list!("AND ");
-    ListInContext = list!("AND context = $11 AND ");
+    ListInScope = list!("");
+    ListInContext = list!("AND context = $11 ");
     Totals = "SELECT state, sum(tasks)::int8 FROM totals WHERE tenant = $1 AND caller = $2 GROUP BY state";
     CountInScope = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
         AND (updated, updated_rest) >= ($4::int8, $5::int4)";

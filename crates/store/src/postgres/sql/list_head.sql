@@ -1,4 +1,5 @@
--- A page of the tasks of a scope, or of one of its contexts: of each state the newest from its index, and of these the newest.
+-- A page of the tasks of a scope, or of one of its contexts: of each state the newest from its index, and of these the
+-- newest. It goes on in list_tail.sql, after what else is asked of a task.
 WITH page AS MATERIALIZED (
     SELECT found.* FROM unnest($3::int2[]) AS wanted (state) CROSS JOIN LATERAL (
         SELECT id, context, updated, updated_rest, sequence FROM tasks
