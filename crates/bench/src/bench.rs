@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use crate::{
-    load::call::answer_length,
+    load::{call::answer_length, watch::Waits},
     machine::{self, Cores, Processes},
     markdown,
     options::{Plan, RunOptions},
@@ -105,6 +105,11 @@ impl Bench {
     /// A path for a database that does not exist yet.
     pub(crate) fn new_database(&self) -> PathBuf {
         self.starter.new_path("db")
+    }
+
+    /// How the load generator waits where nobody but the servers is under load.
+    pub(crate) fn waits(&self) -> Waits {
+        if self.starter.cores.are_separate() { Waits::Awake } else { Waits::Asleep }
     }
 
     fn start(options: &RunOptions) -> Result<Self> {

@@ -11,6 +11,7 @@ pub(crate) mod response;
 pub(crate) mod sequence;
 pub(crate) mod sse;
 pub(crate) mod unary;
+pub(crate) mod watch;
 
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(crate) struct Slice {
     pub(crate) done: u64,
     /// From the first byte sent to the last answer.
     pub(crate) wall: Duration,
+    /// For how long of it the load generator, awake, had nothing to do.
+    pub(crate) idle: Duration,
     /// Nanoseconds from request to answer, or to the first chunk of a stream.
     pub(crate) latency: Histogram<u64>,
 }

@@ -1,6 +1,12 @@
 //! What the machine is and who uses it: cores and pinning, processor time from `/proc/stat`, resident memory.
 
-use std::{cell::RefCell, fs, process::Command, rc::Rc, time::Instant};
+use std::{
+    cell::RefCell,
+    fs,
+    process::Command,
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result};
 use rustix::{
@@ -132,13 +138,18 @@ struct Ticks {
 pub(crate) struct Usage {
     /// The server under load.
     pub(crate) server: f64,
-    /// The load generator.
+    /// The load generator, but for when it had nothing to do.
     pub(crate) load: f64,
     /// Processes that are not of this run, and time the hypervisor took away.
     pub(crate) foreign: f64,
 }
 
 impl Meter {
+    /// For how long it has been measured.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Ends the measurement.
     pub(crate) fn read(&self) -> Usage {
         let now = self.processes.ticks(self.server);

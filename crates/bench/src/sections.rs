@@ -17,7 +17,7 @@ use anyhow::Result;
 
 use crate::{
     bench::Bench,
-    load::{Until, http1, unary::Unary},
+    load::{Until, http1, unary::Unary, watch::Waits},
     options::Word,
     report::Report,
     server::Server,
@@ -56,16 +56,16 @@ pub(crate) fn soak(minutes: u64, bench: &Bench, report: &mut Report) {
 }
 
 /// A contender that answers one kind of request.
-fn unary<'a>(label: &str, server: &'a Server, concurrency: usize, unary: Unary) -> Contender<'a> {
+fn unary<'a>(label: &str, server: &'a Server, waits: Waits, concurrency: usize, unary: Unary) -> Contender<'a> {
     let mut unary = unary;
     Contender::new(label, server, move |slice| {
-        http1::run(server.address(), concurrency, Until::Elapsed(slice), &mut unary)
+        http1::run(server.address(), waits, concurrency, Until::Elapsed(slice), &mut unary)
     })
 }
 
 /// The ceiling under echoes.
-fn echo_ceiling(bench: &Bench, concurrency: usize) -> Contender<'_> {
-    unary("ceiling", &bench.ceiling, concurrency, Unary::echo_jsonrpc())
+fn echo_ceiling(bench: &Bench, waits: Waits, concurrency: usize) -> Contender<'_> {
+    unary("ceiling", &bench.ceiling, waits, concurrency, Unary::echo_jsonrpc())
 }
 
 /// The rate of the measurement with this label; 0 when it is missing or refused.

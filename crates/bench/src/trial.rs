@@ -104,11 +104,13 @@ impl<'a> Track<'a> {
         match (self.contender.run)(slice) {
             Ok(slice) => {
                 let rate = slice.rate();
+                let mut usage = meter.read();
+                usage.load = (usage.load - slice.idle.as_secs_f64() / meter.elapsed().as_secs_f64()).max(0.0);
                 self.observed.push(Observed {
                     rate,
                     p50: slice.latency.value_at_quantile(0.5) as f64,
                     p99: slice.latency.value_at_quantile(0.99) as f64,
-                    usage: meter.read(),
+                    usage,
                 });
                 Some(rate)
             }

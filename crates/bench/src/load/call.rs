@@ -9,19 +9,19 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use memchr::memmem;
 
-use super::{STALL, Until, http1, request::Template, unary::Unary};
+use super::{STALL, Until, http1, request::Template, unary::Unary, watch::Waits};
 
 /// The id of the task that one request creates.
 pub(crate) fn create_task(address: SocketAddr, unary: Unary) -> Result<String> {
     let mut unary = unary.keeping_ids();
-    http1::run(address, 1, Until::Count(1), &mut unary)?;
+    http1::run(address, Waits::Asleep, 1, Until::Count(1), &mut unary)?;
     unary.into_ids().pop().context("no task was created")
 }
 
 /// Creates `count` tasks over 16 connections and returns their ids in the order they ended.
 pub(crate) fn create_tasks(address: SocketAddr, count: u64, unary: Unary) -> Result<Vec<String>> {
     let mut unary = unary.keeping_ids();
-    http1::run(address, 16, Until::Count(count), &mut unary)?;
+    http1::run(address, Waits::Asleep, 16, Until::Count(count), &mut unary)?;
     Ok(unary.into_ids())
 }
 

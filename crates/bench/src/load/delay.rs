@@ -4,31 +4,31 @@ use std::net::SocketAddr;
 
 use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
-use mio::{Events, Poll, Token};
+use mio::{Events, Token};
 
 use super::{
-    histogram,
-    http1::poll_events,
-    record,
+    histogram, record,
     sequence::Finders,
     sse::{Reader, SCRATCH, Streams},
+    watch::{Waits, Watch},
 };
 
 /// Reads the stream of one task at `near` and at `far` to the end. A chunk that comes at `far` first counts as no delay.
 pub(crate) fn run(near: SocketAddr, far: SocketAddr, streams: &mut Streams) -> Result<Histogram<u64>> {
-    let mut poll = Poll::new()?;
+    // The bus and PostgreSQL run where there is room.
+    let mut watch = Watch::new(Waits::Asleep)?;
     let mut events = Events::with_capacity(16);
     let mut scratch = vec![0; SCRATCH];
     let finders = Finders::default();
     let mut readers = Vec::new();
     for (position, address) in [near, far].into_iter().enumerate() {
-        let mut reader = Reader::open(address, Token(position), &poll)?.noting_arrivals();
+        let mut reader = Reader::open(address, Token(position), watch.poll())?.noting_arrivals();
         reader.send(streams)?;
         readers.push(reader);
     }
     let mut busy = readers.len();
     while busy > 0 {
-        poll_events(&mut poll, &mut events)?;
+        watch.wait(&mut events)?;
         for event in &events {
             let reader = &mut readers[event.token().0];
             if reader.receive(&mut scratch, &finders)? {

@@ -61,7 +61,7 @@ async fn measure(address: SocketAddr, concurrency: usize, until: Until) -> Resul
         driver.abort();
     }
     let state = state.borrow();
-    Ok(Slice { done: state.done, wall, latency: state.latency.clone() })
+    Ok(Slice { done: state.done, wall, idle: Duration::ZERO, latency: state.latency.clone() })
 }
 
 struct State {

@@ -10,24 +10,32 @@ use anyhow::{Context as _, Result, bail};
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use super::{
-    STALL, Slice, Until,
+    Slice, Until,
     body::{Chunked, Piece},
     histogram, record,
     request::next_number,
     response::{self, Framing},
     unary::Unary,
+    watch::{Waits, Watch},
 };
 
 const SCRATCH: usize = 256 * 1024;
 
 /// Sends requests over `concurrency` connections.
-pub(crate) fn run(address: SocketAddr, concurrency: usize, until: Until, unary: &mut Unary) -> Result<Slice> {
-    let mut poll = Poll::new()?;
+pub(crate) fn run(
+    address: SocketAddr,
+    waits: Waits,
+    concurrency: usize,
+    until: Until,
+    unary: &mut Unary,
+) -> Result<Slice> {
+    let mut watch = Watch::new(waits)?;
     let mut events = Events::with_capacity(256);
     let mut scratch = vec![0; SCRATCH];
     let mut latency = histogram()?;
-    let mut lanes =
-        (0..concurrency).map(|position| Lane::open(address, Token(position), &poll)).collect::<Result<Vec<_>>>()?;
+    let mut lanes = (0..concurrency)
+        .map(|position| Lane::open(address, Token(position), watch.poll()))
+        .collect::<Result<Vec<_>>>()?;
 
     let started = Instant::now();
     let (mut sent, mut done, mut busy) = (0, 0, 0);
@@ -38,7 +46,7 @@ pub(crate) fn run(address: SocketAddr, concurrency: usize, until: Until, unary: 
         }
     }
     while busy > 0 {
-        poll_events(&mut poll, &mut events)?;
+        watch.wait(&mut events)?;
         for event in &events {
             let lane = &mut lanes[event.token().0];
             if !lane.receive(&mut scratch, unary)? {
@@ -55,18 +63,7 @@ pub(crate) fn run(address: SocketAddr, concurrency: usize, until: Until, unary: 
             }
         }
     }
-    Ok(Slice { done, wall: started.elapsed(), latency })
-}
-
-/// Waits for events, and gives up on a server that says nothing.
-pub(super) fn poll_events(poll: &mut Poll, events: &mut Events) -> Result<()> {
-    match poll.poll(events, Some(STALL)) {
-        Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
-        Err(error) => return Err(error.into()),
-        Ok(()) if events.is_empty() => bail!("no answer for {} s", STALL.as_secs()),
-        Ok(()) => {}
-    }
-    Ok(())
+    Ok(Slice { done, wall: started.elapsed(), idle: watch.idle(), latency })
 }
 
 /// A connected nonblocking socket that `poll` watches.
@@ -178,8 +175,10 @@ mod tests {
 
     #[test]
     fn counts_every_answer() {
-        let slice = run(ceiling::tests::address(), 16, Until::Count(1_000), &mut Unary::echo_jsonrpc()).unwrap();
+        let slice =
+            run(ceiling::tests::address(), Waits::Awake, 16, Until::Count(1_000), &mut Unary::echo_jsonrpc()).unwrap();
         assert_eq!((slice.done, slice.latency.len()), (1_000, 1_000));
+        assert!(slice.idle <= slice.wall, "{slice:?}");
     }
 
     #[test]
@@ -189,14 +188,17 @@ mod tests {
         let sized = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{id}");
         let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n{id}\r\n0\r\n\r\n");
         for answer in [sized, chunked] {
-            assert!(run(scripted(answer), 1, Until::Count(1), &mut Unary::send("x", "COMPLETED")).is_ok());
+            assert!(
+                run(scripted(answer), Waits::Asleep, 1, Until::Count(1), &mut Unary::send("x", "COMPLETED")).is_ok()
+            );
         }
     }
 
     #[test]
     fn refuses_errors_and_closed_connections() {
         for answer in ["HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nCOMPLETED", "HTTP/1.1 200 OK\r\n"] {
-            let outcome = run(scripted(answer.to_owned()), 1, Until::Count(1), &mut Unary::send("x", "COMPLETED"));
+            let outcome =
+                run(scripted(answer.to_owned()), Waits::Awake, 1, Until::Count(1), &mut Unary::send("x", "COMPLETED"));
             assert!(outcome.is_err(), "{answer}");
         }
     }

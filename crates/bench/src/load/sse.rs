@@ -13,11 +13,12 @@ use super::{
     Slice, Until,
     body::{Chunked, Piece},
     histogram,
-    http1::{connect, poll_events},
+    http1::connect,
     record,
     request::{Template, next_number},
     response::{self, Framing},
     sequence::{Finders, Kind, Sequence},
+    watch::{Waits, Watch},
 };
 
 pub(super) const SCRATCH: usize = 256 * 1024;
@@ -43,13 +44,19 @@ pub(crate) enum Clock {
 }
 
 /// Reads streams one after the other on each connection. The slice counts events.
-pub(crate) fn run(address: SocketAddr, streams: &mut Streams, until: Until, clock: Clock) -> Result<Slice> {
-    let mut poll = Poll::new()?;
+pub(crate) fn run(
+    address: SocketAddr,
+    waits: Waits,
+    streams: &mut Streams,
+    until: Until,
+    clock: Clock,
+) -> Result<Slice> {
+    let mut watch = Watch::new(waits)?;
     let mut events = Events::with_capacity(256);
     let mut scratch = vec![0; SCRATCH];
     let finders = Finders::default();
     let mut readers = (0..streams.readers)
-        .map(|position| Reader::open(address, Token(position), &poll))
+        .map(|position| Reader::open(address, Token(position), watch.poll()))
         .collect::<Result<Vec<_>>>()?;
 
     let started = Instant::now();
@@ -60,7 +67,7 @@ pub(crate) fn run(address: SocketAddr, streams: &mut Streams, until: Until, cloc
         sent += 1;
     }
     while busy > 0 {
-        poll_events(&mut poll, &mut events)?;
+        watch.wait(&mut events)?;
         for event in &events {
             let reader = &mut readers[event.token().0];
             if !reader.receive(&mut scratch, &finders)? {
@@ -75,7 +82,7 @@ pub(crate) fn run(address: SocketAddr, streams: &mut Streams, until: Until, cloc
             }
         }
     }
-    tally.slice(started, clock)
+    tally.slice(started, clock, watch.idle())
 }
 
 struct Tally {
@@ -92,7 +99,7 @@ impl Tally {
         Ok(())
     }
 
-    fn slice(self, started: Instant, clock: Clock) -> Result<Slice> {
+    fn slice(self, started: Instant, clock: Clock, idle: Duration) -> Result<Slice> {
         let ended = Instant::now();
         let first = self.first_chunks.iter().map(|&(_, at)| at).min();
         let begun = match clock {
@@ -104,7 +111,7 @@ impl Tally {
             let from = if clock == Clock::Request { sent_at } else { begun };
             record(&mut latency, at - from);
         }
-        Ok(Slice { done: self.events, wall: (ended - begun).max(Duration::from_nanos(1)), latency })
+        Ok(Slice { done: self.events, wall: (ended - begun).max(Duration::from_nanos(1)), idle, latency })
     }
 }
 
@@ -245,13 +252,15 @@ mod tests {
     #[test]
     fn counts_every_event_of_every_stream() {
         let slice =
-            run(ceiling::tests::address(), &mut streams(1_000, 1_000), Until::Count(8), Clock::Request).unwrap();
+            run(ceiling::tests::address(), Waits::Awake, &mut streams(1_000, 1_000), Until::Count(8), Clock::Request)
+                .unwrap();
         assert_eq!((slice.done, slice.latency.len()), (8 * 1_003, 8));
     }
 
     #[test]
     fn refuses_a_stream_of_another_length() {
-        let outcome = run(ceiling::tests::address(), &mut streams(10, 11), Until::Count(1), Clock::Request);
+        let outcome =
+            run(ceiling::tests::address(), Waits::Awake, &mut streams(10, 11), Until::Count(1), Clock::Request);
         assert!(outcome.unwrap_err().to_string().contains("10 chunks of 11"));
     }
 }

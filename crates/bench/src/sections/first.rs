@@ -21,8 +21,10 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let database = bench.new_database();
     let memory = bench.serve(Store::Memory)?;
     let sqlite = bench.serve(Store::Sqlite(&database))?;
-    let contenders = vec![own_streams("memory", &memory, 1, CHUNKS), own_streams("SQLite", &sqlite, 1, CHUNKS)];
-    let ceiling = own_streams("ceiling", &bench.ceiling, 1, CHUNKS);
+    let waits = bench.waits();
+    let contenders =
+        vec![own_streams("memory", &memory, waits, 1, CHUNKS), own_streams("SQLite", &sqlite, waits, 1, CHUNKS)];
+    let ceiling = own_streams("ceiling", &bench.ceiling, waits, 1, CHUNKS);
     for one in interleave(&bench.plan, &bench.processes, ceiling, contenders) {
         let soon = Verdict::new("p50 < 1 ms", one.p50 < Duration::from_millis(1));
         let verdicts = if one.label == "ceiling" { Vec::new() } else { vec![soon] };

@@ -30,13 +30,14 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let cold = bench.serve(Store::Sqlite(&cold_database))?;
     let cold_label = format!("SQLite, any of {}", thousands(cold_ids.len() as f64));
 
+    let waits = bench.waits();
     for &concurrency in &bench.plan.concurrency {
         let contenders = vec![
-            unary("memory, recent", &memory, concurrency, Unary::get_jsonrpc(in_memory.clone())?),
-            unary("SQLite, recent", &sqlite, concurrency, Unary::get_jsonrpc(in_sqlite.clone())?),
-            unary(&cold_label, &cold, concurrency, Unary::get_jsonrpc(cold_ids.clone())?),
+            unary("memory, recent", &memory, waits, concurrency, Unary::get_jsonrpc(in_memory.clone())?),
+            unary("SQLite, recent", &sqlite, waits, concurrency, Unary::get_jsonrpc(in_sqlite.clone())?),
+            unary(&cold_label, &cold, waits, concurrency, Unary::get_jsonrpc(cold_ids.clone())?),
         ];
-        let ceiling = echo_ceiling(bench, concurrency);
+        let ceiling = echo_ceiling(bench, waits, concurrency);
         for one in interleave(&bench.plan, &bench.processes, ceiling, contenders) {
             let verdicts = match one.label.as_str() {
                 "ceiling" => Vec::new(),

@@ -24,16 +24,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let in_memory = recent(&create_tasks(memory.address(), bench.plan.kept_for_list, Unary::echo_jsonrpc())?)?;
     let in_sqlite = recent(&create_tasks(sqlite.address(), bench.plan.kept_for_list, Unary::echo_jsonrpc())?)?;
 
+    let waits = bench.waits();
     for &concurrency in &bench.plan.concurrency {
         let contenders = vec![
-            unary("memory, GetTask", &memory, concurrency, Unary::get_jsonrpc(in_memory.clone())?),
-            unary("memory, JSON-RPC", &memory, concurrency, Unary::list_jsonrpc(PAGE)),
-            unary("memory, HTTP+JSON", &memory, concurrency, Unary::list_rest(PAGE)),
-            unary("SQLite, GetTask", &sqlite, concurrency, Unary::get_jsonrpc(in_sqlite.clone())?),
-            unary("SQLite, JSON-RPC", &sqlite, concurrency, Unary::list_jsonrpc(PAGE)),
-            unary("SQLite, HTTP+JSON", &sqlite, concurrency, Unary::list_rest(PAGE)),
+            unary("memory, GetTask", &memory, waits, concurrency, Unary::get_jsonrpc(in_memory.clone())?),
+            unary("memory, JSON-RPC", &memory, waits, concurrency, Unary::list_jsonrpc(PAGE)),
+            unary("memory, HTTP+JSON", &memory, waits, concurrency, Unary::list_rest(PAGE)),
+            unary("SQLite, GetTask", &sqlite, waits, concurrency, Unary::get_jsonrpc(in_sqlite.clone())?),
+            unary("SQLite, JSON-RPC", &sqlite, waits, concurrency, Unary::list_jsonrpc(PAGE)),
+            unary("SQLite, HTTP+JSON", &sqlite, waits, concurrency, Unary::list_rest(PAGE)),
         ];
-        let ceiling = echo_ceiling(bench, concurrency);
+        let ceiling = echo_ceiling(bench, waits, concurrency);
         let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
         for one in &measured {
             let verdicts = verdicts(one, &measured);

@@ -6,6 +6,7 @@ use nuncio_testbed::Database;
 use super::streams::own_streams;
 use crate::{
     bench::{Bench, Store},
+    load::watch::Waits,
     report::{Report, Row, Verdict},
     server::Server,
     services::NO_POSTGRES,
@@ -33,8 +34,9 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     }
     let mut short = Vec::new();
     for chunks in [SHORT, LONG] {
-        let contenders = servers.iter().map(|(label, server)| own_streams(label, server, 1, chunks)).collect();
-        let ceiling = own_streams("ceiling", &bench.ceiling, 1, chunks);
+        let contenders =
+            servers.iter().map(|(label, server)| own_streams(label, server, Waits::Asleep, 1, chunks)).collect();
+        let ceiling = own_streams("ceiling", &bench.ceiling, Waits::Asleep, 1, chunks);
         let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
         for one in &measured {
             report.row(Row::of(one, format!("1 x {chunks}"), "events/s", verdicts(one, &short)));

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{connections, echo_ceiling, unary};
 use crate::{
     bench::{Bench, Store},
-    load::unary::Unary,
+    load::{unary::Unary, watch::Waits},
     report::{Report, Row, Verdict},
     services::NO_POSTGRES,
     trial::interleave,
@@ -26,8 +26,10 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     for &concurrency in &bench.plan.concurrency {
         let database = postgres.database()?;
         let server = bench.serve(Store::Postgres(database.url()))?;
-        let contenders = vec![unary(LABEL, &server, concurrency, Unary::echo_jsonrpc())];
-        for one in interleave(&bench.plan, &bench.processes, echo_ceiling(bench, concurrency), contenders) {
+        let contenders = vec![unary(LABEL, &server, Waits::Asleep, concurrency, Unary::echo_jsonrpc())];
+        for one in
+            interleave(&bench.plan, &bench.processes, echo_ceiling(bench, Waits::Asleep, concurrency), contenders)
+        {
             let is_judged = one.label == LABEL && concurrency == 64;
             let verdicts = if is_judged { vec![Verdict::of_ceiling(&one, LEAST_OF_CEILING)] } else { Vec::new() };
             report.row(Row::of(&one, connections(concurrency), "req/s", verdicts));

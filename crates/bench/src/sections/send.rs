@@ -24,6 +24,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     );
     let kept = bench.serve(Store::Memory)?;
     create_tasks(kept.address(), bench.plan.kept_for_send, Unary::echo_jsonrpc())?;
+    let waits = bench.waits();
     for &concurrency in &bench.plan.concurrency {
         let (normal, full) = (bench.new_database(), bench.new_database());
         let memory = bench.serve(Store::Memory)?;
@@ -31,20 +32,22 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let synced = bench.serve(Store::SqliteFull(&full));
         let kept_label = format!("JSON-RPC, memory, {} kept", thousands(bench.plan.kept_for_send as f64));
         let mut contenders = vec![
-            unary(JSONRPC, &memory, concurrency, Unary::echo_jsonrpc()),
-            unary(JSONRPC_0_3, &memory, concurrency, Unary::echo_jsonrpc_0_3()),
-            unary("HTTP+JSON, memory", &memory, concurrency, Unary::echo_rest()),
+            unary(JSONRPC, &memory, waits, concurrency, Unary::echo_jsonrpc()),
+            unary(JSONRPC_0_3, &memory, waits, concurrency, Unary::echo_jsonrpc_0_3()),
+            unary("HTTP+JSON, memory", &memory, waits, concurrency, Unary::echo_rest()),
             over_grpc("gRPC, memory", &memory, concurrency),
-            unary(&kept_label, &kept, concurrency, Unary::echo_jsonrpc()),
-            unary(JSONRPC_SQLITE, &sqlite, concurrency, Unary::echo_jsonrpc()),
-            unary("HTTP+JSON, SQLite NORMAL", &sqlite, concurrency, Unary::echo_rest()),
+            unary(&kept_label, &kept, waits, concurrency, Unary::echo_jsonrpc()),
+            unary(JSONRPC_SQLITE, &sqlite, waits, concurrency, Unary::echo_jsonrpc()),
+            unary("HTTP+JSON, SQLite NORMAL", &sqlite, waits, concurrency, Unary::echo_rest()),
             over_grpc("gRPC, SQLite NORMAL", &sqlite, concurrency),
         ];
         match &synced {
-            Ok(synced) => contenders.push(unary("JSON-RPC, SQLite FULL", synced, concurrency, Unary::echo_jsonrpc())),
+            Ok(synced) => {
+                contenders.push(unary("JSON-RPC, SQLite FULL", synced, waits, concurrency, Unary::echo_jsonrpc()));
+            }
             Err(error) => report.refuse("JSON-RPC, SQLite FULL", format!("{error:#}")),
         }
-        let ceiling = echo_ceiling(bench, concurrency);
+        let ceiling = echo_ceiling(bench, waits, concurrency);
         let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
         for one in &measured {
             let verdicts = verdicts(one, &measured, &kept_label, concurrency);

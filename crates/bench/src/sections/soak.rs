@@ -15,6 +15,7 @@ use crate::{
         request::{Template, message},
         sse::{self, Clock, Streams},
         unary::Unary,
+        watch::Waits,
     },
     report::{Report, Row, Verdict, mebibytes, shares, thousands},
     server::Server,
@@ -109,8 +110,8 @@ impl Load {
     }
 
     fn step(&mut self, server: &Server) -> Result<()> {
-        http1::run(server.address(), 16, Until::Count(ECHOES), &mut self.echo)?;
-        sse::run(server.address(), &mut self.streams, Until::Count(STREAMS), Clock::Request)?;
+        http1::run(server.address(), Waits::Asleep, 16, Until::Count(ECHOES), &mut self.echo)?;
+        sse::run(server.address(), Waits::Asleep, &mut self.streams, Until::Count(STREAMS), Clock::Request)?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use crate::{
         Until,
         request::{Template, message},
         sse::{self, Clock, Streams},
+        watch::Waits,
     },
     report::{Report, Row, Verdict},
     server::Server,
@@ -22,15 +23,18 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         "Streams, a task for each reader",
         "`load` is readers x chunks of 64 bytes; every event is counted and every chunk has to come once and in order. p50 and p99 are from the request to the first chunk.",
     );
+    let waits = bench.waits();
     for &readers in &bench.plan.readers {
         let database = bench.new_database();
         let memory = bench.serve(Store::Memory)?;
         let sqlite = bench.serve(Store::Sqlite(&database))?;
         let mut at_hundred = Vec::new();
         for &chunks in &bench.plan.chunks {
-            let contenders =
-                vec![own_streams("memory", &memory, readers, chunks), own_streams("SQLite", &sqlite, readers, chunks)];
-            let ceiling = own_streams("ceiling", &bench.ceiling, readers, chunks);
+            let contenders = vec![
+                own_streams("memory", &memory, waits, readers, chunks),
+                own_streams("SQLite", &sqlite, waits, readers, chunks),
+            ];
+            let ceiling = own_streams("ceiling", &bench.ceiling, waits, readers, chunks);
             let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
             for one in &measured {
                 let load = format!("{readers} x {chunks}");
@@ -45,11 +49,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 }
 
 /// A contender that streams to `readers`, to each its own task.
-pub(super) fn own_streams<'a>(label: &str, server: &'a Server, readers: usize, chunks: u64) -> Contender<'a> {
+pub(super) fn own_streams<'a>(
+    label: &str,
+    server: &'a Server,
+    waits: Waits,
+    readers: usize,
+    chunks: u64,
+) -> Contender<'a> {
     let text = format!("stream {chunks} size={SIZE}");
     let mut streams = Streams { request: Template::jsonrpc("SendStreamingMessage", &message(&text)), chunks, readers };
     Contender::new(label, server, move |slice| {
-        sse::run(server.address(), &mut streams, Until::Elapsed(slice), Clock::Request)
+        sse::run(server.address(), waits, &mut streams, Until::Elapsed(slice), Clock::Request)
     })
 }
 
