@@ -183,6 +183,10 @@ impl TaskStore for Rigged {
         self.inner.task_of_message(s, id, since).await
     }
 
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.inner.forget_messages(before).await
+    }
+
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
         yield_now().await;
         self.inner.list(scope, query).await
