@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore, bus::LocalBus, store::Erase,
-    testing::SharedMemory,
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore, bus::LocalBus,
+    store::Erase, testing::SharedMemory,
 };
 use nuncio_model::{
     ErrorKind, Message, Principal, Request, Scope, Task, TaskPushNotificationConfig, TaskState, Timestamp,

@@ -224,7 +224,8 @@ pub async fn messages_that_nobody_asks_for_any_more_are_forgotten<F: StoreFixtur
     assert_eq!(find(&store, &open, "0", long_ago()).await.as_deref(), Some("first"));
     store.forget_messages(later()).await.unwrap();
     let begun = Instant::now();
-    while find(&store, &open, "0", long_ago()).await.is_some() || find(&store, &open, "599", long_ago()).await.is_some() {
+    while find(&store, &open, "0", long_ago()).await.is_some() || find(&store, &open, "599", long_ago()).await.is_some()
+    {
         assert!(begun.elapsed() < Duration::from_secs(30), "it is known still");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -50,7 +50,8 @@ fn old() -> Purge {
 #[tokio::test]
 async fn tasks_of_many_callers_go_in_one_purge() {
     let place = Place::new();
-    let (store, client) = (place.open(options().with_log_retention(Duration::from_hours(1))).await, place.client().await);
+    let (store, client) =
+        (place.open(options().with_log_retention(Duration::from_hours(1))).await, place.client().await);
     client.batch_execute(&of_callers(3, 700)).await.unwrap();
     let of_one = Purge { tenant: Some("t2".into()), ..old() };
     assert_eq!(store.purge(&Purge { limit: 10, ..of_one.clone() }).await.unwrap(), 10);
@@ -101,7 +102,7 @@ async fn a_webhook_that_is_registered_while_its_task_goes_goes_too() {
     let other = Arc::new(place.open(options()).await);
     let before = Timestamp::from_millisecond(at(0).as_millisecond() + 1).unwrap();
     let purge = Purge { before, ..old() };
-    for round in 0..40 {
+    for round in 0..10 {
         let ids: Vec<String> = (0..20).map(|number| format!("{round}.{number}")).collect();
         for id in &ids {
             store.commit(create(&task(id, TaskState::Completed))).await.unwrap();
@@ -155,8 +156,10 @@ async fn write(node: Arc<PostgresStore>, ids: Vec<TaskId>, stop: Arc<AtomicBool>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erasure_and_nodes_that_write_do_not_wait_for_each_other() {
     let place = Place::new();
+    // A machine that has much to do is slow, and that is not what is asked.
+    let options = || options().with_patience(Duration::from_mins(1));
     let nodes = [Arc::new(place.open(options()).await), Arc::new(place.open(options()).await)];
-    for round in 0..5 {
+    for round in 0..3 {
         let stop = Arc::<AtomicBool>::default();
         let mut writers = JoinSet::new();
         for (at, node) in nodes.iter().enumerate() {
