@@ -75,7 +75,8 @@ impl Chores {
         let rows = columns::to_column(portion as u64);
         let values: Vec<_> = values.iter().copied().chain([&rows as &(dyn ToSql + Sync)]).collect();
         let dropped = self.links.query(sql, &values).await;
-        let next = if dropped.is_ok() { portion.saturating_mul(2).min(PORTION) } else { (portion / 8).max(1) };
+        // Slowly back: the next that is too big is a pause for all else.
+        let next = if dropped.is_ok() { (portion + portion / 16 + 1).min(PORTION) } else { (portion / 4).max(1) };
         self.portion.store(next, Ordering::Relaxed);
         let dropped = dropped?;
         let Some(row) = dropped.first() else { return Ok(Dropped::default()) };

@@ -108,9 +108,9 @@ async fn a_webhook_that_is_registered_while_its_task_goes_goes_too() {
             store.commit(create(&task(id, TaskState::Completed))).await.unwrap();
         }
         let mut registers = JoinSet::new();
-        for id in ids.iter().cloned() {
-            let other = Arc::clone(&other);
-            registers.spawn(async move { other.put_push_config(&Scope::open(), config(&id)).await.unwrap() });
+        for id in &ids {
+            let (other, config) = (Arc::clone(&other), config(id));
+            registers.spawn(async move { other.put_push_config(&Scope::open(), config).await.unwrap() });
         }
         let purged = store.purge(&purge).await.unwrap();
         registers.join_all().await;
