@@ -19,7 +19,6 @@ use crate::{
     flights::Flights,
     housekeeping::Housekeeping,
     idempotency::Idempotency,
-    inbox::Control,
     keeper::{self, Keeper},
     limits::Limits,
     op,
@@ -247,11 +246,17 @@ impl Engine {
     ///
     /// `Unavailable` when the store cannot write; a part of them may be gone then.
     pub async fn erase(&self, erase: &Erase) -> Result<usize, Error> {
-        let erased = self.0.store.erase(erase).await?;
+        let erased = match self.0.store.erase(erase).await {
+            Ok(erased) => erased,
+            Err(error) => {
+                // Whoever reads one that is gone is told all the same, at the next look at the latest.
+                drop(self.0.look_what_is_gone().await);
+                return Err(error.into());
+            }
+        };
         for live in self.0.registry.all().iter().filter(|live| live.is_of(erase)) {
-            self.0.registry.remove(live);
-            live.tell_runner(Control::Leave);
-            live.break_off(Error::task_not_found(live.id.as_str()));
+            self.0.forget(live);
+            self.0.members.changed(&live.id, 0);
         }
         Ok(erased)
     }

@@ -110,8 +110,9 @@ impl Stream for Feed {
                 match filled.map(|records| visible(&records, &mut this.buffer)) {
                     Ok(Some(last)) => reader.advance(last),
                     Ok(None) | Err(StoreError::Compacted) => {
+                        let broken = reader.live().lock().broken.clone();
                         this.reader = None;
-                        return Poll::Ready(Some(Err(left_behind())));
+                        return Poll::Ready(Some(Err(broken.unwrap_or_else(left_behind))));
                     }
                     Err(error) => {
                         this.reader = None;

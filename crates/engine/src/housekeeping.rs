@@ -10,8 +10,9 @@ use nuncio_model::{TaskState, Tenant, Timestamp};
 
 use crate::store::{Purge, StoreError, TaskStore};
 
-/// Tasks that are purged, and logs that are dropped, in one call of the store: other nodes purge too.
-const PAGE: usize = 1_000;
+/// Tasks that are purged, and logs that are dropped, in one call of the store. It does so in steps of its own, and may have
+/// to look anew where it was at each call.
+const PAGE: usize = 10_000;
 
 /// How long tasks are kept that nobody is at work on, by state and since they came to it. Those in a state that is not
 /// named are kept for ever.
@@ -111,40 +112,46 @@ impl Housekeeping {
         general.chain(own).collect()
     }
 
-    /// Deletes what is older than it is kept, and drops logs, until there is no more of it.
+    /// Deletes what is older than it is kept, and drops logs, until there is no more of it. What fails keeps nothing else
+    /// from going: the next rule has its turn all the same.
     ///
     /// # Errors
     ///
-    /// Those of the store; what went until then is gone.
+    /// The first of the store; what went is gone.
     pub async fn sweep(&self, store: &dyn TaskStore) -> Result<Swept, StoreError> {
-        let (now, mut swept) = (Timestamp::now(), Swept::default());
+        let (now, mut swept, mut failure) = (Timestamp::now(), Swept::default(), None);
         if let Some(before) = self.log_retention.and_then(|time| ago(now, time)) {
-            loop {
-                let compacted = store.compact(before, PAGE).await?;
-                swept.logs += compacted;
-                if compacted < PAGE {
-                    break;
-                }
-            }
+            let dropped = until_done(PAGE, &mut swept.logs, || store.compact(before, PAGE)).await;
+            failure = failure.or(dropped.err());
         }
         for purge in self.purges(now) {
-            loop {
-                let purged = store.purge(&purge).await?;
-                swept.tasks += purged;
-                if purged < purge.limit {
-                    break;
-                }
-            }
+            let purged = until_done(purge.limit, &mut swept.tasks, || store.purge(&purge)).await;
+            failure = failure.or(purged.err());
         }
-        Ok(swept)
+        failure.map_or(Ok(swept), Err)
     }
 
-    /// How often it is to be looked: often enough that nothing stays for a tenth longer, but for short times.
+    /// How often it is to be looked: often enough that nothing stays for a tenth longer, but for short times; once a minute
+    /// where there is nothing to do.
     pub(crate) fn period(&self) -> Duration {
         let retentions = self.tenants.values().chain([&self.retention]);
         let times = retentions.flat_map(|retention| retention.0.values().map(|(_, time)| *time));
         let shortest = times.chain(self.log_retention).chain(self.interrupted_expiry).min();
         (shortest.unwrap_or(Duration::MAX) / 10).clamp(Duration::from_millis(50), Duration::from_mins(1))
+    }
+}
+
+/// Does something until it does less than it may, and counts.
+async fn until_done<F>(limit: usize, count: &mut usize, step: impl Fn() -> F) -> Result<(), StoreError>
+where
+    F: Future<Output = Result<usize, StoreError>>,
+{
+    loop {
+        let done = step().await?;
+        *count += done;
+        if done < limit {
+            return Ok(());
+        }
     }
 }
 

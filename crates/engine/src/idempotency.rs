@@ -45,6 +45,12 @@ impl Idempotency {
         Some(Timestamp::from_millisecond(since).unwrap_or_default())
     }
 
+    /// Before when messages that a store remembers are of no use any more: those whose window is over, and where ids say
+    /// nothing all of them. `None` where that is not known, as other nodes that share the store may have it otherwise.
+    pub(crate) fn useless_before(self, is_shared: bool) -> Option<Timestamp> {
+        self.since().or_else(|| (!is_shared).then(Timestamp::now))
+    }
+
     pub(crate) fn is_on(self) -> bool {
         self != Self::Off
     }

@@ -1,5 +1,6 @@
-//! The keeper: ends questions that nobody answers, deletes what is old and drops logs, now and then, for as long as the
-//! engine lives. Where several nodes share the store each has one: a task is ended by whoever claims it.
+//! The keeper: ends questions that nobody answers, deletes what is old and drops logs, has the store forget messages, and
+//! looks whether tasks were deleted that somebody reads; now and then, for as long as the engine lives. Where several nodes
+//! share the store each has one: a task is ended by whoever claims it.
 
 use std::{
     sync::{
@@ -10,7 +11,11 @@ use std::{
 };
 
 use nuncio_model::{Error, TaskState, Timestamp};
-use tokio::{select, sync::oneshot, time::sleep};
+use tokio::{
+    select,
+    sync::oneshot,
+    time::{Instant, sleep},
+};
 
 use crate::{
     conversation::start,
@@ -22,6 +27,9 @@ use crate::{
 
 /// How many tasks are looked up at a time.
 const PAGE: usize = 100;
+
+/// How often is done what needs no haste.
+const NOW_AND_THEN: Duration = Duration::from_mins(1);
 
 /// The states in which a task waits for its client.
 const INTERRUPTED: [TaskState; 2] = [TaskState::InputRequired, TaskState::AuthRequired];
@@ -39,10 +47,9 @@ impl Keeper {
     }
 }
 
-/// Begins to keep house, if there is anything to do; it ends with the engine.
+/// Begins to keep house; it ends with the engine.
 pub(crate) fn begin(shared: &Arc<Shared>) {
-    let keeper = &shared.keeper;
-    if !keeper.settings.is_idle() && !keeper.begun.swap(true, Ordering::Relaxed) {
+    if !shared.keeper.begun.swap(true, Ordering::Relaxed) {
         Shared::spawn(keep(Arc::downgrade(shared)));
     }
 }
@@ -52,14 +59,19 @@ async fn keep(shared: Weak<Shared>) {
     else {
         return;
     };
+    let mut looked_round: Option<Instant> = None;
     loop {
         select! {
             () = sleep(scattered(period)) => {}
             () = left.cancelled() => return,
         }
         let Some(shared) = shared.upgrade() else { return };
+        let is_time = looked_round.is_none_or(|last| last.elapsed() >= NOW_AND_THEN / 2);
+        if is_time {
+            looked_round = Some(Instant::now());
+        }
         select! {
-            () = round(&shared) => {}
+            () = round(&shared, is_time) => {}
             () = left.cancelled() => return,
         }
     }
@@ -71,7 +83,7 @@ fn scattered(period: Duration) -> Duration {
     period * (224 + u32::from(share) / 4) / 256
 }
 
-async fn round(shared: &Arc<Shared>) {
+async fn round(shared: &Arc<Shared>, is_time: bool) {
     if shared.turns.are_draining() {
         return;
     }
@@ -82,12 +94,34 @@ async fn round(shared: &Arc<Shared>) {
     {
         tracing::warn!(%error, "tasks that wait for too long are not ended yet");
     }
-    match settings.sweep(&*shared.store).await {
-        Ok(swept) if swept == Swept::default() => {}
-        Ok(Swept { tasks, logs }) => tracing::info!(tasks, logs, "deleted tasks that were old, and dropped logs"),
+    let is_less = match settings.sweep(&*shared.store).await {
+        Ok(swept) if swept == Swept::default() => false,
+        Ok(Swept { tasks, logs }) => {
+            tracing::info!(tasks, logs, "deleted tasks that were old, and dropped logs");
+            tasks > 0
+        }
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "what is old is not deleted yet");
+            true
         }
+    };
+    if (is_less || is_time)
+        && let Err(error) = shared.look_what_is_gone().await
+    {
+        tracing::warn!(error = &error as &dyn std::error::Error, "it is not known whether tasks were deleted");
+    }
+    if is_time {
+        forget_messages(shared).await;
+    }
+}
+
+/// Tells the store which messages nobody asks for any more: also where none comes that would say so.
+async fn forget_messages(shared: &Shared) {
+    let is_shared = shared.store.cluster().is_some();
+    if let Some(before) = shared.idempotency.useless_before(is_shared)
+        && let Err(error) = shared.store.forget_messages(before).await
+    {
+        tracing::warn!(error = &error as &dyn std::error::Error, "messages are not forgotten yet");
     }
 }
 

@@ -21,6 +21,7 @@ mod engine;
 mod feed;
 mod flights;
 mod founding;
+mod gone;
 mod hashing;
 mod housekeeping;
 mod idempotency;

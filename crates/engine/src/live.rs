@@ -183,9 +183,11 @@ impl Live {
         }
     }
 
-    /// Ends it: readers that are at the end of the log get this error.
+    /// Ends it: readers that are at the end of the log get this error, unless it was ended for another reason before.
     pub(crate) fn break_off(&self, error: Error) {
-        self.change(|inner| inner.broken = Some(error));
+        self.change(|inner| {
+            inner.broken.get_or_insert(error);
+        });
     }
 
     /// Changes something that readers wait for.

@@ -82,10 +82,8 @@ impl Shared {
                 }
             })
             .await?;
-        if is_shared && is_known {
-            Box::pin(catch_up(self, &hold)).await?;
-        }
-        if hold.lock().sequence == 0 {
+        let is_there = !is_shared || !is_known || Box::pin(catch_up(self, &hold)).await?;
+        if !is_there || hold.lock().sequence == 0 {
             return Err(Error::task_not_found(id.as_str()));
         }
         Ok(hold)

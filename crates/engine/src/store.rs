@@ -48,6 +48,16 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Where another node that lives is at work on the task, that stays so, and the claim tells which.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
+    /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By default
+    /// each is loaded; a store asks once for all, at what their heads cost.
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+        let mut sequences = Vec::with_capacity(tasks.len());
+        for (scope, id) in tasks {
+            sequences.push(self.load(scope, id).await?.map(|stored| stored.sequence));
+        }
+        Ok(sequences)
+    }
+
     /// The records after `after`, in order, at most `limit`; fewer only at the log's end. None where there is no task.
     ///
     /// # Errors
@@ -70,6 +80,10 @@ pub trait TaskStore: Send + Sync + 'static {
         message: &MessageId,
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError>;
+
+    /// Forgets messages that were remembered before a time ([`Commit::remember`]), of all scopes: nobody asks for them any
+    /// more. A store may take its time, and may have forgotten them already.
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError>;
 
     /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that cannot be
     /// read is left out of it, though not of the total.

@@ -136,7 +136,10 @@ impl LogWriter {
     async fn claim_from_store(&self) -> Result<Claim, Error> {
         let Live { scope, id, .. } = &*self.live;
         let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
-        claimed.ok_or_else(|| Error::task_not_found(id.as_str()))
+        claimed.ok_or_else(|| {
+            self.shared.forget(&self.live);
+            Error::task_not_found(id.as_str())
+        })
     }
 
     /// Whether this node owns the task.
@@ -300,7 +303,13 @@ impl LogWriter {
             sleep(bugs::MOMENT).await;
         }
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
-        let committed = outcome.map_err(|error| self.report(error, "a commit"))?;
+        let committed = match outcome {
+            Ok(committed) => committed,
+            Err(StoreError::Conflict) if !creates && Box::pin(self.is_deleted()).await => {
+                return Err(Error::task_not_found(self.live.id.as_str()));
+            }
+            Err(error) => return Err(self.report(error, "a commit")),
+        };
         self.epoch = Some(committed.epoch);
         self.sequence = sequence;
         self.released = release;
@@ -329,6 +338,16 @@ impl LogWriter {
             self.pace().await;
         }
         Ok(())
+    }
+
+    /// Whether a commit was refused because the task was deleted; then nobody else has it.
+    async fn is_deleted(&mut self) -> bool {
+        let is_deleted = matches!(self.shared.is_there(&self.live).await, Ok(false));
+        if is_deleted {
+            tracing::info!(task = %self.live.id, "a task was deleted while it was at work");
+            self.fenced = false;
+        }
+        is_deleted
     }
 
     async fn look_whose_turn(&self, records: &[Record]) {

@@ -6,15 +6,18 @@
 //!   connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
-//! - `erase`: a transaction of its own.
+//! - `purge`, `erase`, `deletion`: tasks go, in transactions of their own.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
-//! - `node`, `upkeep`: this process among others, and what is done now and then.
+//! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of its
+//!   own.
 
 mod beside;
 mod bus;
+mod chores;
 mod cluster;
 mod committer;
+mod deletion;
 mod erase;
 mod error;
 mod housekeeping;
@@ -23,6 +26,7 @@ mod messages;
 mod node;
 mod options;
 mod place;
+mod purge;
 mod pushes;
 mod read;
 mod schema;
@@ -31,6 +35,7 @@ mod statements;
 mod store;
 mod text;
 mod tls;
+mod totals;
 mod upkeep;
 mod verify;
 
@@ -46,6 +51,7 @@ use nuncio_engine::StoreError;
 pub use options::PostgresOptions;
 
 use self::{
+    chores::Chores,
     committer::Committer,
     links::Links,
     node::Node,
@@ -74,7 +80,9 @@ pub struct PostgresStore {
     connector: Arc<Connector>,
     /// For the lease and for checks: nobody's long read is before them.
     vital: Links,
-    links: Arc<Links>,
+    links: Links,
+    /// For housekeeping.
+    chores: Arc<Chores>,
     committer: Committer,
     node: Node,
     /// None where it only looks after the database.
@@ -97,7 +105,8 @@ impl PostgresStore {
         let (connector, mut client, _driver) = beside::connect(url, options).await?;
         let place = connector.place.to_string();
         schema::prepare(&mut client, &connector.place).await?;
-        let links = Arc::new(Links::new(Arc::clone(&connector), connector.options.connections));
+        let links = Links::new(Arc::clone(&connector), connector.options.connections);
+        let chores = Arc::new(Chores::new(Arc::clone(&connector)));
         let vital = Links::new(Arc::clone(&connector), 1);
         let unusable = |error: StoreError| {
             let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -107,8 +116,8 @@ impl PostgresStore {
         // Nobody else has this one.
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
-        let upkeep = Upkeep::start(Arc::clone(&links), committer.activity(), connector.options.log_retention);
-        Ok(Self { connector, vital, links, committer, node: Node::new(node), upkeep: Some(upkeep) })
+        let upkeep = Upkeep::start(Arc::clone(&chores), committer.activity(), connector.options.log_retention);
+        Ok(Self { connector, vital, links, chores, committer, node: Node::new(node), upkeep: Some(upkeep) })
     }
 
     /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.

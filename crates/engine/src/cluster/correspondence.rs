@@ -184,7 +184,10 @@ impl Correspondence {
         hold: &Hold,
         wanted: &mut Wanted,
     ) -> Result<bool, StoreError> {
-        catch_up(shared, hold).await?;
+        if !catch_up(shared, hold).await? {
+            wanted.refuse(Error::task_not_found(hold.id.as_str()));
+            return Ok(true);
+        }
         let Some(status) = cluster.letter(&self.letter).await? else {
             wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
             self.rest(hold);

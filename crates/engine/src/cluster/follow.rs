@@ -2,8 +2,6 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use nuncio_model::{Scope, TaskId};
-
 use super::correspondence::look_whose_turn;
 use crate::{
     bus::Topic,
@@ -14,20 +12,23 @@ use crate::{
     store::{Cluster, StoreError},
 };
 
-/// How many tasks are asked for at a time.
-const PAGE: usize = 1000;
-
-/// Brings a task that is not this node's up to the store's state of it.
-pub(crate) async fn catch_up(shared: &Shared, live: &Live) -> Result<(), StoreError> {
+/// Brings a task that is not this node's up to the store's state of it. Whether it is still there: where there is nothing
+/// new the store is asked, as a log does not say that it was deleted.
+pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, StoreError> {
+    let live = hold.live();
     let _alone = live.catching_up.lock().await;
+    let mut is_new = false;
     loop {
-        let after = {
+        let (after, has_ended) = {
             let inner = live.lock();
-            if inner.is_owned() || inner.sequence > 0 && inner.state().is_terminal() {
-                return Ok(());
+            if inner.is_owned() {
+                return Ok(true);
             }
-            inner.sequence
+            (inner.sequence, inner.sequence > 0 && inner.state().is_terminal())
         };
+        if has_ended {
+            return if is_new { Ok(true) } else { shared.is_there(live).await };
+        }
         let records = match shared.store.events_after(&live.scope, &live.id, after, FILL).await {
             Err(StoreError::Compacted) => {
                 if let Some(stored) = shared.store.load(&live.scope, &live.id).await? {
@@ -43,8 +44,9 @@ pub(crate) async fn catch_up(shared: &Shared, live: &Live) -> Result<(), StoreEr
         {
             live.lock().leave_behind(shared.limits.window / 2);
         }
+        is_new |= !records.is_empty();
         if records.len() < FILL {
-            return Ok(());
+            return if is_new || after == 0 { Ok(true) } else { shared.is_there(live).await };
         }
     }
 }
@@ -91,30 +93,29 @@ pub(crate) fn stay(shared: &Arc<Shared>, hold: &Hold) {
     }
 }
 
-/// Looks which of the tasks that are read here have gone on without a signal, and catches up with them.
+/// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without a
+/// signal, and catches up with them.
 pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
-    let followed: Vec<Arc<Live>> = shared.registry.all().into_iter().filter(|live| live.lock().is_followed()).collect();
-    let topics: HashSet<Topic> = followed.iter().map(|live| Topic::of(&live.id)).collect();
+    let is_followed = |live: &Arc<Live>| live.lock().is_followed();
+    let topics: HashSet<Topic> =
+        shared.registry.all().iter().filter(|live| is_followed(live)).map(|live| Topic::of(&live.id)).collect();
     let node = Topic::Node(cluster.node());
     shared.members.listeners.tidy(|topic| topic == node || topics.contains(&topic));
-    for page in followed.chunks(PAGE) {
-        let tasks: Vec<(Scope, TaskId)> = page.iter().map(|live| (live.scope.clone(), live.id.clone())).collect();
-        let sequences = match cluster.sequences(&tasks).await {
-            Ok(sequences) => sequences,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "tasks elsewhere are not read");
-                return;
-            }
+    let there = match shared.look_what_is_gone().await {
+        Ok(there) => there,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "tasks elsewhere are not read");
+            return;
+        }
+    };
+    for (live, sequence) in there.iter().filter(|(live, _)| is_followed(live)) {
+        let Some(hold) = shared.registry.find(&live.scope, &live.id) else { continue };
+        let (behind, corresponds) = {
+            let inner = live.lock();
+            (inner.sequence < *sequence, !inner.correspondences.is_empty())
         };
-        for (live, sequence) in page.iter().zip(sequences) {
-            let Some(hold) = shared.registry.find(&live.scope, &live.id) else { continue };
-            let (behind, corresponds) = {
-                let inner = live.lock();
-                (inner.sequence < sequence, !inner.correspondences.is_empty())
-            };
-            if behind || corresponds {
-                hurry(shared, hold, if corresponds { 0 } else { sequence });
-            }
+        if behind || corresponds {
+            hurry(shared, hold, if corresponds { 0 } else { *sequence });
         }
     }
 }

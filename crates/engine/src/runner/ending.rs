@@ -91,6 +91,9 @@ impl Runner {
     /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store may hold it
     /// as one that is at work.
     pub(super) fn give_up(&mut self, error: &Error) {
+        // One that was deleted is not there any more, whatever came of that here.
+        let broken = self.hold.lock().broken.clone();
+        let error = broken.as_ref().unwrap_or(error);
         self.let_go(error);
         if !self.writer.is_committed() {
             // What the store has of it is to be read from there.

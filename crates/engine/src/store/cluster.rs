@@ -54,9 +54,6 @@ pub trait Cluster: Send + Sync {
     /// `Unavailable` when the store does not answer; the lease goes on meanwhile.
     async fn renew(&self) -> Result<Lease, StoreError>;
 
-    /// The sequence numbers of these tasks' last records, in the same order; 0 for one that is not there. One query.
-    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError>;
-
     /// Leaves a letter for a task that is at work on another node. Nothing is left unless it is `Left`. A letter of an id
     /// that is there already is not left again.
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError>;

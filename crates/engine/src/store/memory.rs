@@ -38,6 +38,9 @@ use crate::record::Record;
 /// There is one owner: this process.
 const EPOCH: u64 = 1;
 
+/// Messages that are forgotten under one lock.
+const FORGOTTEN: usize = 1024;
+
 /// Keeps tasks in memory, up to a number of them ([`MemoryStoreBuilder::max_tasks`]).
 ///
 /// Dropping it drops them. The records of a task are kept while it runs and while a push configuration is owed some.
@@ -168,6 +171,10 @@ impl TaskStore for MemoryStore {
         Ok(self.stored(scope, id)?.map(owned))
     }
 
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+        Ok(tasks.iter().map(|(scope, id)| self.with_head(scope, id, |_, head| head.sequence)).collect())
+    }
+
     async fn events_after(
         &self,
         scope: &Scope,
@@ -185,6 +192,13 @@ impl TaskStore for MemoryStore {
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError> {
         Ok(self.tables.scope(scope).and_then(|scope| scope.messages.lock().find(message, since)))
+    }
+
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        for scope in self.tables.scopes(|_| true) {
+            while scope.messages.lock().forget_before(before, FORGOTTEN) == FORGOTTEN {}
+        }
+        Ok(())
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

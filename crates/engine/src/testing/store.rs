@@ -83,6 +83,7 @@ macro_rules! store_suite {
             records_after_the_end_are_none
             the_log_of_a_task_that_is_done_is_whole_or_compacted
             a_task_goes_on_after_it_was_parked
+            the_ends_of_logs_come_as_they_were_asked_for
 
             lists_newest_first_and_then_by_id
             lists_by_context_and_state
@@ -98,6 +99,7 @@ macro_rules! store_suite {
             a_message_that_was_not_written_is_not_known
             one_of_many_repetitions_is_written
             remembered_messages_survive
+            messages_that_nobody_asks_for_any_more_are_forgotten
 
             pages_join_to_the_list
             pages_stay_right_when_tasks_change

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, TaskStore, bus::LocalBus, store::Erase,
-    testing::SharedMemory,
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore, bus::LocalBus,
+    store::Erase, testing::SharedMemory,
 };
 use nuncio_model::{
     ErrorKind, Message, Principal, Request, Scope, Task, TaskPushNotificationConfig, TaskState, Timestamp,
@@ -12,7 +12,7 @@ use nuncio_model::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::support::*;
+use crate::{rigged::Rigged, support::*};
 
 const SOON: Duration = Duration::from_millis(300);
 
@@ -209,6 +209,26 @@ async fn old_tasks_go_by_the_rule_of_their_tenant() {
         left.iter().map(|it| (it.scope.tenant.as_str().to_owned(), it.stored.task.state())).collect();
     left.sort_by(|one, two| one.0.cmp(&two.0));
     assert_eq!(left, [(String::new(), TaskState::Failed), ("keeps".to_owned(), TaskState::Completed)]);
+}
+
+/// What cannot be deleted keeps nothing else from going, and is told in the end.
+#[tokio::test]
+async fn a_rule_that_fails_keeps_no_other_from_its_turn() {
+    let store = Rigged::new();
+    *store.kept.lock().unwrap() = Some(TaskState::Failed);
+    let engine = agent().limits(limits()).store(Arc::clone(&store) as _).build();
+    let failed = send(&engine, SendMessageRequest::new(Message::user("stall"))).await.unwrap();
+    let completed = send(&engine, SendMessageRequest::new(Message::user("end"))).await.unwrap();
+    let ms = Duration::from_millis;
+    let house = Housekeeping::default().with_rule(TaskState::Failed, ms(1)).with_rule(TaskState::Completed, ms(2));
+    sleep(ms(10)).await;
+    let error = house.sweep(&*store).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    let left = store.inner().scan(None, 10).await.unwrap().tasks;
+    assert_eq!(left.iter().map(|it| &it.stored.task.id).collect::<Vec<_>>(), [&failed.id]);
+    *store.kept.lock().unwrap() = None;
+    assert_eq!(house.sweep(&*store).await.unwrap().tasks, 1);
+    drop(completed);
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod dropped;
 mod failure;
 mod fencing;
 mod founding;
+mod gone;
 mod housekeeping;
 mod nodes;
 mod outage;

@@ -9,7 +9,9 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::join_all};
-use nuncio_engine::{AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, TaskStore, Turn};
+use nuncio_engine::{
+    AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, TaskStore, Turn, testing::SharedMemory,
+};
 use nuncio_model::{
     Call, Error, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, Task, TaskState, Timestamp,
     op::{ListTasksRequest, SendMessageRequest},
@@ -408,4 +410,51 @@ async fn one_id_at_two_tasks_at_once_loses_nothing() {
     }
     quiet(&engine).await;
     assert_eq!(store.at_work(), 0);
+}
+
+/// Waits for some minutes, by the engine's clock, for messages to be forgotten that came some time ago.
+async fn is_forgotten(store: &dyn TaskStore) -> bool {
+    let came = Timestamp::now();
+    while Timestamp::now() <= came {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let epoch = Timestamp::from_millisecond(0).unwrap();
+    for _ in 0..300 {
+        if store.task_of_message(&Scope::open(), &"m".into(), epoch).await.unwrap().is_none() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    false
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_asks_for_any_more_is_forgotten_though_nothing_comes() {
+    let short = Idempotency::Within(Duration::from_millis(1));
+    for (idempotency, is_over) in [(WINDOW, false), (short, true), (Idempotency::Off, true)] {
+        let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+        let with = |idempotency| {
+            let engine = builder(|turn| async move { turn.complete("done").await });
+            engine.store(Arc::clone(&store)).idempotency(idempotency).build()
+        };
+        send(&with(WINDOW), request()).await.unwrap();
+        let engine = with(idempotency);
+        engine.recover().await.unwrap();
+        assert_eq!(is_forgotten(&*store).await, is_over, "{idempotency:?}");
+    }
+}
+
+/// Another may have it on.
+#[tokio::test(start_paused = true)]
+async fn a_node_without_it_forgets_nothing_of_the_others() {
+    let shared = SharedMemory::new(Duration::from_hours(1));
+    let mut engines = Vec::new();
+    for idempotency in [WINDOW, Idempotency::Off] {
+        let engine = builder(|turn| async move { turn.complete("done").await });
+        let engine = engine.store(Arc::new(shared.node().await)).idempotency(idempotency).build();
+        engine.recover().await.unwrap();
+        engines.push(engine);
+    }
+    send(&engines[0], request()).await.unwrap();
+    assert!(!is_forgotten(&**engines[1].store()).await);
 }

@@ -47,6 +47,8 @@ pub(crate) struct Rigged {
     /// How often records were read.
     pub(crate) reads: AtomicUsize,
     pub(crate) claimed: AtomicUsize,
+    /// The state of which tasks cannot be purged.
+    pub(crate) kept: Mutex<Option<TaskState>>,
     /// Tasks that nobody has let go of.
     at_work: Mutex<HashSet<TaskId>>,
 }
@@ -65,6 +67,7 @@ impl Rigged {
             orphans: Mutex::default(),
             reads: AtomicUsize::default(),
             claimed: AtomicUsize::default(),
+            kept: Mutex::default(),
             at_work: Mutex::default(),
         })
     }
@@ -183,6 +186,10 @@ impl TaskStore for Rigged {
         self.inner.task_of_message(s, id, since).await
     }
 
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.inner.forget_messages(before).await
+    }
+
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
         yield_now().await;
         self.inner.list(scope, query).await
@@ -220,6 +227,9 @@ impl TaskStore for Rigged {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
+        if self.kept.lock().unwrap().is_some_and(|state| purge.states.contains(&state)) {
+            return Err(StoreError::Unavailable("it cannot be purged".into()));
+        }
         self.inner.purge(purge).await
     }
 

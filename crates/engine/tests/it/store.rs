@@ -31,7 +31,7 @@ impl StoreFixture for InMemory {
 nuncio_engine::store_suite!(InMemory);
 nuncio_engine::race_suite!(InMemory);
 
-fn create(id: &str, state: TaskState) -> Commit {
+pub(crate) fn create(id: &str, state: TaskState) -> Commit {
     let mut task = Task::new(id.into(), format!("context of {id}").into());
     task.status.state = state;
     Commit {

@@ -7,6 +7,7 @@ use tokio_postgres::Client;
 
 use super::{
     PostgresError, PostgresOptions, PostgresStore,
+    chores::Chores,
     committer::Committer,
     links::Links,
     node::Node,
@@ -60,7 +61,8 @@ impl PostgresStore {
         }
         Ok(Self {
             vital: Links::new(Arc::clone(&connector), 1),
-            links: Arc::new(Links::new(Arc::clone(&connector), connector.options.connections)),
+            links: Links::new(Arc::clone(&connector), connector.options.connections),
+            chores: Arc::new(Chores::new(Arc::clone(&connector))),
             // It is given nothing to write, so it never connects.
             committer: Committer::start(Arc::clone(&connector), 0),
             node: Node::none(),

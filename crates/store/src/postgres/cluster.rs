@@ -7,14 +7,13 @@ use nuncio_engine::{
     StoreError,
     store::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted},
 };
-use nuncio_model::{Scope, TaskId};
 use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
     error::unavailable,
     links::Links,
-    read::{number, value},
+    read::value,
     statements::Sql,
     text::{self, ScopeColumns, from_column, to_column},
 };
@@ -43,25 +42,6 @@ impl Cluster for PostgresStore {
         let joined = tokio::time::timeout(bound, join(&self.vital, self.lease())).await.map_err(late)??;
         self.node.reborn(joined);
         Ok(Lease::Lost)
-    }
-
-    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError> {
-        let (mut ids, mut tenants, mut callers) = (Vec::new(), Vec::new(), Vec::new());
-        for (scope, id) in tasks {
-            let scope = ScopeColumns::of(scope)?;
-            ids.push(to_column(id.as_str()));
-            tenants.push(scope.tenant);
-            callers.push(scope.caller);
-        }
-        let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
-        let mut sequences = vec![0; tasks.len()];
-        for row in &self.links.query(Sql::Sequences, &[&ids, &tenants, &callers]).await? {
-            let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
-            if let Some(sequence) = place.checked_sub(1).and_then(|place| sequences.get_mut(place)) {
-                *sequence = number(row, 1)?;
-            }
-        }
-        Ok(sequences)
     }
 
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {

@@ -1,19 +1,20 @@
-//! Tasks that are old, those that wait, and all there are.
+//! Tasks that wait, logs that are dropped, and all there are.
 
 use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_engine::{
     StoreError,
-    store::{Orphan, Purge, PushConfig, ScanPage, Scanned, Stored, Unreadable},
+    store::{Orphan, PushConfig, ScanPage, Scanned, Stored, Unreadable},
 };
 use nuncio_model::{TaskId, TaskState, Timestamp};
 use tokio_postgres::Row;
 
 use super::{
+    chores::Chores,
     committer::{ENDED, state_column},
     links::Links,
-    read::{Parts, first, number, value},
+    read::{Parts, number, value},
     statements::Sql,
     text::{self, from_column, to_column},
 };
@@ -21,32 +22,6 @@ use crate::{
     body,
     columns::{self, Moment},
 };
-
-/// Tasks that are deleted in one statement, at most: it holds their rows for no longer than a few commits take.
-const STEP: usize = 250;
-
-/// Deletes old tasks.
-pub(super) async fn purge(links: &Links, purge: &Purge) -> Result<usize, StoreError> {
-    let tenant = purge.tenant.as_ref().map(|tenant| to_column(tenant.as_str()));
-    let except: Vec<_> = purge.except.iter().map(|tenant| to_column(tenant.as_str())).collect();
-    let except: Vec<&str> = except.iter().map(|tenant| &**tenant).collect();
-    let states: Vec<i16> = purge.states.iter().map(|state| state_column(*state)).collect();
-    let before = Moment::from(purge.before);
-    let rest = i32::try_from(before.rest).unwrap_or_default();
-    let mut purged = 0;
-    while purged < purge.limit {
-        let step = STEP.min(purge.limit - purged);
-        let most = columns::to_column(step as u64);
-        let tenant = tenant.as_deref();
-        let rows = links.query(Sql::Purge, &[&tenant, &except, &states, &before.millisecond, &rest, &most]).await?;
-        let deleted = usize::try_from(first(&rows)?).unwrap_or_default();
-        purged += deleted;
-        if deleted < step {
-            break;
-        }
-    }
-    Ok(purged)
-}
 
 /// Tasks that are parked for long, oldest first.
 pub(super) async fn resting(
@@ -69,14 +44,12 @@ pub(super) fn orphan(row: &Row) -> Result<Orphan, StoreError> {
 }
 
 /// Drops logs.
-pub(super) async fn compact(links: &Links, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-    let mut compacted = 0;
+pub(super) async fn compact(chores: &Chores, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+    let (before, mut compacted) = (before.as_millisecond(), 0);
     while compacted < limit {
-        let step = STEP.min(limit - compacted);
-        let most = columns::to_column(step as u64);
-        let dropped = links.query(Sql::Compact, &[&before.as_millisecond(), &most]).await?.len();
-        compacted += dropped;
-        if dropped < step {
+        let dropped = chores.drop_logs(before, None, limit - compacted).await?;
+        compacted += dropped.tasks;
+        if dropped.is_nothing() {
             break;
         }
     }

@@ -11,7 +11,8 @@ pub struct PostgresOptions {
     pub schema: Option<Box<str>>,
     /// How long this node may be silent before others take its tasks over. 10 s, at least 1 s.
     pub lease: Duration,
-    /// Connections for reading and for small writes; commits and the lease have one each besides. 4.
+    /// Connections for reading and for small writes; commits, the lease and housekeeping have one each
+    /// besides, and there is one more while tasks are deleted. 4.
     pub connections: usize,
     /// How many commits can wait to be written; more wait for room. 1024.
     pub queue: usize,

@@ -34,6 +34,26 @@ pub(super) fn number(row: &Row, column: usize) -> Result<u64, StoreError> {
     value::<i64>(row, column).map(columns::from_column)
 }
 
+/// The numbers of the last records of these tasks, in the same order.
+pub(super) async fn sequences(links: &Links, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+    let (mut ids, mut tenants, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+    for (scope, id) in tasks {
+        let scope = ScopeColumns::of(scope)?;
+        ids.push(to_column(id.as_str()));
+        tenants.push(scope.tenant);
+        callers.push(scope.caller);
+    }
+    let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
+    let mut sequences = vec![None; tasks.len()];
+    for row in &links.query(Sql::Sequences, &[&ids, &tenants, &callers]).await? {
+        let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
+        if let Some(sequence) = place.checked_sub(1).and_then(|place| sequences.get_mut(place)) {
+            *sequence = Some(number(row, 1)?);
+        }
+    }
+    Ok(sequences)
+}
+
 /// A task of this scope as of its last record.
 pub(super) async fn load(links: &Links, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
     let scope = ScopeColumns::of(scope)?;

@@ -10,6 +10,19 @@ macro_rules! list {
     };
 }
 
+/// A stretch of scopes and their old tasks.
+macro_rules! old {
+    ($where:literal) => {
+        concat!(
+            include_str!("sql/old_head.sql"),
+            $where,
+            include_str!("sql/old_next.sql"),
+            $where,
+            include_str!("sql/old_tail.sql")
+        )
+    };
+}
+
 macro_rules! statements {
     ($($(#[doc = $doc:literal])* $name:ident = $text:expr;)*) => {
         /// A statement.
@@ -72,15 +85,26 @@ statements! {
     Discard = "DELETE FROM letters WHERE id = $1";
     Prune = include_str!("sql/prune.sql");
     Forget = include_str!("sql/forget.sql");
+    Drain = include_str!("sql/drain.sql");
     SumUp = include_str!("sql/sum_up.sql");
-    /// Drops letters that nobody came back for.
-    DropLetters = "DELETE FROM letters WHERE left_at < clock_timestamp() - $1::float8 * interval '1 second'";
+    /// Whose rows of totals are many, or are of nobody's tasks.
+    Crowded = "SELECT DISTINCT tenant, caller FROM ( \
+            SELECT tenant, caller FROM totals GROUP BY tenant, caller, state \
+            HAVING count(*) > $1::int8 OR sum(tasks) = 0 LIMIT 1000 \
+        ) AS crowded";
+    /// Those of some scopes that are of nobody's tasks.
+    Nobodys = "SELECT tenant, caller FROM totals WHERE (tenant, caller) IN ( \
+            SELECT s.tenant, s.caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller) \
+        ) GROUP BY tenant, caller, state HAVING sum(tasks) = 0";
+    /// Drops letters that nobody came back for. While their task is at work, somebody may wait for its turn.
+    DropLetters = "DELETE FROM letters AS l WHERE left_at < clock_timestamp() - $1::float8 * interval '1 second' \
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = l.task AND owner IS NOT NULL)";
     /// Drops nodes that are long gone and left nothing.
     DropNodes = "DELETE FROM nodes AS n WHERE expires < clock_timestamp() - interval '1 hour' \
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = n.node)";
-    Purge = concat!(include_str!("sql/purge.sql"), include_str!("sql/delete_tail.sql"));
+    Old = old!("");
+    OldOfTenant = old!("        AND tenant = $10::text\n");
     Resting = include_str!("sql/resting.sql");
-    Compact = include_str!("sql/compact.sql");
     Scan = include_str!("sql/scan.sql");
     Count = "SELECT coalesce(sum(tasks), 0)::int8 FROM totals";
     Check = "SELECT version FROM nuncio_schema";

@@ -28,6 +28,9 @@ impl TaskStore for PostgresStore {
         let node = self.node.at_work()?;
         let remember = commit.remember.clone().map(|remember| (commit.scope.clone(), remember));
         let begun = Timestamp::now();
+        if let Some(upkeep) = self.upkeep.as_ref().filter(|_| commit.expected == 0 || commit.released) {
+            upkeep.counted(&commit.scope);
+        }
         let append = Box::new(Append::new(commit)?);
         match (self.committer.write(Op::Append(append, node)).await?, remember) {
             (Done::Committed(committed), remember) => {
@@ -72,6 +75,10 @@ impl TaskStore for PostgresStore {
         Ok(claim)
     }
 
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+        read::sequences(&self.links, tasks).await
+    }
+
     async fn events_after(
         &self,
         scope: &Scope,
@@ -89,6 +96,16 @@ impl TaskStore for PostgresStore {
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError> {
         messages::task_of(&self.links, scope, message, since).await
+    }
+
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        if let Some(upkeep) = &self.upkeep {
+            upkeep.forget_before(before);
+            upkeep.hurry();
+            return Ok(());
+        }
+        while self.chores.forget_messages(before.as_millisecond()).await? {}
+        Ok(())
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
@@ -132,15 +149,15 @@ impl TaskStore for PostgresStore {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
-        housekeeping::purge(&self.links, purge).await
+        super::purge::purge(&self.connector, &self.chores, purge).await
     }
 
     async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        housekeeping::resting(&self.links, states, before, limit).await
+        housekeeping::resting(self.chores.links(), states, before, limit).await
     }
 
     async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
-        super::erase::erase(&self.connector, erase).await
+        super::erase::erase(&self.connector, &self.chores, erase).await
     }
 
     async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
@@ -148,7 +165,7 @@ impl TaskStore for PostgresStore {
     }
 
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        housekeeping::compact(&self.links, before, limit).await
+        housekeeping::compact(&self.chores, before, limit).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

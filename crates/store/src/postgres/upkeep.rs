@@ -1,7 +1,9 @@
-//! What is done now and then: logs and messages that nobody needs any more go, and so do nodes that are gone;
-//! counters are summed up.
+//! What is done now and then: logs and messages that nobody needs any more go, and so do records of deleted tasks, letters
+//! and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from its turn.
 
 use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
@@ -10,29 +12,52 @@ use std::{
 };
 
 use nuncio_engine::StoreError;
-use nuncio_model::Timestamp;
-use tokio::{task::AbortHandle, time::sleep};
+use nuncio_model::{Scope, Timestamp};
+use tokio::{
+    select,
+    sync::Notify,
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
 
-use super::{links::Links, read::value, statements::Sql};
-use crate::columns;
-
-/// Logs that are dropped at a time.
-const LOGS: usize = 128;
-
-/// Messages that are forgotten at a time.
-const MESSAGES: usize = 1024;
+use super::{
+    chores::{Chores, Dropped},
+    statements::Sql,
+    text::ScopeColumns,
+    totals::{MANY, Totals},
+};
 
 /// How long it rests: while the store is written to, and at most.
 const RESTS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
+/// How long it rests after a step that failed, at least.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// Portions of a kind in a row; then others have their turn.
+const PORTIONS: usize = 32;
+
 /// How long a letter stays that nobody came back for.
 const LETTERS: Duration = Duration::from_hours(24);
 
+/// How often all totals are looked at, about: for what no node of those that live has counted.
+const LOOK_AT_ALL: Duration = Duration::from_mins(5);
+
+/// How often it is said that a step fails.
+const COMPLAINTS: Duration = Duration::from_mins(1);
+
 /// Ends when it is dropped.
 pub(super) struct Upkeep {
-    /// Messages that were remembered before this, in milliseconds since 1970, are forgotten.
-    forgets_before: Arc<AtomicI64>,
+    told: Arc<Told>,
     work: AbortHandle,
+}
+
+/// What the upkeep is told meanwhile.
+#[derive(Default)]
+struct Told {
+    /// Messages that were remembered before this, in milliseconds since 1970, are forgotten.
+    forgets_before: AtomicI64,
+    totals: Totals,
+    is_urgent: Notify,
 }
 
 impl Drop for Upkeep {
@@ -42,58 +67,153 @@ impl Drop for Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn start(links: Arc<Links>, has_written: Arc<AtomicBool>, retention: Duration) -> Self {
-        let forgets_before = Arc::new(AtomicI64::new(i64::MIN));
-        let before = Arc::clone(&forgets_before);
-        let work = async move {
-            let mut rest = RESTS[0];
-            loop {
-                sleep(rest).await;
-                let is_busy = has_written.swap(false, Ordering::Relaxed);
-                match tend(&links, retention, before.load(Ordering::Relaxed)).await {
-                    Ok(false) if !is_busy => rest = RESTS[1].min(2 * rest),
-                    Ok(_) => rest = RESTS[0],
-                    Err(error) => {
-                        tracing::debug!(error = &error as &dyn std::error::Error, "the upkeep of the store failed");
-                        rest = RESTS[1];
-                    }
-                }
-            }
+    pub(super) fn start(chores: Arc<Chores>, has_written: Arc<AtomicBool>, retention: Duration) -> Self {
+        let told = Arc::new(Told { forgets_before: AtomicI64::new(i64::MIN), ..Told::default() });
+        let work = Work {
+            chores,
+            told: Arc::clone(&told),
+            retention,
+            looks_at_all: Instant::now() + scattered(RESTS[1]),
+            complaints: HashMap::new(),
         };
-        Self { forgets_before, work: tokio::spawn(work).abort_handle() }
+        Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
     }
 
     /// Nobody asks any more for messages that were remembered before this.
     pub(super) fn forget_before(&self, time: Timestamp) {
-        self.forgets_before.fetch_max(time.as_millisecond(), Ordering::Relaxed);
+        self.told.forgets_before.fetch_max(time.as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// Does its work soon.
+    pub(super) fn hurry(&self) {
+        self.told.is_urgent.notify_one();
+    }
+
+    /// Notes a commit that changes how many tasks a scope has in some state.
+    pub(super) fn counted(&self, scope: &Scope) {
+        self.told.totals.note(scope);
     }
 }
 
-/// Whether there was something to do.
-async fn tend(links: &Links, retention: Duration, forgets_before: i64) -> Result<bool, StoreError> {
-    let mut did = false;
-    loop {
+/// Nodes that were started together are not to come at the same time for ever.
+fn scattered(period: Duration) -> Duration {
+    let share = u32::try_from(RandomState::new().hash_one(0) % 256).unwrap_or_default();
+    period * (192 + share / 2) / 256
+}
+
+struct Work {
+    chores: Arc<Chores>,
+    told: Arc<Told>,
+    retention: Duration,
+    /// When all totals are looked at.
+    looks_at_all: Instant,
+    /// When it was said last that a step fails, by step.
+    complaints: HashMap<&'static str, Instant>,
+}
+
+impl Work {
+    async fn run(mut self, has_written: Arc<AtomicBool>) {
+        let mut rest = RESTS[0];
+        loop {
+            select! {
+                () = sleep(rest) => {}
+                () = self.told.is_urgent.notified() => {}
+            }
+            let is_busy = has_written.swap(false, Ordering::Relaxed);
+            let did = self.tend().await;
+            rest = match did {
+                Some(false) if !is_busy => RESTS[1].min(2 * rest),
+                Some(_) => RESTS[0],
+                None => RESTS[1].min((2 * rest).max(AFTER_FAILURE)),
+            };
+        }
+    }
+
+    /// Whether there was something to do; `None` where a step failed.
+    async fn tend(&mut self) -> Option<bool> {
+        let steps = [
+            ("logs that nobody needs any more are not dropped", self.drop_logs().await),
+            ("records of tasks that were deleted are not dropped", self.drain().await),
+            ("messages whose time is over are not forgotten", self.forget_messages().await),
+            ("the numbers of tasks are not summed up", self.sum_up().await),
+            ("letters that nobody came back for are not dropped", self.drop_letters().await),
+            ("nodes that are gone are not dropped", self.drop_nodes().await),
+        ];
+        let (mut did, mut failed) = (false, false);
+        for (complaint, outcome) in steps {
+            match outcome {
+                Ok(something) => {
+                    did |= something;
+                    self.complaints.remove(complaint);
+                }
+                Err(error) => {
+                    failed = true;
+                    self.complain(complaint, &error);
+                }
+            }
+        }
+        (!failed).then_some(did)
+    }
+
+    fn complain(&mut self, complaint: &'static str, error: &StoreError) {
+        let is_time = self.complaints.get(complaint).is_none_or(|last| last.elapsed() >= COMPLAINTS);
+        let error = error as &dyn std::error::Error;
+        if is_time {
+            self.complaints.insert(complaint, Instant::now());
+            tracing::warn!(error, "{complaint}; it is tried again");
+        } else {
+            tracing::debug!(error, "{complaint}; it is tried again");
+        }
+    }
+
+    async fn drop_logs(&self) -> Result<bool, StoreError> {
         let now = Timestamp::now().as_millisecond();
-        let before = now.saturating_sub(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX));
-        let looked_at = links.query(Sql::Prune, &[&before, &now, &columns::to_column(LOGS as u64)]).await?;
-        let mut dropped = 0;
-        for row in &looked_at {
-            dropped += usize::from(value::<bool>(row, 0)?);
+        let before = now.saturating_sub(i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX));
+        in_portions(|| self.chores.drop_logs(before.saturating_add(1), Some(now), usize::MAX)).await
+    }
+
+    async fn drain(&self) -> Result<bool, StoreError> {
+        in_portions(|| self.chores.drain(None)).await
+    }
+
+    async fn forget_messages(&self) -> Result<bool, StoreError> {
+        let before = self.told.forgets_before.load(Ordering::Relaxed);
+        for _ in 0..PORTIONS {
+            if !self.chores.forget_messages(before).await? {
+                return Ok(false);
+            }
         }
-        did |= dropped > 0;
-        if looked_at.len() < LOGS || dropped == 0 {
-            break;
+        Ok(true)
+    }
+
+    async fn sum_up(&mut self) -> Result<bool, StoreError> {
+        let crowded = self.told.totals.take_crowded();
+        self.chores.sum_up(&crowded.iter().map(ScopeColumns::of).collect::<Result<Vec<_>, _>>()?).await?;
+        if Instant::now() >= self.looks_at_all {
+            self.looks_at_all = Instant::now() + scattered(LOOK_AT_ALL);
+            self.chores.sum_up(&self.chores.crowded(MANY).await?).await?;
+        }
+        Ok(!crowded.is_empty())
+    }
+
+    async fn drop_letters(&self) -> Result<bool, StoreError> {
+        self.chores.links().query(Sql::DropLetters, &[&LETTERS.as_secs_f64()]).await.map(|_| false)
+    }
+
+    async fn drop_nodes(&self) -> Result<bool, StoreError> {
+        self.chores.links().query(Sql::DropNodes, &[]).await.map(|_| false)
+    }
+}
+
+/// Does something until there is no more of it, or others have to have their turn. Whether there was something.
+async fn in_portions<F>(portion: impl Fn() -> F) -> Result<bool, StoreError>
+where
+    F: Future<Output = Result<Dropped, StoreError>>,
+{
+    for done in 0..PORTIONS {
+        if portion().await?.is_nothing() {
+            return Ok(done > 0);
         }
     }
-    loop {
-        let forgotten = links.query(Sql::Forget, &[&forgets_before, &columns::to_column(MESSAGES as u64)]).await?.len();
-        did |= forgotten > 0;
-        if forgotten < MESSAGES {
-            break;
-        }
-    }
-    links.query_once(Sql::SumUp, &[]).await?;
-    links.query(Sql::DropLetters, &[&LETTERS.as_secs_f64()]).await?;
-    links.query(Sql::DropNodes, &[]).await?;
-    Ok(did)
+    Ok(true)
 }

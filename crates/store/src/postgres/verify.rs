@@ -26,7 +26,12 @@ const RULES: &[&str] = &[
     "SELECT 'there are ' || count(*) || ' bodies of tasks that are not there' FROM bodies AS b \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = b.task) HAVING count(*) > 0",
     "SELECT 'there are ' || count(*) || ' rows of records of tasks that are not there' FROM events AS e \
-     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = e.task) HAVING count(*) > 0",
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = e.task) \
+         AND NOT EXISTS (SELECT 1 FROM deleted AS d WHERE d.task = e.task) HAVING count(*) > 0",
+    "SELECT 'task ' || d.task || ' is there, and its records are to go as of one that was deleted' \
+     FROM deleted AS d JOIN tasks ON id = d.task",
+    "SELECT 'there are ' || count(*) || ' remembered messages of tasks that are not there' FROM messages AS m \
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = m.task) HAVING count(*) > 0",
     "SELECT 'there are ' || count(*) || ' webhooks of tasks that are not there' FROM push_configs AS p \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = p.task) HAVING count(*) > 0",
     "SELECT 'a list counts ' || coalesce(counted.tasks, 0) || ' tasks in a state that ' || coalesce(found.tasks, 0) || \

@@ -39,6 +39,8 @@ pub(super) enum Op {
     Sweep,
     /// Drops some of the records of tasks that were let go of before a time, of at most so many tasks.
     Compact { before: Timestamp, limit: usize },
+    /// Forgets some of the messages that were remembered before a time.
+    Forget { before: Timestamp },
     /// Moves the log into the database and empties it, when nobody reads there.
     EmptyLog,
     /// Notes the agent that is served.

@@ -66,6 +66,11 @@ impl TaskStore for SqliteStore {
         Ok(self.load(scope, id).await?.map(|stored| owned(stored, abandoned)))
     }
 
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+        let tasks = tasks.to_vec();
+        self.readers.read(move |connection| task::sequences(connection, &tasks)).await
+    }
+
     async fn events_after(
         &self,
         scope: &Scope,
@@ -85,6 +90,10 @@ impl TaskStore for SqliteStore {
     ) -> Result<Option<TaskId>, StoreError> {
         let (scope, message) = (scope.clone(), message.clone());
         self.readers.read(move |connection| messages::task_of(connection, &scope, &message, since)).await
+    }
+
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.forget_before(before).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {

@@ -93,6 +93,12 @@ impl SqliteStore {
         Ok(gone)
     }
 
+    /// Forgets messages.
+    pub(super) async fn forget_before(&self, before: Timestamp) -> Result<(), StoreError> {
+        while self.remove(Op::Forget { before }).await? != Removed::default() {}
+        Ok(())
+    }
+
     async fn remove(&self, op: Op) -> Result<Removed, StoreError> {
         match self.queue.write(op).await? {
             Done::Removed(removed) => Ok(removed),

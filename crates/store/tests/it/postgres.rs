@@ -2,8 +2,10 @@
 
 mod beside;
 mod contract;
+mod deletion;
 mod faults;
 mod messages;
 mod nodes;
 mod place;
 mod schema;
+mod upkeep;

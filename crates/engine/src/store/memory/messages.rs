@@ -38,11 +38,7 @@ impl Messages {
         if let Some(other) = messages.iter().find_map(|message| self.find(message, *since)) {
             return Err(StoreError::Repeated(other));
         }
-        for _ in 0..FORGOTTEN * messages.len() {
-            let Some((_, oldest)) = self.order.first_key_value().filter(|((at, _), _)| at < since) else { break };
-            let oldest = oldest.clone();
-            self.forget(&oldest);
-        }
+        self.forget_before(*since, FORGOTTEN * messages.len());
         for message in messages {
             self.forget(message);
             let place = (now, self.next);
@@ -52,6 +48,18 @@ impl Messages {
             self.of_task.entry(task.clone()).or_default().insert(message.clone());
         }
         Ok(())
+    }
+
+    /// Forgets messages that were taken before a time, oldest first, at most so many. How many.
+    pub(super) fn forget_before(&mut self, before: Timestamp, limit: usize) -> usize {
+        for forgotten in 0..limit {
+            let Some((_, oldest)) = self.order.first_key_value().filter(|((at, _), _)| *at < before) else {
+                return forgotten;
+            };
+            let oldest = oldest.clone();
+            self.forget(&oldest);
+        }
+        limit
     }
 
     fn forget(&mut self, message: &MessageId) {

@@ -151,6 +151,11 @@ impl TaskStore for MemoryNode {
         Ok(Some(Claim::Owned { stored, abandoned, letters }))
     }
 
+    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.reach()?;
+        self.shared.tasks.sequences(tasks).await
+    }
+
     async fn events_after(
         &self,
         scope: &Scope,
@@ -170,6 +175,11 @@ impl TaskStore for MemoryNode {
     ) -> Result<Option<TaskId>, StoreError> {
         self.reach()?;
         self.shared.tasks.task_of_message(scope, message, since).await
+    }
+
+    async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.reach()?;
+        self.shared.tasks.forget_messages(before).await
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
@@ -287,15 +297,6 @@ impl Cluster for MemoryNode {
         }
         self.id.store(state.join(self.shared.lease).0, Ordering::Relaxed);
         Ok(Lease::Lost)
-    }
-
-    async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<u64>, StoreError> {
-        self.reach()?;
-        let mut sequences = Vec::with_capacity(tasks.len());
-        for (scope, id) in tasks {
-            sequences.push(self.shared.tasks.load(scope, id).await?.map_or(0, |stored| stored.sequence));
-        }
-        Ok(sequences)
     }
 
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {

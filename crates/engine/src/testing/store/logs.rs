@@ -1,12 +1,12 @@
 //! Reading the log.
 
-use nuncio_model::{Message, Scope, TaskState};
+use nuncio_model::{Message, Principal, Scope, TaskState};
 
 use super::{
     StoreFixture,
     writer::{Writer, at, chunk, claim},
 };
-use crate::store::{StoreError, TaskStore};
+use crate::store::{Erase, StoreError, TaskStore};
 
 /// Every stretch of a running task's log is there, in order, whole.
 pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F) {
@@ -76,4 +76,24 @@ pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
     }
     task.set(&store, TaskState::Completed, at(100)).await;
     task.assert_stored(&store).await;
+}
+
+/// A number for each, at its place; none for what is not there or is another's.
+pub async fn the_ends_of_logs_come_as_they_were_asked_for<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let other = Scope::new("tenant".into(), Principal::named("a"));
+    let mut tasks = [Writer::new("x"), Writer::new("y").in_scope(&other), Writer::new("z")];
+    for (number, task) in tasks.iter_mut().enumerate() {
+        task.run(&store).await;
+        for _ in 0..number {
+            task.stage(chunk("c"));
+            task.run(&store).await;
+        }
+    }
+    let asked = [(&other, "y"), (&Scope::open(), "z"), (&Scope::open(), "y"), (&other, "missing"), (&other, "y")];
+    let asked: Vec<_> = asked.into_iter().map(|(scope, id)| (scope.clone(), id.into())).collect();
+    assert_eq!(store.sequences(&asked).await.unwrap(), [Some(2), Some(3), None, None, Some(2)]);
+    assert!(store.sequences(&[]).await.unwrap().is_empty());
+    store.erase(&Erase::Scope(other)).await.unwrap();
+    assert_eq!(store.sequences(&asked[..2]).await.unwrap(), [None, Some(3)]);
 }

@@ -1,6 +1,9 @@
 //! Messages that are known when they come again.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use nuncio_model::{Message, MessageId, Principal, Scope, Timestamp};
 
@@ -207,4 +210,24 @@ pub async fn remembered_messages_survive<F: StoreFixture>(fixture: F) {
         let again = commit(&mut Writer::new("again"), &store, &[message], long_ago()).await;
         assert_eq!(repeated(again), "t");
     }
+}
+
+/// In its time, also where nothing is committed any more; those that came after stay.
+pub async fn messages_that_nobody_asks_for_any_more_are_forgotten<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let open = Scope::open();
+    let (mut first, mut second) = (Writer::new("first"), Writer::new("second"));
+    let many: Vec<String> = (0..600).map(|number| format!("{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    commit(&mut first, &store, &many, long_ago()).await.unwrap();
+    store.forget_messages(long_ago()).await.unwrap();
+    assert_eq!(find(&store, &open, "0", long_ago()).await.as_deref(), Some("first"));
+    store.forget_messages(later()).await.unwrap();
+    let begun = Instant::now();
+    while find(&store, &open, "0", long_ago()).await.is_some() || find(&store, &open, "599", long_ago()).await.is_some()
+    {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is known still");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    commit(&mut second, &store, &["0"], long_ago()).await.unwrap();
 }

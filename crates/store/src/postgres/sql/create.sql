@@ -27,7 +27,8 @@ head AS (
         i.id, i.tenant, i.caller, i.context, i.sequence, 1, CASE WHEN NOT i.released THEN $13 END,
         i.updated, i.updated_rest, CASE WHEN i.released AND i.records IS NOT NULL THEN $14::int8 END, i.state, i.state,
         EXISTS (SELECT 1 FROM config WHERE config.task = i.id)
-    FROM input AS i WHERE i.released OR EXISTS (SELECT 1 FROM me)
+    FROM input AS i WHERE (i.released OR EXISTS (SELECT 1 FROM me))
+        AND NOT EXISTS (SELECT 1 FROM deleted WHERE deleted.task = i.id)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant, caller, sequence, state, pushed
 ),

@@ -1,10 +1,10 @@
--- Sums up the rows of totals that have many.
-WITH crowded AS MATERIALIZED (
-    SELECT tenant, caller, state FROM totals GROUP BY tenant, caller, state HAVING count(*) > 32 LIMIT 100
+-- Sums up the rows of totals of some scopes; where nothing is left, nothing is written.
+WITH scope AS MATERIALIZED (
+    SELECT DISTINCT tenant, caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller)
 ),
 gone AS (
     DELETE FROM totals WHERE ctid = ANY (ARRAY(
-        SELECT t.ctid FROM totals AS t JOIN crowded USING (tenant, caller, state)
+        SELECT t.ctid FROM scope JOIN totals AS t ON t.tenant = scope.tenant AND t.caller = scope.caller
         LIMIT 10000 FOR UPDATE OF t SKIP LOCKED
     ))
     RETURNING tenant, caller, state, tasks

@@ -29,6 +29,15 @@ pub(in crate::sqlite) enum Glance {
     Part,
 }
 
+/// The numbers of the last records of these tasks, in the same order.
+pub(in crate::sqlite) fn sequences(
+    connection: &Connection,
+    tasks: &[(Scope, TaskId)],
+) -> Result<Vec<Option<u64>>, StoreError> {
+    let sequence = |(scope, id): &(Scope, TaskId)| find(connection, scope, id, |row| Ok(row.sequence));
+    tasks.iter().map(sequence).collect()
+}
+
 /// A row of `tasks`, read where SQLite has it.
 pub(super) struct TaskRow<'a> {
     pub(super) task: i64,

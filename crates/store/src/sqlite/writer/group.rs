@@ -99,6 +99,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             Op::Delete { tasks, purge } => return Ok(Ok(Done::Removed(self.delete(tasks, purge.as_ref())?))),
             Op::Sweep => return Ok(Ok(Done::Removed(self.sweep()?))),
             Op::Compact { before, limit } => return Ok(Ok(Done::Removed(self.compact(*before, *limit)?))),
+            Op::Forget { before } => return Ok(Ok(Done::Removed(self.forget_some(*before)?))),
             Op::Serve(agent) => self.serve(agent).map(|()| true)?,
             Op::Probe => self.probe().map(|()| true)?,
             Op::Close | Op::EmptyLog => true,

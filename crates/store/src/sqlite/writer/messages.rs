@@ -3,8 +3,11 @@
 use nuncio_model::{TaskId, Timestamp};
 use rusqlite::OptionalExtension as _;
 
-use super::group::{GroupWriter, Written};
-use crate::sqlite::append::Append;
+use super::{
+    group::{GroupWriter, Written},
+    prune::RECORDS,
+};
+use crate::sqlite::{append::Append, queue::Removed};
 
 /// How many messages whose time is over go for one that comes, at most.
 const FORGOTTEN: usize = 2;
@@ -48,12 +51,20 @@ impl GroupWriter<'_, '_> {
     /// Forgets a few of those whose time is over: as many as keep pace with those that come.
     pub(super) fn forget_messages(&self) -> Written<()> {
         let Some(before) = self.forgotten_before else { return Ok(()) };
+        self.forget_before(before, FORGOTTEN * self.remembered.len()).map(|_| ())
+    }
+
+    /// Forgets some that were remembered before a time, as many as a write may.
+    pub(super) fn forget_some(&self, before: Timestamp) -> Written<Removed> {
+        Ok(Removed { tasks: 0, rows: self.forget_before(before, RECORDS)? })
+    }
+
+    fn forget_before(&self, before: Timestamp, limit: usize) -> Written<usize> {
         let mut statement = self.writer.connection.prepare_cached(
             "DELETE FROM messages WHERE (scope, id) IN \
              (SELECT scope, id FROM messages INDEXED BY messages_by_time WHERE at < ?1 ORDER BY at LIMIT ?2)",
         )?;
-        let limit = i64::try_from(FORGOTTEN * self.remembered.len()).unwrap_or(i64::MAX);
-        statement.execute((before.as_millisecond(), limit))?;
-        Ok(())
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        Ok(statement.execute((before.as_millisecond(), limit))?)
     }
 }

@@ -6,6 +6,10 @@ use nuncio_store::{PostgresError, PostgresStore};
 use tokio::task::JoinSet;
 
 use super::place::{Place, options};
+
+/// The schema as it was at first.
+const FIRST: &str = include_str!("../../../src/postgres/schema/1.sql");
+
 use crate::support::{create, task};
 
 async fn refused(place: &Place) -> PostgresError {
@@ -68,4 +72,27 @@ async fn a_server_that_is_not_there_is_named_without_the_password() {
     assert!(matches!(error, PostgresError::Unreachable { .. }), "{error}");
     assert!(error.to_string().starts_with("the database ann@127.0.0.1:"), "{error}");
     assert!(!format!("{error} {error:?}").contains("s3cret"));
+}
+
+#[tokio::test]
+async fn what_an_earlier_release_wrote_is_brought_up() {
+    let place = Place::new();
+    let client = place.client().await;
+    let first = format!(
+        "CREATE SCHEMA nuncio; {FIRST}; \
+         CREATE TABLE nuncio_schema (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL); \
+         INSERT INTO nuncio_schema (version) VALUES (1); \
+         INSERT INTO tasks VALUES ('t', '', '', 'c', clock_timestamp(), 1, 1, NULL, 1, NULL, 0, 6, 6, false); \
+         INSERT INTO bodies VALUES ('t', 1, '{{\"status\":{{\"state\":\"TASK_STATE_INPUT_REQUIRED\"}}}}'); \
+         INSERT INTO totals VALUES ('', '', 6, 1)"
+    );
+    client.batch_execute(&first).await.unwrap();
+    let found = PostgresStore::schema(place.url(), options()).await.unwrap();
+    assert_eq!((found.found, found.known), (1, 2));
+    let store = place.open(options()).await;
+    assert_eq!(store.verify().await.unwrap(), [""; 0]);
+    assert_eq!(store.load(&Scope::open(), &"t".into()).await.unwrap().unwrap().task.state(), TaskState::InputRequired);
+    let now = nuncio_model::Timestamp::now();
+    assert_eq!(store.resting(&[TaskState::InputRequired], now, 9).await.unwrap().len(), 1);
+    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 2);
 }

@@ -1,5 +1,17 @@
+-- Deletes tasks that are locked, with all that belongs to them but their records, which go after them (drain.sql). Where
+-- it is not said that they go all the same, those stay that a push configuration is owed records of.
+WITH head AS (
+    DELETE FROM tasks AS t WHERE id = ANY ($1::text[]) AND (
+        $2::bool OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND owed > delivered))
+    )
+    RETURNING id, tenant, caller, state
+),
+record AS (
+    INSERT INTO deleted (task)
+    SELECT id FROM head WHERE EXISTS (SELECT 1 FROM events WHERE task = head.id)
+    ON CONFLICT (task) DO NOTHING
+),
 body AS (DELETE FROM bodies USING head WHERE task = head.id),
-event AS (DELETE FROM events USING head WHERE task = head.id),
 config AS (DELETE FROM push_configs USING head WHERE task = head.id),
 letter AS (DELETE FROM letters USING head WHERE task = head.id),
 known AS MATERIALIZED (
@@ -15,4 +27,4 @@ total AS (
     INSERT INTO totals (tenant, caller, state, tasks)
     SELECT tenant, caller, state, -count(*) FROM head GROUP BY tenant, caller, state
 )
-SELECT count(*) FROM head
+SELECT tenant, caller, count(*) FROM head GROUP BY tenant, caller

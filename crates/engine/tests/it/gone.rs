@@ -1,0 +1,278 @@
+//! Tasks that are deleted while somebody reads them, waits for them or is at work on them: each is told that there is no
+//! such task, on whichever node, and nobody is served what was deleted.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_engine::{
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, TaskStore,
+    bus::LocalBus,
+    store::Erase,
+    testing::{MemoryNode, SharedMemory},
+};
+use nuncio_model::{Error, ErrorKind, EventStream, Message, Scope, Task, TaskState, op::GetTaskRequest};
+use tokio::{
+    sync::Semaphore,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+
+use crate::support::*;
+
+/// Asks, or begins and says a word whenever it may.
+fn agent(gate: &Arc<Semaphore>) -> EngineBuilder {
+    let gate = Arc::clone(gate);
+    builder(move |turn| {
+        let gate = Arc::clone(&gate);
+        async move {
+            if turn.message().text() == "ask" {
+                return turn.ask("what else?").await;
+            }
+            turn.begin().await?;
+            loop {
+                gate.acquire().await?.forget();
+                turn.artifact("out").chunk("x").await?;
+            }
+        }
+    })
+}
+
+fn closed() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(0))
+}
+
+fn kind<T>(outcome: Result<T, Error>) -> ErrorKind {
+    outcome.err().expect("it was served").kind()
+}
+
+async fn begin(engine: &Engine, text: &str) -> Task {
+    send(engine, at_once(Message::user(text))).await.unwrap()
+}
+
+/// Reads a task from its snapshot on.
+async fn reads(engine: &Engine, task: &Task) -> EventStream {
+    let mut events = subscribe(engine, task).await.unwrap();
+    next(&mut events).await;
+    events
+}
+
+/// Why a stream ends whose task is gone: events may come before that.
+async fn end(mut events: EventStream) -> ErrorKind {
+    tokio::time::timeout(Duration::from_mins(5), async {
+        loop {
+            match events.next().await.expect("it ended as though the task had") {
+                Ok(_) => {}
+                Err(error) => return error.kind(),
+            }
+        }
+    })
+    .await
+    .expect("nobody is told")
+}
+
+/// A message to a task at work, whose sender waits for its turn.
+async fn waits(engine: &Engine, task: &Task) -> JoinHandle<Result<Task, Error>> {
+    let (sender, request) = (engine.clone(), follow(task, "more"));
+    let waiting = tokio::spawn(async move {
+        let reply = sender.call(nuncio_model::Request::new(Scope::open(), request)).await?;
+        match reply {
+            nuncio_model::Reply::Task(task) => Ok(Arc::unwrap_or_clone(task)),
+            other => panic!("not a task: {other:?}"),
+        }
+    });
+    within(async {
+        while get(engine, task).await.history.len() < 2 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    waiting
+}
+
+/// Nobody is at work on anything or reads it, within the time that a look at the store takes to come.
+async fn at_rest(engine: &Engine) {
+    within(async {
+        while engine.running() > 0 || engine.live_tasks() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+async fn is_nowhere(engine: &Engine, task: &Task) {
+    assert_eq!(kind(call(engine, GetTaskRequest::new(task.id.clone())).await), ErrorKind::TaskNotFound);
+    assert_eq!(kind(subscribe(engine, task).await), ErrorKind::TaskNotFound);
+    assert_eq!(kind(send(engine, follow(task, "more")).await), ErrorKind::TaskNotFound);
+    assert_eq!(kind(cancel(engine, task).await), ErrorKind::TaskNotFound);
+}
+
+async fn erase(store: &dyn TaskStore, task: &Task) {
+    assert_eq!(store.erase(&Erase::Task(Scope::open(), task.id.clone())).await.unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_purged_is_gone_for_who_reads_it() {
+    let mut house = Housekeeping::default();
+    house.retention = Retention::new().with(TaskState::InputRequired, Duration::from_millis(50));
+    let engine = agent(&closed()).housekeeping(house).build();
+    engine.recover().await.unwrap();
+    let task = begin(&engine, "ask").await;
+    let events = reads(&engine, &task).await;
+    // The age of a task is that of its status, by the clock on the wall.
+    tokio::time::resume();
+    assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
+    is_nowhere(&engine, &task).await;
+    at_rest(&engine).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_had_to_make_room_is_gone_for_who_reads_it() {
+    let store = Arc::new(MemoryStore::builder().max_tasks(Some(1)).build());
+    let engine = agent(&closed()).store(store).build();
+    engine.recover().await.unwrap();
+    let task = begin(&engine, "ask").await;
+    let events = reads(&engine, &task).await;
+    begin(&engine, "ask").await;
+    assert_eq!(end(events).await, ErrorKind::TaskNotFound);
+    is_nowhere(&engine, &task).await;
+}
+
+/// By somebody who has the store, and not the engine.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_deleted_past_the_engine_is_gone_for_all() {
+    for speaks in [true, false] {
+        let gate = closed();
+        let engine = agent(&gate).build();
+        engine.recover().await.unwrap();
+        let task = begin(&engine, "go").await;
+        let (events, sender) = (reads(&engine, &task).await, waits(&engine, &task).await);
+        erase(&**engine.store(), &task).await;
+        let begun = Instant::now();
+        if speaks {
+            gate.add_permits(1);
+        }
+        assert_eq!(end(events).await, ErrorKind::TaskNotFound);
+        assert_eq!(kind(within(sender).await.unwrap()), ErrorKind::TaskNotFound);
+        if speaks {
+            assert!(begun.elapsed() < Duration::from_secs(1), "it was not heard of at the next commit");
+        }
+        is_nowhere(&engine, &task).await;
+        at_rest(&engine).await;
+    }
+}
+
+struct Node {
+    engine: Engine,
+    store: Arc<MemoryNode>,
+}
+
+async fn node(shared: &SharedMemory, with: impl FnOnce() -> EngineBuilder) -> Node {
+    let store = Arc::new(shared.node().await);
+    let engine = with().store(Arc::clone(&store) as _).build();
+    engine.recover().await.unwrap();
+    Node { engine, store }
+}
+
+/// A node that is at work, one that reads, and one that deletes.
+async fn three(gate: &Arc<Semaphore>) -> [Node; 3] {
+    let shared = SharedMemory::new(Duration::from_mins(1));
+    [node(&shared, || agent(gate)).await, node(&shared, || agent(gate)).await, node(&shared, || agent(gate)).await]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_at_work_that_another_node_deletes_is_gone_on_all() {
+    for speaks in [true, false] {
+        let gate = closed();
+        let [a, b, c] = three(&gate).await;
+        let task = begin(&a.engine, "go").await;
+        let readers = [reads(&a.engine, &task).await, reads(&b.engine, &task).await];
+        let sender = waits(&b.engine, &task).await;
+        erase(&*c.store, &task).await;
+        assert_eq!(kind(subscribe(&b.engine, &task).await), ErrorKind::TaskNotFound, "at once");
+        let begun = Instant::now();
+        if speaks {
+            gate.add_permits(1);
+        }
+        for events in readers {
+            assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
+        }
+        assert_eq!(kind(within(sender).await.unwrap()), ErrorKind::TaskNotFound);
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        for node in [&a, &b, &c] {
+            is_nowhere(&node.engine, &task).await;
+            at_rest(&node.engine).await;
+        }
+    }
+}
+
+/// Whoever waits for its turn there is not given the task as it was before.
+#[tokio::test(start_paused = true)]
+async fn a_sender_on_the_node_at_work_is_told_too() {
+    let [a, _, c] = three(&closed()).await;
+    let task = begin(&a.engine, "go").await;
+    let sender = waits(&a.engine, &task).await;
+    erase(&*c.store, &task).await;
+    assert_eq!(kind(within(sender).await.unwrap()), ErrorKind::TaskNotFound);
+    is_nowhere(&a.engine, &task).await;
+    at_rest(&a.engine).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_another_node_deletes_is_gone_on_all() {
+    let [a, b, c] = three(&closed()).await;
+    let task = begin(&a.engine, "ask").await;
+    let readers = [reads(&a.engine, &task).await, reads(&b.engine, &task).await];
+    erase(&*c.store, &task).await;
+    for node in [&a, &b, &c] {
+        is_nowhere(&node.engine, &task).await;
+    }
+    for events in readers {
+        assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
+    }
+}
+
+/// The log of the other is shorter than what is known of the one.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
+    let gate = Arc::new(Semaphore::new(5));
+    let [a, b, c] = three(&gate).await;
+    let task = begin(&a.engine, "go").await;
+    within(async {
+        while gate.available_permits() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let readers = [reads(&a.engine, &task).await, reads(&b.engine, &task).await];
+    erase(&*c.store, &task).await;
+    c.store.commit(crate::store::create(task.id.as_str(), TaskState::InputRequired)).await.unwrap();
+    for events in readers {
+        assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
+    }
+    for node in [&a, &b] {
+        let mut anew = subscribe(&node.engine, &task).await.unwrap();
+        let first = next(&mut anew).await;
+        assert_eq!(word(&first), "task:input-required");
+    }
+}
+
+/// With a bus nobody waits for the next look at the store.
+#[tokio::test(start_paused = true)]
+async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
+    let (shared, bus) = (SharedMemory::new(Duration::from_hours(1)), Arc::new(LocalBus::new()));
+    let gate = closed();
+    let with = || {
+        let mut limits = Limits::default();
+        limits.reread = Duration::from_mins(30);
+        agent(&gate).bus(Arc::clone(&bus) as _).limits(limits)
+    };
+    let (a, b) = (node(&shared, with).await, node(&shared, with).await);
+    let task = begin(&a.engine, "go").await;
+    let readers = [reads(&a.engine, &task).await, reads(&b.engine, &task).await];
+    let begun = Instant::now();
+    assert_eq!(a.engine.erase(&Erase::Scope(Scope::open())).await.unwrap(), 1);
+    for events in readers {
+        assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}

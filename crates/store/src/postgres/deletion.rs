@@ -1,0 +1,161 @@
+//! Deletes tasks, also while nodes write to them.
+//!
+//! They are locked by one statement and deleted by another, which sees what was committed until they were locked. A
+//! single statement would not: rows of a commit that it had to wait for would stay. They are locked in the order in which
+//! commits lock them, and their records go after them, in portions.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use nuncio_engine::StoreError;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::{Client, Error, IsolationLevel, Row, error::SqlState, types::ToSql};
+
+use super::{
+    chores::Chores,
+    error::{store_error, unavailable},
+    session::{Connector, Driver},
+    text::ScopeColumns,
+};
+
+/// Tasks that are deleted at a time, at most: their rows are held for no longer than a few commits take.
+pub(super) const STEP: usize = 100;
+
+/// How often a step is tried that was in somebody's way, or too big, and the pause between.
+const TRIES: (u32, Duration) = (8, Duration::from_millis(50));
+
+/// How long others may take that drain the same tasks.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const DELETE: &str = include_str!("sql/delete.sql");
+
+/// What of the tasks that are given is meant: `None` for all.
+pub(super) struct Condition<'a> {
+    /// What must hold of a task, in SQL; its values are counted from 2.
+    pub(super) holds: &'a str,
+    pub(super) values: Vec<&'a (dyn ToSql + Sync)>,
+}
+
+/// A connection to delete by.
+pub(super) struct Deletion<'a> {
+    connector: &'a Connector,
+    chores: &'a Chores,
+    client: Client,
+    _driver: Driver,
+    step: usize,
+    /// Whose tasks were deleted.
+    scopes: BTreeSet<(String, String)>,
+}
+
+impl<'a> Deletion<'a> {
+    pub(super) async fn begin(connector: &'a Connector, chores: &'a Chores) -> Result<Self, StoreError> {
+        let (client, driver) = connector.connect_bare().await.map_err(unavailable)?;
+        Ok(Self { connector, chores, client, _driver: driver, step: STEP, scopes: BTreeSet::new() })
+    }
+
+    /// Tasks that a query gives in its first column.
+    pub(super) async fn find(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<String>, StoreError> {
+        let rows = timeout(self.connector.options.answer_timeout, self.client.query(sql, values)).await;
+        first_column(&rows.map_err(unavailable)?.map_err(store_error)?).map_err(store_error)
+    }
+
+    /// Deletes those of these tasks that are meant, with all that is theirs. How many. Where only some are meant, those stay
+    /// that somebody writes to just now, or that push configurations are owed records of.
+    pub(super) async fn delete(
+        &mut self,
+        mut tasks: &[String],
+        condition: Option<&Condition<'_>>,
+    ) -> Result<usize, StoreError> {
+        let (mut gone, mut tries) = (0, 0);
+        while !tasks.is_empty() {
+            let (now, later) = tasks.split_at(self.step.min(tasks.len()));
+            let step = timeout(self.connector.options.answer_timeout, step(&mut self.client, now, condition)).await;
+            match step.map_err(unavailable)? {
+                Ok((deleted, scopes)) => {
+                    gone += deleted;
+                    self.scopes.extend(scopes);
+                    self.drain(now).await?;
+                    (tasks, tries) = (later, 0);
+                    self.step = STEP.min(2 * self.step);
+                }
+                Err(error) if tries < TRIES.0 && may_go_later(&error) => {
+                    tries += 1;
+                    self.step = (self.step / 4).max(1);
+                    sleep(TRIES.1).await;
+                }
+                Err(error) => return Err(store_error(error)),
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Drops the records that these tasks have left.
+    async fn drain(&self, tasks: &[String]) -> Result<(), StoreError> {
+        let (deadline, mut tries) = (Instant::now() + PATIENCE, 0);
+        loop {
+            match self.chores.drain(Some(tasks)).await {
+                Ok(dropped) if dropped.left <= dropped.tasks => return Ok(()),
+                // Another node is at it.
+                Ok(dropped) if dropped.is_nothing() && Instant::now() < deadline => sleep(TRIES.1).await,
+                Ok(dropped) if dropped.is_nothing() => {
+                    return Err(unavailable("records of deleted tasks are still there; they go by and by"));
+                }
+                Ok(_) => tries = 0,
+                Err(error) if tries == TRIES.0 => return Err(error),
+                Err(_) => tries += 1,
+            }
+        }
+    }
+
+    /// Sees to it that nothing names those any more who have no tasks left.
+    pub(super) async fn end(self) -> Result<(), StoreError> {
+        let mut left: Vec<_> =
+            self.scopes.into_iter().map(|(tenant, caller)| ScopeColumns { tenant, caller }).collect();
+        for tries in 0..=TRIES.0 {
+            let mut nobodys = Vec::new();
+            for scopes in left.chunks(STEP) {
+                self.chores.sum_up(scopes).await?;
+                nobodys.extend(self.chores.nobodys(scopes).await?);
+            }
+            left = nobodys;
+            if left.is_empty() || tries == TRIES.0 {
+                // The rest is for the upkeep.
+                break;
+            }
+            sleep(TRIES.1).await;
+        }
+        Ok(())
+    }
+}
+
+/// Locks and deletes: how many, and whose they were.
+async fn step(
+    client: &mut Client,
+    tasks: &[String],
+    condition: Option<&Condition<'_>>,
+) -> Result<(usize, Vec<(String, String)>), Error> {
+    let (holds, waits) = condition.map_or(("true", ""), |condition| (condition.holds, " SKIP LOCKED"));
+    let lock = format!("SELECT id FROM tasks WHERE id = ANY ($1::text[]) AND {holds} ORDER BY id FOR UPDATE{waits}");
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&tasks];
+    values.extend(condition.iter().flat_map(|condition| &condition.values));
+    let transaction = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
+    let locked = first_column(&transaction.query(&lock, &values).await?)?;
+    let rows = transaction.query(DELETE, &[&locked, &condition.is_none()]).await?;
+    let (mut deleted, mut scopes) = (0, Vec::with_capacity(rows.len()));
+    for row in &rows {
+        deleted += usize::try_from(row.try_get::<_, i64>(2)?).unwrap_or_default();
+        scopes.push((row.try_get(0)?, row.try_get(1)?));
+    }
+    transaction.commit().await?;
+    Ok((deleted, scopes))
+}
+
+fn first_column(rows: &[Row]) -> Result<Vec<String>, Error> {
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
+/// Whether the same may be done a little later, or fewer at a time.
+fn may_go_later(error: &Error) -> bool {
+    [SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED]
+        .iter()
+        .any(|code| error.code() == Some(code))
+}

@@ -1,0 +1,140 @@
+//! What a node does now and then, as far as its tables show it: it comes to an end however much there is of it, and what
+//! fails stops nothing else.
+
+use std::time::Duration;
+
+use nuncio_engine::{
+    StoreError, TaskStore as _,
+    store::{Letter, LetterId},
+};
+use nuncio_model::{Principal, Scope, TaskState};
+use tokio::time::{Instant, sleep};
+use tokio_postgres::Client;
+
+use super::place::{Place, SLOW, options};
+use crate::support::{create, task};
+
+async fn count(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// Waits until a query counts none.
+async fn until_none(client: &Client, sql: &str) {
+    until(client, sql, |count| count == 0).await;
+}
+
+async fn until(client: &Client, sql: &str, is_so: impl Fn(i64) -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(3);
+    while !is_so(count(client, sql).await) {
+        assert!(Instant::now() < deadline, "{} still: {sql}", count(client, sql).await);
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Many long logs together are more than a statement can delete in the time that it has.
+#[tokio::test]
+async fn logs_go_however_long_they_are() {
+    let place = Place::new();
+    let keeps = place.open(options().with_log_retention(Duration::from_hours(1))).await;
+    for number in 0..20 {
+        keeps.commit(create(&task(&format!("{number}"), TaskState::Completed))).await.unwrap();
+    }
+    keeps.close().await.unwrap();
+    drop(keeps);
+    let client = place.client().await;
+    let long = "UPDATE tasks SET sequence = 300, released = 1; UPDATE bodies SET folded = 300; \
+                INSERT INTO events SELECT id, last, '[]' FROM tasks, generate_series(1, 300) AS last";
+    client.batch_execute(long).await.unwrap();
+    assert_eq!(count(&client, "SELECT count(*) FROM events").await, 6_000);
+    client.batch_execute(SLOW).await.unwrap();
+    let second = Duration::from_secs(1);
+    let store = place.open(options().with_log_retention(Duration::ZERO).with_timeouts(second, second * 5)).await;
+    until_none(&client, "SELECT count(*) FROM events").await;
+    until_none(&client, "SELECT count(*) FROM tasks WHERE released IS NOT NULL").await;
+    assert_eq!(store.verify().await.unwrap(), [""; 0]);
+}
+
+const OLD_LETTER: &str = "INSERT INTO letters (id, task, tenant, caller, body, left_at) \
+    VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
+
+#[tokio::test]
+async fn a_step_that_fails_keeps_no_other_from_its_turn() {
+    let place = Place::new();
+    let (_store, client) = (place.open(options()).await, place.client().await);
+    for breaks in [None, Some("ALTER TABLE bodies RENAME TO hidden")] {
+        client.batch_execute(breaks.unwrap_or_default()).await.unwrap();
+        client.batch_execute(OLD_LETTER).await.unwrap();
+        until_none(&client, "SELECT count(*) FROM letters").await;
+    }
+}
+
+/// The turn of its message may last for as long as it likes, and somebody waits for it.
+#[tokio::test]
+async fn a_letter_is_kept_while_its_task_is_at_work() {
+    let place = Place::new();
+    let (a, b) = (place.open(options()).await, place.open(options()).await);
+    for id in ["at work", "at rest"] {
+        a.commit(create(&task(id, TaskState::Working))).await.unwrap();
+        let letter =
+            Letter { id: LetterId(id.into()), scope: Scope::open(), task: id.into(), body: b"x".as_slice().into() };
+        b.cluster().unwrap().post(&letter).await.unwrap();
+    }
+    let client = place.client().await;
+    let sql = "UPDATE tasks SET owner = NULL, state = 6 WHERE id = 'at rest'; \
+               UPDATE letters SET taken = 2, left_at = clock_timestamp() - interval '25 hours'";
+    client.batch_execute(sql).await.unwrap();
+    until_none(&client, "SELECT count(*) FROM letters WHERE id = 'at rest'").await;
+    assert!(b.cluster().unwrap().letter(&LetterId("at work".into())).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn the_totals_of_a_busy_scope_stay_few_rows() {
+    let place = Place::new();
+    let (store, client) = (place.open(options()).await, place.client().await);
+    for number in 0..200 {
+        store.commit(create(&task(&format!("{number}"), TaskState::Completed))).await.unwrap();
+    }
+    until(&client, "SELECT count(*) FROM totals", |rows| rows < 40).await;
+    assert_eq!(store.count().await.unwrap(), 200);
+    assert_eq!(store.verify().await.unwrap(), [""; 0]);
+}
+
+/// As a node leaves it that ends in the middle.
+#[tokio::test]
+async fn the_name_of_somebody_without_tasks_goes_from_the_totals_by_and_by() {
+    let place = Place::new();
+    let (store, client) = (place.open(options()).await, place.client().await);
+    let mut commit = create(&task("t", TaskState::Completed));
+    commit.scope = Scope::new("tenant".into(), Principal::named("kept"));
+    store.commit(commit).await.unwrap();
+    let rows = "INSERT INTO totals VALUES ('tenant', '=gone', 3, 1), ('tenant', '=gone', 3, -1)";
+    client.batch_execute(rows).await.unwrap();
+    until_none(&client, "SELECT count(*) FROM totals WHERE caller = '=gone'").await;
+    assert_eq!(count(&client, "SELECT count(*) FROM totals").await, 1);
+}
+
+#[tokio::test]
+async fn what_a_deletion_left_goes_and_no_task_takes_its_place_before() {
+    let place = Place::new();
+    let (store, client) = (place.open(options()).await, place.client().await);
+    let left = "INSERT INTO deleted VALUES ('t'); \
+                INSERT INTO events SELECT 't', last, '[]' FROM generate_series(1, 12000) AS last";
+    let other = place.client().await;
+    loop {
+        // Until it is locked before it is gone.
+        client.batch_execute(left).await.unwrap();
+        other.batch_execute("BEGIN").await.unwrap();
+        if other.query("SELECT 1 FROM deleted FOR UPDATE", &[]).await.unwrap().len() == 1 {
+            break;
+        }
+        other.batch_execute("ROLLBACK").await.unwrap();
+    }
+    assert_eq!(store.verify().await.unwrap(), [""; 0]);
+    let refused = store.commit(create(&task("t", TaskState::Completed))).await;
+    assert!(matches!(refused, Err(StoreError::Conflict)), "{refused:?}");
+    assert!(store.load(&Scope::open(), &"t".into()).await.unwrap().is_none());
+    other.batch_execute("COMMIT").await.unwrap();
+    until_none(&client, "SELECT count(*) FROM deleted").await;
+    assert_eq!(count(&client, "SELECT count(*) FROM events").await, 0);
+    store.commit(create(&task("t", TaskState::Completed))).await.unwrap();
+}
