@@ -39,9 +39,10 @@ impl Outgoing {
     }
 
     /// Sets a header, in place of one that is there.
-    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let name: http::HeaderName = name.parse().unwrap();
-        self.request.headers_mut().unwrap().insert(name, value.parse().unwrap());
+        let value = http::HeaderValue::from_bytes(value.as_ref()).unwrap();
+        self.request.headers_mut().unwrap().insert(name, value);
         self
     }
 
