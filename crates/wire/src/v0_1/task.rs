@@ -65,7 +65,7 @@ pub(super) fn complete(task: &mut Task) {
 }
 
 /// An artifact's number as its id.
-pub(super) fn numbered(index: impl ToString) -> ArtifactId {
+pub(super) fn numbered(index: usize) -> ArtifactId {
     index.to_string().into()
 }
 
@@ -128,7 +128,7 @@ reads! {
 impl From<Piece> for Artifact {
     fn from(piece: Piece) -> Self {
         Self {
-            artifact_id: numbered(piece.index),
+            artifact_id: piece.index.to_string().into(),
             name: piece.name,
             description: piece.description,
             parts: piece.parts,
