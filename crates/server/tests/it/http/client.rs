@@ -35,7 +35,7 @@ pub(super) struct Answer {
 impl Outgoing {
     pub(super) fn new(address: SocketAddr, method: &str, path: &str) -> Self {
         let request = Request::builder().method(method).uri(path);
-        Self { address, request, body: Bytes::new() }.header("host", &address.to_string()).header("a2a-version", "1.0")
+        Self { address, request, body: Bytes::new() }.header("host", address.to_string()).header("a2a-version", "1.0")
     }
 
     /// Sets a header, in place of one that is there.
