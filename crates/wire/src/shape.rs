@@ -86,6 +86,7 @@ pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) ->
 }
 
 /// Writes a value, or the default where it is unset.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn write_filled<V, M: SerializeMap, T: Shape<V>>(
     map: &mut M,
     name: &'static str,

@@ -282,7 +282,9 @@ fn the_oldest_loses_what_the_table_says() {
         if first.is_empty() {
             // Who is asked in 0.1 has to say something.
             first.clone_from(&card.supported_interfaces);
-            first.iter_mut().for_each(|it| "JSONRPC".clone_into(&mut it.protocol_binding));
+            for interface in &mut first {
+                "JSONRPC".clone_into(&mut interface.protocol_binding);
+            }
         }
         first.truncate(1);
         ledger.lose("AgentCard.supportedInterfaces", &mut card.supported_interfaces, first);
