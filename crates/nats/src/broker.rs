@@ -61,11 +61,12 @@ impl NatsBroker {
         if let Some(path) = &self.0.credentials {
             options = options.credentials_file(path).await?;
         }
+        // Who names certificates wants them looked at, and not plain text where the server is content with it.
         if let Some(path) = &self.0.ca {
-            options = options.add_root_certificates(path.clone());
+            options = options.add_root_certificates(path.clone()).require_tls(true);
         }
         if let Some((cert, key)) = &self.0.identity {
-            options = options.add_client_certificate(cert.clone(), key.clone());
+            options = options.add_client_certificate(cert.clone(), key.clone()).require_tls(true);
         }
         Ok((options.connect(server.clone()).await?, is_lost))
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use nuncio_engine::address::{Address, is_secret};
 use tokio_postgres::Client;
 
 use super::{
@@ -85,7 +86,8 @@ impl PostgresStore {
     /// `Url`.
     pub fn dump_command(url: &str, file: &str) -> Result<String, PostgresError> {
         let place = Place::parse(url, &PostgresOptions::new())?;
-        let (file, url) = (quoted(file), quoted(&without_password(url)));
+        let address = Address::parse(url).map_err(|error| PostgresError::Url(error.to_string()))?;
+        let (file, url) = (quoted(file), quoted(&without_password(address)));
         Ok(format!("pg_dump --format=custom --schema={} --file={file} {url}", place.schema))
     }
 }
@@ -98,28 +100,18 @@ pub(super) async fn connect(
     let place = Place::parse(url, &options)?;
     let connector = Arc::new(Connector::new(place, options)?);
     let connected = connector.connect_bare().await;
-    let (client, driver) = connected.map_err(|error| unreachable(&connector.place.to_string(), error))?;
+    let (client, driver) = connected.map_err(|error| unreachable(&connector.place, error))?;
     Ok((connector, client, driver))
 }
 
 /// The URL for PostgreSQL's own programs: without the password, and without what only we know.
-fn without_password(url: &str) -> String {
-    let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let (scheme, rest) = address.split_once("://").unwrap_or(("postgres", address));
-    let rest = match rest.rsplit_once('@') {
-        Some((login, host)) => {
-            let user = login.split_once(':').map_or(login, |(user, _)| user);
-            format!("{user}@{host}")
-        }
-        None => rest.to_owned(),
-    };
-    let is_kept = |pair: &&str| {
-        let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-        !name.is_empty() && name != "schema" && !name.contains("password") && !name.contains('%')
-    };
-    let kept: Vec<_> = query.split('&').filter(is_kept).collect();
+fn without_password(address: Address<'_>) -> String {
+    let Address { scheme, login, place, .. } = address;
+    let user = login.map(|login| format!("{}@", login.user)).unwrap_or_default();
+    let kept = address.parameters().filter(|(name, _)| *name != "schema" && !is_secret(name));
+    let kept: Vec<_> = kept.map(|(name, value)| format!("{name}={value}")).collect();
     let mark = if kept.is_empty() { "" } else { "?" };
-    format!("{scheme}://{rest}{mark}{}", kept.join("&"))
+    format!("{scheme}://{user}{place}{mark}{}", kept.join("&"))
 }
 
 /// A word as a shell takes it.
@@ -139,7 +131,7 @@ mod tests {
     fn a_copy_is_made_by_a_command_without_the_password() {
         for (url, file, command) in [
             (
-                "postgres://ann:p@ss@db:5433/tasks?schema=other",
+                "postgres://ann:p%40s/s:w@db:5433/tasks?schema=other",
                 "b.dump",
                 "pg_dump --format=custom --schema=other --file=b.dump postgres://ann@db:5433/tasks",
             ),
@@ -149,8 +141,7 @@ mod tests {
                 r"pg_dump --format=custom --schema=nuncio --file='it'\''s' 'postgresql://db/tasks?sslmode=require'",
             ),
         ] {
-            let url = url.replace("p@ss", "p%40ss");
-            assert_eq!(PostgresStore::dump_command(&url, file).unwrap(), command);
+            assert_eq!(PostgresStore::dump_command(url, file).unwrap(), command);
         }
     }
 }

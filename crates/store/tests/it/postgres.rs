@@ -7,3 +7,4 @@ mod messages;
 mod nodes;
 mod place;
 mod schema;
+mod tls;
