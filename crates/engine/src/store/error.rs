@@ -2,6 +2,8 @@
 
 use nuncio_model::{Error, ErrorKind, TaskId};
 
+use crate::admission::RETRY_AFTER;
+
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -45,7 +47,9 @@ impl From<StoreError> for Error {
         match error {
             StoreError::BadPageToken => Self::invalid_params("pageToken", "is not a token of an earlier page"),
             StoreError::Full(_) | StoreError::Unavailable(_) => {
-                Self::new(ErrorKind::Unavailable, "the task store is unavailable; try again later").with_source(error)
+                Self::new(ErrorKind::Unavailable, "the task store is unavailable; try again later")
+                    .with_retry_after(RETRY_AFTER)
+                    .with_source(error)
             }
             StoreError::Repeated(task) => Self::new(
                 ErrorKind::UnsupportedOperation,
