@@ -135,6 +135,7 @@ fn decoded(text: &str) -> Result<String, NatsUrlError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use secrecy::ExposeSecret as _;
 
     use super::*;
@@ -199,6 +200,23 @@ mod tests {
             let found = url.parse::<NatsOptions>().map(|_| ()).unwrap_err();
             assert!(!found.to_string().contains("secret"), "{found}");
             assert_eq!(found, error, "{url}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_of_a_password_is_told(
+            parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
+            query in prop_oneof![Just(""), Just("/x?ca=a.pem"), Just("?cert=a")],
+            login in prop_oneof![Just("ann:"), Just("")],
+        ) {
+            let password = parts.join("s3cr3t") + "s3cr3t";
+            let url = format!("nats://{login}{password}@host{query}");
+            let told = match url.parse::<NatsOptions>() {
+                Ok(options) => format!("{options} {options:?}"),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
         }
     }
 }

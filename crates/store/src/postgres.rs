@@ -6,7 +6,7 @@
 //!   connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
-//! - `erase`: a transaction of its own.
+//! - `erase`, `owners`: on a connection of their own.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
 //! - `node`, `upkeep`: this process among others, and what is done now and then.
@@ -22,6 +22,7 @@ mod links;
 mod messages;
 mod node;
 mod options;
+mod owners;
 mod place;
 mod pushes;
 mod read;

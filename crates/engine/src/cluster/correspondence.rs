@@ -186,7 +186,7 @@ impl Correspondence {
     ) -> Result<bool, StoreError> {
         catch_up(shared, hold).await?;
         let Some(status) = cluster.letter(&self.letter).await? else {
-            wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
+            wanted.refuse(crate::admission::not_now("the message was lost on its way to the task; try again"));
             self.rest(hold);
             return Ok(true);
         };

@@ -125,6 +125,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -142,6 +144,41 @@ mod tests {
             ),
         ] {
             assert_eq!(PostgresStore::dump_command(url, file).unwrap(), command);
+        }
+    }
+
+    proptest! {
+        /// Whatever is made of a URL, right or wrong.
+        #[test]
+        fn no_part_of_a_password_is_told(
+            parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
+            query in prop_oneof![Just(""), Just("?schema=x"), Just("?sslmode=require&port=1"), Just("?a=b")],
+            is_parameter: bool,
+            is_encoded: bool,
+        ) {
+            let mut password = parts.join("s3cr3t") + "s3cr3t";
+            if is_encoded {
+                password = percent_encoding::utf8_percent_encode(&password, percent_encoding::NON_ALPHANUMERIC).to_string();
+            }
+            let url = if is_parameter {
+                let mark = if query.is_empty() { "?" } else { "&" };
+                format!("postgres://ann@host/d{query}{mark}password={}", password.replace('&', "%26"))
+            } else {
+                format!("postgres://ann:{password}@host/d{query}")
+            };
+            let told = [
+                format!("{:?}", PostgresStore::place_of(&url)),
+                format!("{:?}", PostgresStore::dump_command(&url, "file")),
+                Place::parse(&url, &PostgresOptions::new()).map_or_else(|error| error.to_string(), |place| format!("{:?}", place.config)),
+            ];
+            for told in told {
+                prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
+            }
+            if is_encoded && !query.contains("a=b") {
+                let place = Place::parse(&url, &PostgresOptions::new()).unwrap();
+                let meant = percent_encoding::percent_decode_str(&password).collect::<Vec<_>>();
+                prop_assert_eq!(place.config.get_password(), Some(&meant[..]));
+            }
         }
     }
 }

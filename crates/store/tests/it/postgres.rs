@@ -5,6 +5,6 @@ mod contract;
 mod faults;
 mod messages;
 mod nodes;
-mod place;
+pub(crate) mod place;
 mod schema;
 mod tls;

@@ -159,8 +159,8 @@ const TASKS: [Setting; 11] = headed(
         row(
             One,
             "lease",
-            "SECONDS",
-            "10",
+            "DURATION",
+            "10s",
             "How long a node on a shared store may be silent before others take its tasks over",
         ),
         row(

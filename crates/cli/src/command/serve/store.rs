@@ -94,6 +94,8 @@ pub(super) fn is_postgres(store: &str) -> bool {
 
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::explain as explain_postgres;
+#[cfg(all(test, feature = "postgres"))]
+pub(super) use postgres::options as postgres_options;
 
 pub(crate) fn explain(error: &OpenError) -> CliError {
     let mut text = error.to_string();
