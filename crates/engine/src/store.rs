@@ -115,7 +115,8 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
-    /// says less. A configuration that was removed meanwhile is no error.
+    /// says less. Where nodes share the store, failures count only while the node has the push to itself by
+    /// [`due_pushes`](Self::due_pushes). A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
     /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and that

@@ -189,7 +189,7 @@ impl Correspondence {
             return Ok(true);
         }
         let Some(status) = cluster.letter(&self.letter).await? else {
-            wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
+            wanted.refuse(crate::admission::not_now("the message was lost on its way to the task; try again"));
             self.rest(hold);
             return Ok(true);
         };

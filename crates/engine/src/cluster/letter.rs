@@ -1,6 +1,6 @@
 //! What a letter says: a message or a cancel; and what is answered when nothing comes of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use nuncio_model::{Error, ErrorKind, op::SendMessageRequest};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub(super) struct Refusal {
     message: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
+    /// In milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
 }
 
 /// The kinds with which runners refuse; any other is an internal error.
@@ -54,18 +57,24 @@ impl Refusal {
             kind: format!("{:?}", error.kind()),
             message: error.message().to_owned(),
             metadata: error.metadata().clone(),
+            retry_after: error.retry_after().and_then(|after| u64::try_from(after.as_millis()).ok()),
         };
         // It is text alone, and always written.
         serde_json::to_vec(&refusal).unwrap_or_default().into()
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Error {
-        let Self { kind, message, metadata } = match serde_json::from_slice(bytes) {
+        let Self { kind, message, metadata, retry_after } = match serde_json::from_slice(bytes) {
             Ok(refusal) => refusal,
             Err(error) => return Error::internal(error),
         };
         let kind = KINDS.into_iter().find(|it| format!("{it:?}") == kind).unwrap_or(ErrorKind::Internal);
-        metadata.into_iter().fold(Error::new(kind, message), |error, (key, value)| error.with_metadata(key, value))
+        let error = Error::new(kind, message);
+        let error = metadata.into_iter().fold(error, |error, (key, value)| error.with_metadata(key, value));
+        match retry_after {
+            Some(after) => error.with_retry_after(Duration::from_millis(after)),
+            None => error,
+        }
     }
 }
 
@@ -77,8 +86,10 @@ mod tests {
     fn what_is_refused_is_refused_elsewhere_in_the_same_words() {
         for kind in KINDS.into_iter().chain([ErrorKind::Internal]) {
             let error = Error::new(kind, "because").with_metadata("taskId", "t");
+            let error = error.with_retry_after(Duration::from_millis(1_500));
             let told = Refusal::decode(&Refusal::encode(&error));
             assert_eq!((told.kind(), told.message(), told.metadata()), (kind, "because", error.metadata()));
+            assert_eq!(told.retry_after(), error.retry_after());
         }
         assert_eq!(Refusal::decode(b"{}").kind(), ErrorKind::Internal);
     }

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use nuncio_server::Limits;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Running,
-    agent::message,
+    agent::{engine, message},
     client::{Raw, reason, until},
 };
 
@@ -123,4 +123,28 @@ async fn what_is_no_http_is_no_harm() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{garbage:?}: {answer}");
     }
     assert_eq!(running.send("GET", "/healthz").fetch().await.status, 200);
+}
+
+/// What may go by is said so over every binding (over gRPC by its own tests), wherever it is noticed.
+#[tokio::test]
+async fn a_store_that_is_away_says_when_to_try_again() {
+    let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
+    let retry_delay = |error: &Value| {
+        let details = error.get("data").or_else(|| error.get("details")).unwrap().as_array().unwrap();
+        let retry = details.iter().find(|it| it["@type"] == "type.googleapis.com/google.rpc.RetryInfo").unwrap();
+        retry["retryDelay"].clone()
+    };
+    for (method, params) in [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello"))] {
+        let error = running.error(method, &params).await;
+        assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")), "{method}");
+    }
+    for answer in [
+        running.send("GET", "/tasks/t").fetch().await,
+        running.send("POST", "/message:send").json(&message("hello")).fetch().await,
+        running.send("POST", "/message:stream").json(&message("hello")).fetch().await,
+    ] {
+        assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
+        let error = answer.rest_error();
+        assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")));
+    }
 }
