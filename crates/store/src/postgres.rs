@@ -9,6 +9,7 @@
 //! - `erase`: a transaction of its own.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
+//! - `work`: which tasks nodes are at work on, and which nobody is.
 //! - `node`, `upkeep`: this process among others, and what is done now and then.
 
 mod beside;
@@ -33,6 +34,7 @@ mod text;
 mod tls;
 mod upkeep;
 mod verify;
+mod work;
 
 use std::{
     fmt,

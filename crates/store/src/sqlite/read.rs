@@ -6,3 +6,4 @@ pub(super) mod messages;
 pub(super) mod pushes;
 pub(super) mod task;
 pub(super) mod upkeep;
+pub(super) mod work;
