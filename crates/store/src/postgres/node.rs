@@ -95,3 +95,32 @@ impl Drop for Claiming<'_> {
         self.node.unknown_claims.lock().extend(self.task.take().map(|task| (task, Instant::now())));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_that_nobody_heard_of_is_kept_in_mind_until_it_is_known_to_have_come_to_nothing() {
+        let (node, scope) = (Node::new(NodeId(1)), Scope::open());
+        let (call, long) = (Duration::ZERO, Duration::from_mins(1));
+        let ids = || {
+            let mut ids: Vec<_> = node.unknown_claims().iter().map(ToString::to_string).collect();
+            ids.sort();
+            ids
+        };
+        for id in ["landed", "lost", "known"] {
+            drop(node.claiming(&scope, &id.into()));
+        }
+        node.claiming(&scope, &"known".into()).known();
+        assert_eq!(ids(), ["landed", "lost"]);
+        let landed = [Orphan { scope: scope.clone(), id: "landed".into() }];
+        node.forget_unknown(&landed, long);
+        assert_eq!(ids(), ["landed", "lost"], "it may still be on its way");
+        std::thread::sleep(Duration::from_millis(1));
+        node.forget_unknown(&landed, call);
+        assert_eq!(ids(), ["landed"]);
+        node.reborn(NodeId(2));
+        assert_eq!(ids(), [""; 0]);
+    }
+}
