@@ -15,7 +15,7 @@ use tokio::{select, time::sleep};
 
 use crate::{
     shared::Shared,
-    store::{AtWork, StoreError},
+    store::{AtWork, Cluster, StoreError},
 };
 
 /// How many tasks are looked up at a time.
@@ -53,7 +53,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
 
 async fn look_around(shared: Weak<Shared>) {
     let Some((left, period)) = shared.upgrade().map(|shared| {
-        let period = shared.store.cluster().map_or(PERIOD, |cluster| cluster.lease());
+        let period = shared.store.cluster().map_or(PERIOD, Cluster::lease);
         (shared.members.left().clone(), period)
     }) else {
         return;
