@@ -4,6 +4,7 @@
 //! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at the
 //! store about once a second ([`Limits::reread`](crate::Limits)).
 
+mod adopt;
 mod correspondence;
 mod follow;
 mod letter;
@@ -24,7 +25,6 @@ use tokio::{
 use crate::{
     bus::Topic,
     inbox::Control,
-    recovery,
     shared::Shared,
     store::{Cluster, Lease},
 };
@@ -39,7 +39,7 @@ pub(crate) fn join(shared: &Arc<Shared>) {
     }
     Shared::spawn(keep_lease(Arc::downgrade(shared)));
     Shared::spawn(look_after(Arc::downgrade(shared)));
-    Shared::spawn(adopt(Arc::downgrade(shared)));
+    Shared::spawn(adopt::adopt(Arc::downgrade(shared)));
 }
 
 /// Renews the lease three times within its length. A node that has lost it stops what it runs: others run it.
@@ -111,26 +111,5 @@ async fn read_mail(shared: &Arc<Shared>, cluster: &dyn Cluster) {
             }
         }
         Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the mail cannot be read"),
-    }
-}
-
-/// Settles tasks of nodes that are gone, about once a second.
-async fn adopt(shared: Weak<Shared>) {
-    let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.limits.reread)) else { return };
-    loop {
-        select! {
-            () = sleep(period) => {}
-            () = left.cancelled() => return,
-        }
-        let Some(shared) = shared.upgrade() else { return };
-        if shared.turns.are_draining() {
-            continue;
-        }
-        if let Err(error) = recovery::adopt(&shared).await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "tasks of nodes that are gone are not settled yet"
-            );
-        }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, op::SendMessageRequest};
 use patience::Patience;
 use tokio::{
+    sync::oneshot,
     task::yield_now,
     time::{Sleep, sleep},
 };
@@ -30,6 +31,7 @@ use crate::{
     channel, cluster,
     flights::Flight,
     inbox::{Accepted, Control, Incoming},
+    live::Live,
     reader::LogReader,
     recovery::ABANDONED,
     registry::Hold,
@@ -58,6 +60,8 @@ pub(crate) struct Runner {
     letters: Vec<Letter>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
     unsettled: Option<&'static str>,
+    /// Who waits for that: they hear nothing until it is done.
+    settling: Vec<oneshot::Sender<Error>>,
     /// The node stops: the task stays as it is.
     left: bool,
     /// The node was silent for too long.
@@ -79,6 +83,9 @@ enum Rest {
     Over,
     /// Somebody does, and it has to claim the task again, as it let go of it.
     LetGo,
+    /// It is gone in the middle of a turn.
+    #[cfg(feature = "chaos-bugs")]
+    Lost,
 }
 
 /// What one turn needs while it runs.
@@ -152,6 +159,7 @@ impl Runner {
             staged: Vec::new(),
             letters: Vec::new(),
             unsettled: None,
+            settling: Vec::new(),
             left: false,
             lost: false,
             over: false,
@@ -167,7 +175,10 @@ impl Runner {
             loop {
                 match self.writer.claim().await {
                     Ok(Claimed::Here { abandoned, letters }) => {
-                        self.unsettled = self.unsettled.or(abandoned.then_some(ABANDONED));
+                        if abandoned {
+                            let Live { scope, id, .. } = &**self.hold.live();
+                            self.unsettled = Some(self.shared.abandoned.why(scope, id).unwrap_or(ABANDONED));
+                        }
                         self.letters = letters;
                     }
                     Ok(Claimed::Elsewhere) => return self.forward(),
@@ -175,8 +186,10 @@ impl Runner {
                     Err(error) => return self.let_go(&error),
                 }
                 match self.work().await {
-                    Ok(Rest::Over) => return self.stay(),
+                    Ok(Rest::Over) => return self.finish(),
                     Ok(Rest::LetGo) => {}
+                    #[cfg(feature = "chaos-bugs")]
+                    Ok(Rest::Lost) => return self.vanish(),
                     Err(_) if self.is_elsewhere() => return self.lose(),
                     Err(error) => return self.give_up(&error),
                 }
@@ -217,7 +230,13 @@ impl Runner {
                 next = self.next();
                 self.commit(false).await?;
             }
+            // Nobody waits for a turn in order to know that it is settled.
+            self.settling.clear();
             if let Some(next) = next {
+                #[cfg(feature = "chaos-bugs")]
+                if crate::bugs::loses_runner() {
+                    return Ok(Rest::Lost);
+                }
                 self.turn(next).await?;
             }
         }
@@ -233,11 +252,10 @@ impl Runner {
     }
 
     async fn settle_if_due(&mut self) -> Result<(), Error> {
-        if let Some(reason) = self.unsettled.take()
-            && let Err(error) = Box::pin(self.settle(reason)).await
-        {
-            self.writer.leave_in_doubt();
-            return Err(error);
+        if let Some(reason) = self.unsettled.take() {
+            Box::pin(self.settle(reason)).await?;
+            // Before anybody is told what became of it.
+            self.commit(false).await?;
         }
         Ok(())
     }
@@ -255,6 +273,10 @@ impl Runner {
             inner.running = false;
             inner.queued = 0;
             inner.courses.clear();
+            if self.writer.is_at_work() {
+                // Whoever comes next claims it, and is told that it is.
+                inner.epoch = None;
+            }
         }
         self.over.then_some(Rest::Over)
     }

@@ -17,7 +17,7 @@ use crate::{
     limits::Limits,
     live::Live,
     push::PushGuard,
-    recovery::Abandoned,
+    recovery::{Abandoned, Strays},
     registry::{Hold, Registry},
     store::TaskStore,
     turns::Turns,
@@ -40,6 +40,7 @@ pub(crate) struct Shared {
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
     pub(crate) abandoned: Abandoned,
+    pub(crate) strays: Strays,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
 }

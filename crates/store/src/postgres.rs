@@ -9,6 +9,7 @@
 //! - `purge`, `erase`, `deletion`, `owners`: tasks go, in transactions of their own, and whose they are.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
+//! - `work`: which tasks nodes are at work on, and which nobody is.
 //! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of its
 //!   own.
 
@@ -39,6 +40,7 @@ mod tls;
 mod totals;
 mod upkeep;
 mod verify;
+mod work;
 
 use std::{
     fmt,

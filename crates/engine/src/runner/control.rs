@@ -85,8 +85,12 @@ impl Runner {
                 }
             }
             (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
-            (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
-                self.unsettled = Some(reason);
+            (Control::Settle(reason, told), None) => {
+                // Else it is settled already: the claim said that it has to be.
+                if self.queue.is_empty() && self.staged.is_empty() {
+                    self.unsettled = Some(reason);
+                }
+                self.settling.push(told);
             }
             (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);

@@ -81,6 +81,20 @@ impl Runner {
         self.shared.abandon(&self.hold.scope, &self.hold.id);
     }
 
+    /// Is gone, and tells nobody.
+    #[cfg(feature = "chaos-bugs")]
+    pub(super) fn vanish(mut self) {
+        drop(self.release());
+    }
+
+    /// Nothing is left to do. Where the task is at work all the same, as one whose first message was refused, it is settled.
+    pub(super) fn finish(&mut self) {
+        self.stay();
+        if self.writer.is_at_work() {
+            self.shared.abandon(&self.hold.scope, &self.hold.id);
+        }
+    }
+
     /// Goes on reading a task that may be run elsewhere from now on.
     pub(super) fn stay(&self) {
         if self.shared.store.cluster().is_some() {
@@ -88,8 +102,8 @@ impl Runner {
         }
     }
 
-    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store may hold it
-    /// as one that is at work.
+    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store has it, or may
+    /// have it, as one that is at work. Where the node stops, whoever starts next does that.
     pub(super) fn give_up(&mut self, error: &Error) {
         // One that was deleted is not there any more, whatever came of that here.
         let broken = self.hold.lock().broken.clone();
@@ -99,7 +113,7 @@ impl Runner {
             // What the store has of it is to be read from there.
             self.shared.registry.remove(self.hold.live());
         }
-        if self.writer.is_in_doubt() {
+        if self.writer.is_at_work() && !self.left {
             self.shared.abandon(&self.hold.scope, &self.hold.id);
         }
         self.hold.break_off(error.clone());

@@ -134,6 +134,8 @@ macro_rules! cluster_suite {
             a_claim_brings_the_letters
 
             tasks_of_nodes_that_are_gone_are_orphans
+            a_task_that_was_let_go_of_in_the_middle_is_an_orphan
+            a_node_sees_what_it_is_at_work_on
             a_task_at_rest_with_an_old_letter_is_an_orphan
 
             of_two_nodes_one_takes_a_message

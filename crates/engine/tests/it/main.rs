@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod admission;
+mod adoption;
 mod bus;
 mod cancel;
 mod cluster;
@@ -26,5 +27,6 @@ mod rigged;
 mod send;
 mod shutdown;
 mod store;
+mod strays;
 mod stream;
 mod support;

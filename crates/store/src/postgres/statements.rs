@@ -58,6 +58,7 @@ statements! {
     NextPush = include_str!("sql/next_push.sql");
     Settle = include_str!("sql/settle.sql");
     Orphans = include_str!("sql/orphans.sql");
+    AtWork = include_str!("sql/at_work.sql");
     /// Joins the nodes.
     Join = "INSERT INTO nodes (expires) VALUES (clock_timestamp() + $1::float8 * interval '1 second') RETURNING node";
     /// Renews the lease, unless it is over.

@@ -7,3 +7,4 @@ mod owners;
 pub(super) mod pushes;
 pub(super) mod task;
 pub(super) mod upkeep;
+pub(super) mod work;

@@ -1,6 +1,7 @@
 //! One node's view of the shared store.
 
 use std::{
+    collections::HashSet,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
@@ -11,13 +12,14 @@ use tokio::time::Instant;
 
 use super::{
     SharedMemory,
-    state::{Owner, State, Waiting},
+    state::{Key, Owner, State, Waiting},
 };
 use crate::{
     record::Record,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery,
-        Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError, Stored, TaskStore,
+        AtWork, AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus,
+        ListPage, ListQuery, Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError,
+        Stored, TaskStore,
     },
 };
 
@@ -31,6 +33,7 @@ pub struct MemoryNode {
     cut_off: AtomicBool,
     silent: AtomicBool,
     rejoined: AtomicBool,
+    damaged: parking_lot::Mutex<HashSet<TaskId>>,
 }
 
 impl MemoryNode {
@@ -41,7 +44,23 @@ impl MemoryNode {
             cut_off: AtomicBool::new(false),
             silent: AtomicBool::new(false),
             rejoined: AtomicBool::new(false),
+            damaged: parking_lot::Mutex::default(),
         }
+    }
+
+    /// Another node of the same store, which lives from now on.
+    pub async fn beside(&self) -> Self {
+        self.shared.node().await
+    }
+
+    /// Lets the node read a task no more, or again: it is `Corrupt` meanwhile.
+    pub fn damage(&self, task: &TaskId, yes: bool) {
+        let mut damaged = self.damaged.lock();
+        if yes {
+            damaged.insert(task.clone())
+        } else {
+            damaged.remove(task)
+        };
     }
 
     /// Cuts the node off from the store, or joins it again: every call fails with `Unavailable` meanwhile.
@@ -63,6 +82,13 @@ impl MemoryNode {
 
     fn me(&self) -> NodeId {
         NodeId(self.id.load(Ordering::Relaxed))
+    }
+
+    fn read(&self, id: &TaskId) -> Result<(), StoreError> {
+        if self.damaged.lock().contains(id) {
+            return Err(StoreError::Corrupt("the task is damaged".into()));
+        }
+        self.reach()
     }
 
     fn reach(&self) -> Result<(), StoreError> {
@@ -107,7 +133,8 @@ impl TaskStore for MemoryNode {
             node: before.filter(|owner| owner.at_work).map_or_else(|| self.me(), |owner| owner.node),
             epoch,
             at_work: !commit.released,
-            ended: commit.state.is_terminal(),
+            state: commit.state,
+            sequence: commit.sequence(),
             number: before.map_or(state.owners.len(), |owner| owner.number),
         };
         commit.epoch = if creates { 0 } else { BENEATH };
@@ -122,14 +149,14 @@ impl TaskStore for MemoryNode {
     }
 
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.reach()?;
+        self.read(id)?;
         let state = self.shared.state.lock().await;
         let stored = self.shared.tasks.load(scope, id).await?;
         Ok(stored.map(|stored| Self::with_epoch(stored, state.owners.get(&(scope.clone(), id.clone())))))
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        self.reach()?;
+        self.read(id)?;
         let mut state = self.shared.state.lock().await;
         let Some(stored) = self.shared.tasks.load(scope, id).await? else { return Ok(None) };
         let key = (scope.clone(), id.clone());
@@ -139,12 +166,11 @@ impl TaskStore for MemoryNode {
             return Ok(Some(Claim::Held(other)));
         }
         let mut abandoned = false;
-        if let Some(owner) = state.owners.get_mut(&key)
-            && holder.is_none()
-            && !owner.ended
-        {
+        if let Some(owner) = state.owners.get_mut(&key).filter(|owner| !owner.has_ended()) {
             abandoned = owner.at_work;
-            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
+            if holder.is_none() {
+                *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
+            }
         }
         let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
         let stored = Self::with_epoch(stored, state.owners.get(&key));
@@ -191,6 +217,19 @@ impl TaskStore for MemoryNode {
         self.reach()?;
         let orphans = self.shared.state.lock().await.orphans(self.shared.lease);
         Ok(orphans.into_iter().take(limit).map(|(scope, id)| Orphan { scope, id }).collect())
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        self.reach()?;
+        let after = after.map(str::parse).transpose().map_err(|_| StoreError::BadPageToken)?;
+        let state = self.shared.state.lock().await;
+        let found = state.at_work(self.me(), after, limit);
+        let next = found.last().filter(|_| found.len() == limit).map(|(_, owner)| owner.number.to_string().into());
+        let at_work = |(key, owner): &(&Key, &Owner)| {
+            let (scope, id) = Key::clone(key);
+            AtWork { scope, id, epoch: owner.epoch, sequence: owner.sequence }
+        };
+        Ok(AtWorkPage { tasks: found.iter().map(at_work).collect(), next })
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
