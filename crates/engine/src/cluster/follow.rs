@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use nuncio_model::{Scope, TaskId};
 
-use super::correspondence::look_whose_turn;
+use super::whose_turn::look_whose_turn;
 use crate::{
     bus::Topic,
     feed::FILL,
