@@ -30,6 +30,7 @@ pub(crate) struct Membership {
     mail: Arc<Notify>,
     lost: Arc<Notify>,
     joined: AtomicBool,
+    live: AtomicBool,
     left: CancellationToken,
 }
 
@@ -42,6 +43,7 @@ impl Membership {
             mail: Arc::default(),
             lost: Arc::default(),
             joined: AtomicBool::new(false),
+            live: AtomicBool::new(true),
             left: CancellationToken::new(),
         }
     }
@@ -49,6 +51,17 @@ impl Membership {
     /// Whether it had joined already; it has now.
     pub(super) fn has_joined(&self) -> bool {
         self.joined.swap(true, Ordering::Relaxed)
+    }
+
+    /// Notes whether this node knows that it lives; whether it did before. Who does not know must run nothing. Said before
+    /// what runs is stopped, so that what begins meanwhile is either found then, or finds this.
+    pub(super) fn live(&self, yes: bool) -> bool {
+        self.live.swap(yes, Ordering::SeqCst)
+    }
+
+    /// Whether this node knows that it lives, as far as it ever had a lease.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.load(Ordering::SeqCst)
     }
 
     pub(crate) fn bus(&self) -> Option<&Arc<dyn EventBus>> {

@@ -13,6 +13,7 @@ mod failure;
 mod fencing;
 mod founding;
 mod housekeeping;
+mod lease;
 mod nodes;
 mod outage;
 mod property;

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     SharedMemory,
@@ -30,6 +30,7 @@ pub struct MemoryNode {
     id: AtomicU64,
     cut_off: AtomicBool,
     silent: AtomicBool,
+    stalled: watch::Sender<bool>,
     rejoined: AtomicBool,
 }
 
@@ -40,6 +41,7 @@ impl MemoryNode {
             id: AtomicU64::new(id.0),
             cut_off: AtomicBool::new(false),
             silent: AtomicBool::new(false),
+            stalled: watch::Sender::new(false),
             rejoined: AtomicBool::new(false),
         }
     }
@@ -49,9 +51,15 @@ impl MemoryNode {
         self.cut_off.store(yes, Ordering::Relaxed);
     }
 
-    /// Lets the node do everything but renew its lease, as one does that was stopped and has just been let go on.
+    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped and
+    /// has just been let go on.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
+    }
+
+    /// Leaves the node's renewals without an answer, or answers them again.
+    pub fn stall(&self, yes: bool) {
+        self.stalled.send_replace(yes);
     }
 
     /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
@@ -274,9 +282,11 @@ impl Cluster for MemoryNode {
     }
 
     async fn renew(&self) -> Result<Lease, StoreError> {
+        // Its sender is here.
+        drop(self.stalled.subscribe().wait_for(|stalled| !stalled).await);
         self.reach()?;
         if self.silent.load(Ordering::Relaxed) {
-            return Err(StoreError::Unavailable("the node is silent".into()));
+            return Ok(Lease::Kept);
         }
         let mut state = self.shared.state.lock().await;
         if self.rejoined.swap(false, Ordering::Relaxed) {
