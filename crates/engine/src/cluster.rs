@@ -10,9 +10,11 @@ mod follow;
 mod forward;
 mod lease;
 mod letter;
+mod letters;
 mod listen;
 mod mail;
 mod membership;
+mod taken;
 mod whose_turn;
 
 use std::sync::{Arc, Weak};
@@ -23,6 +25,7 @@ pub(crate) use follow::{catch_up, stay};
 pub(crate) use forward::forward;
 pub(crate) use letter::Body;
 pub(crate) use membership::Membership;
+pub(crate) use taken::Taking;
 use tokio::{select, time::sleep};
 pub(crate) use whose_turn::look_whose_turn;
 

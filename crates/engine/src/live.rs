@@ -214,13 +214,19 @@ impl Live {
 
     /// Puts something into the inbox of the runner, if there is one.
     pub(crate) fn tell_runner(&self, control: Control) {
-        let waker = {
-            let mut inner = self.lock();
-            if inner.running { inner.tell_runner(control) } else { None }
-        };
+        self.has_told_runner(control);
+    }
+
+    /// Puts something into the inbox of the runner, if there is one. Whether there is.
+    pub(crate) fn has_told_runner(&self, control: Control) -> bool {
+        let mut inner = self.lock();
+        let is_running = inner.running;
+        let waker = if is_running { inner.tell_runner(control) } else { None };
+        drop(inner);
         if let Some(waker) = waker {
             waker.wake();
         }
+        is_running
     }
 }
 
@@ -249,7 +255,11 @@ impl Inner {
 
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
-        self.queued + self.inbox.len()
+        self.queued + self.messages_in_inbox()
+    }
+
+    fn messages_in_inbox(&self) -> usize {
+        self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count()
     }
 
     /// The course of a message whose turn is not over.
@@ -271,7 +281,7 @@ impl Inner {
 
     /// Takes what came for the runner.
     pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
-        self.queued += self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count();
+        self.queued += self.messages_in_inbox();
         into.extend(self.inbox.drain(..));
     }
 

@@ -29,12 +29,12 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     flights::Flight,
-    inbox::{Accepted, Control, Incoming},
+    inbox::{Accepted, Cancel, Control, Incoming},
     reader::LogReader,
     recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::{Letter, Mark, PushConfig},
+    store::{Letter, LetterId, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
     writer::{Claimed, LogWriter},
@@ -56,6 +56,8 @@ pub(crate) struct Runner {
     staged: Vec<Incoming>,
     /// What other nodes wanted of it while nobody had it.
     letters: Vec<Letter>,
+    /// Who wants it canceled.
+    cancels: Vec<Cancel>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
     unsettled: Option<&'static str>,
     /// The node stops: the task stays as it is.
@@ -151,6 +153,7 @@ impl Runner {
             queue: VecDeque::new(),
             staged: Vec::new(),
             letters: Vec::new(),
+            cancels: Vec::new(),
             unsettled: None,
             left: false,
             lost: false,
@@ -195,7 +198,9 @@ impl Runner {
         }
         loop {
             self.settle_if_due().await?;
-            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
+            let members = &self.shared.members;
+            let in_hand = |letter: Letter| members.take(&letter.id).map(|taking| Control::Letter(letter, taking));
+            let mut controls: Vec<_> = self.letters.drain(..).filter_map(in_hand).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
@@ -261,13 +266,13 @@ impl Runner {
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
+        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
         course.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(letter) = &letter {
             // Before anybody sees what the turn says.
             let mark = Mark::Begun(self.writer.staged());
-            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+            Box::pin(self.mark(letter, mark)).await;
         }
         let mut running = self.start(incoming);
         loop {
@@ -302,7 +307,7 @@ impl Runner {
                     course.rest(Arc::clone(&self.hold.lock().task));
                     if let Some(letter) = &letter {
                         let mark = Mark::Rested(self.writer.staged());
-                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                        Box::pin(self.mark(letter, mark)).await;
                     }
                 }
                 if let Some(message) = message {
@@ -317,6 +322,13 @@ impl Runner {
                 // It may have more to say than it lets others do.
                 yield_now().await;
             }
+        }
+    }
+
+    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
+    async fn mark(&self, letter: &LetterId, mark: Mark) {
+        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
+            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
         }
     }
 
@@ -357,6 +369,7 @@ impl Runner {
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
         self.flight = None;
         for mut incoming in self.staged.drain(..) {
+            incoming.committed();
             if let Some(founding) = incoming.founding.take() {
                 founding.begun();
             }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use nuncio_model::{Error, ErrorKind};
 use tokio::sync::oneshot;
 
-use super::letter::Refusal;
+use super::{letter::Refusal, taken::Taking};
 use crate::{
     registry::Hold,
     shared::Shared,
-    store::{LetterId, Mark},
+    store::{LetterId, Mark, StoreError},
 };
 
 /// Tells the writer of a letter when nothing comes of it: gives where a runner says so. A letter that was not taken for
@@ -17,28 +17,34 @@ use crate::{
 pub(crate) fn answer<T: Send + 'static>(
     shared: &Arc<Shared>,
     hold: &Hold,
-    letter: LetterId,
+    taking: Taking,
     refusal: impl Fn(T) -> Option<Error> + Send + 'static,
 ) -> oneshot::Sender<T> {
     let (sender, told) = oneshot::channel();
     let (shared, hold) = (Arc::clone(shared), hold.clone());
     Shared::spawn(async move {
-        let outcome = told.await;
-        let error = match outcome.map(refusal) {
-            Ok(None) => return,
-            Ok(Some(error)) if error.kind() != ErrorKind::Unavailable => error,
-            Ok(Some(_)) | Err(_) => return shared.members.leave(&letter),
-        };
-        mark(&shared, &hold, &letter, Mark::Refused(Refusal::encode(&error))).await;
+        match told.await.map(refusal) {
+            Ok(None) => taking.done(),
+            Ok(Some(error)) if error.kind() != ErrorKind::Unavailable => {
+                let refused = Mark::Refused(Refusal::encode(&error));
+                match mark(&shared, &hold, taking.letter(), refused).await {
+                    Ok(()) => taking.done(),
+                    // It comes again, and is refused again if there is still a reason.
+                    Err(error) => {
+                        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not answered");
+                    }
+                }
+            }
+            Ok(Some(_)) | Err(_) => drop(taking),
+        }
     });
     sender
 }
 
-/// Notes how far a letter has come, and tells its writer. What cannot be noted is found out by the state of the task.
-pub(crate) async fn mark(shared: &Shared, hold: &Hold, letter: &LetterId, mark: Mark) {
-    let Some(cluster) = shared.store.cluster() else { return };
-    if let Err(error) = cluster.mark(letter, mark).await {
-        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not answered");
-    }
+/// Notes how far a letter has come, and tells its writer.
+pub(crate) async fn mark(shared: &Shared, hold: &Hold, letter: &LetterId, mark: Mark) -> Result<(), StoreError> {
+    let Some(cluster) = shared.store.cluster() else { return Ok(()) };
+    let marked = cluster.mark(letter, mark).await;
     shared.members.changed(&hold.id, 0);
+    marked
 }

@@ -1,34 +1,65 @@
 //! A letter under way: who wanted something of a task elsewhere is told what comes of it, as if the task ran here.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use nuncio_model::{Error, ErrorKind};
-use tokio::sync::{Notify, oneshot};
+use nuncio_model::{Error, ErrorKind, TaskState};
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    sync::{Notify, oneshot},
+    time::sleep,
+};
 
 use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::turn_in_log};
 use crate::{
-    inbox::{Accepted, Control, Course},
+    admission::Permit,
+    inbox::{Accepted, Cancel, Control, Course},
     live::Live,
     reader::LogReader,
     registry::Hold,
     runner::ended,
     shared::Shared,
-    store::{Cluster, LetterId, StoreError},
+    store::{Cluster, LetterId, LetterStatus, StoreError},
 };
+
+/// After how long a letter is asked for of which nothing was heard. It is looked at with all others long before.
+const UNHEARD_OF: Duration = Duration::from_mins(1);
 
 /// A letter under way, for the course of its message.
 pub(crate) struct Correspondence {
     pub(super) letter: LetterId,
     pub(super) course: Course,
-    pub(super) moved: Notify,
+    /// Its place among the messages that wait, until its turn begins.
+    place: Mutex<Option<Permit>>,
+    seen: Mutex<Seen>,
+    moved: Notify,
+}
+
+/// What was found when many letters were looked at.
+#[derive(Default)]
+struct Seen {
+    last: Option<LetterStatus>,
+    /// What its writer has yet to be told.
+    news: Option<Option<LetterStatus>>,
 }
 
 impl Correspondence {
-    /// Looks whether the turn of the message has begun: at its letter, and at the log where the log may tell. To read that
-    /// costs what the log does.
-    pub(super) async fn look(&self, shared: &Shared, live: &Live, log_may_tell: bool) -> Result<(), StoreError> {
-        let Some(cluster) = shared.store.cluster().filter(|_| !self.course.has_begun()) else { return Ok(()) };
-        let Some(status) = cluster.letter(&self.letter).await? else { return Ok(()) };
+    pub(super) fn new(letter: LetterId, course: Course, place: Option<Permit>) -> Self {
+        Self { letter, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
+    }
+
+    /// Looks whether the turn of the message has begun: at what is known of its letter, and at the log where the log may
+    /// tell. To read that costs what the log does.
+    pub(super) async fn look(
+        &self,
+        shared: &Shared,
+        live: &Live,
+        status: &LetterStatus,
+        log_may_tell: bool,
+    ) -> Result<(), StoreError> {
+        if self.course.has_begun() {
+            return Ok(());
+        }
         let begun = match (status.begun, status.taken) {
             // Whoever has the task now may not know that it came by letter.
             (None, Some(taken)) if log_may_tell => turn_in_log(shared, live, taken).await?,
@@ -40,52 +71,83 @@ impl Correspondence {
         Ok(())
     }
 
-    /// The task has moved on.
+    /// The task has moved on: the letter is to be looked at.
     pub(crate) fn moved(&self) {
         self.moved.notify_one();
     }
-}
 
-/// Who is told what comes of a letter.
-pub(super) enum Wanted {
-    Message(Option<oneshot::Sender<Result<Accepted, Error>>>),
-    Cancel(Option<oneshot::Sender<Error>>),
-}
+    /// Whether there may be anything new about the letter of a task in this state.
+    pub(super) fn may_have_moved(&self, state: TaskState) -> bool {
+        let has_turn = self.course.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.taken.is_some());
+        !has_turn || state.is_interrupted() || state.is_terminal() || !self.course.is_awaited()
+    }
 
-impl Wanted {
-    pub(super) fn of(control: Control) -> Self {
-        match control {
-            Control::Message(mut incoming) => {
-                if let Some(founding) = incoming.founding.take() {
-                    founding.begun();
+    /// Takes in what was found of the letter of a task in this state, and wakes its writer if there is anything to do.
+    pub(super) fn found(&self, status: Option<LetterStatus>, state: TaskState) {
+        let mut seen = self.seen.lock();
+        let is_quiet = seen.last == status
+            && status.as_ref().is_some_and(|it| it.holder.is_some())
+            && !self.may_be_over(status.as_ref(), state);
+        if !is_quiet {
+            seen.last.clone_from(&status);
+            seen.news = Some(status);
+            self.moved.notify_one();
+        }
+    }
+
+    fn may_be_over(&self, status: Option<&LetterStatus>, state: TaskState) -> bool {
+        let is_taken = status.is_some_and(|it| it.taken.is_some());
+        state.is_interrupted() || state.is_terminal() || is_taken && !self.course.is_awaited()
+    }
+
+    /// Waits until there is something new about the letter, but not for longer than this.
+    pub(super) async fn news(
+        &self,
+        cluster: &dyn Cluster,
+        longest: Duration,
+    ) -> Result<Option<LetterStatus>, StoreError> {
+        select! {
+            () = self.moved.notified() => {}
+            () = sleep(longest) => {}
+        }
+        let news = self.seen.lock().news.take();
+        match news {
+            Some(status) => Ok(status),
+            None => cluster.letter(&self.letter).await,
+        }
+    }
+
+    /// Follows the letter until everything has come of it.
+    pub(super) async fn follow(&self, shared: &Arc<Shared>, cluster: &dyn Cluster, hold: &Hold, mut wanted: Wanted) {
+        let mut status = cluster.letter(&self.letter).await;
+        loop {
+            let advanced = match status {
+                Ok(status) => self.advance(shared, cluster, hold, &mut wanted, status).await,
+                Err(error) => Err(error),
+            };
+            let longest = match advanced {
+                Ok(true) => return,
+                Ok(false) => UNHEARD_OF,
+                Err(error) => {
+                    tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not followed");
+                    shared.limits.reread
                 }
-                Self::Message(incoming.accepted)
-            }
-            Control::Cancel(told) => Self::Cancel(Some(told)),
-            _ => Self::Cancel(None),
+            };
+            status = self.news(cluster, longest).await;
         }
     }
 
-    fn refuse(&mut self, error: Error) {
-        // The sender may have left.
-        match self {
-            Self::Message(accepted) => drop(accepted.take().map(|it| it.send(Err(error)))),
-            Self::Cancel(told) => drop(told.take().map(|it| it.send(error))),
-        }
-    }
-}
-
-impl Correspondence {
-    /// Looks how far the letter and its task have come. Whether that was all.
-    pub(super) async fn advance(
+    /// Does what is to be done when the letter and its task have come this far. Whether that was all.
+    async fn advance(
         &self,
         shared: &Arc<Shared>,
         cluster: &dyn Cluster,
         hold: &Hold,
         wanted: &mut Wanted,
+        status: Option<LetterStatus>,
     ) -> Result<bool, StoreError> {
-        catch_up(shared, hold).await?;
-        let Some(status) = cluster.letter(&self.letter).await? else {
+        let Some(status) = status else {
+            catch_up(shared, hold).await?;
             wanted.refuse(Error::new(ErrorKind::Unavailable, "the message was lost on its way to the task; try again"));
             self.rest(hold);
             return Ok(true);
@@ -94,11 +156,8 @@ impl Correspondence {
             wanted.refuse(Refusal::decode(reason));
             return Ok(true);
         }
-        let (sequence, state) = {
-            let inner = hold.lock();
-            (inner.sequence, inner.state())
-        };
         let Some(taken) = status.taken else {
+            let state = hold.lock().state();
             if state.is_terminal() {
                 // A cancel was wanted, and whoever waits for it looks at the task.
                 if cluster.withdraw(&self.letter).await? {
@@ -112,10 +171,17 @@ impl Correspondence {
             }
             return Ok(false);
         };
+        if hold.lock().sequence < status.rested.unwrap_or(taken).max(taken) {
+            catch_up(shared, hold).await?;
+        }
+        let (sequence, state) = {
+            let inner = hold.lock();
+            (inner.sequence, inner.state())
+        };
         if sequence < taken {
             return Ok(false);
         }
-        self.look(shared, hold, state.is_terminal() || state.is_interrupted()).await?;
+        self.look(shared, hold, &status, state.is_terminal() || state.is_interrupted()).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {
@@ -134,12 +200,45 @@ impl Correspondence {
             }
             self.rest(hold);
         }
-        Ok(rests)
+        if self.course.has_begun() {
+            self.place.lock().take();
+        }
+        // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
+        Ok(rests || !self.course.is_awaited())
     }
 
     /// Tells who waits for the turn that it is over.
     fn rest(&self, hold: &Hold) {
         let task = Arc::clone(&hold.lock().task);
         hold.change(|_| self.course.rest(task));
+    }
+}
+
+/// Who is told what comes of a letter.
+pub(super) enum Wanted {
+    Message(Option<oneshot::Sender<Result<Accepted, Error>>>),
+    Cancel(Option<oneshot::Sender<Error>>),
+}
+
+impl Wanted {
+    pub(super) fn of(control: Control) -> Self {
+        match control {
+            Control::Message(mut incoming) => {
+                if let Some(founding) = incoming.founding.take() {
+                    founding.begun();
+                }
+                Self::Message(incoming.accepted)
+            }
+            Control::Cancel(Cancel { refused, .. }) => Self::Cancel(Some(refused)),
+            _ => Self::Cancel(None),
+        }
+    }
+
+    fn refuse(&mut self, error: Error) {
+        // The sender may have left.
+        match self {
+            Self::Message(accepted) => drop(accepted.take().map(|it| it.send(Err(error)))),
+            Self::Cancel(told) => drop(told.take().map(|it| it.send(error))),
+        }
     }
 }

@@ -7,11 +7,17 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::follow;
-use crate::{inbox::Control, shared::Shared, store::Cluster};
+use super::{follow, letters};
+use crate::{
+    inbox::Control,
+    registry::Hold,
+    shared::Shared,
+    store::{Cluster, Letter},
+};
 
-/// How many letters are read at a time.
-const MAIL: usize = 256;
+/// How many letters are read at a time to begin with, and at most.
+const FEW: usize = 256;
+const MANY: usize = 8192;
 
 /// Reads the mail when there is some, and looks at the store now and then for what no signal told.
 pub(super) async fn look_after(shared: Weak<Shared>) {
@@ -36,20 +42,39 @@ pub(super) async fn look_after(shared: Weak<Shared>) {
         read_mail(&shared, cluster).await;
         if !only_mail {
             follow::reread(&shared, cluster).await;
+            letters::reread(&shared, cluster).await;
         }
     }
 }
 
 /// Hands letters to the runners of their tasks.
 async fn read_mail(shared: &Arc<Shared>, cluster: &dyn Cluster) {
-    match cluster.mail(MAIL).await {
-        Ok(letters) => {
-            for letter in letters {
-                if let Some(hold) = shared.registry.find(&letter.scope, &letter.task) {
-                    hold.tell_runner(Control::Letter(letter));
-                }
+    let mut number = FEW;
+    loop {
+        let letters = match cluster.mail(number).await {
+            Ok(letters) => letters,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the mail cannot be read");
+                return;
             }
+        };
+        let is_all = letters.len() < number;
+        letters.into_iter().for_each(|letter| hand(shared, letter));
+        if is_all || number >= MANY {
+            return;
         }
-        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the mail cannot be read"),
+        // Those that are in a runner's hands stand before the others until it has committed them.
+        number *= 2;
+    }
+}
+
+/// Hands a letter to the runner of its task, if no runner has it yet.
+fn hand(shared: &Arc<Shared>, letter: Letter) {
+    let Some(taking) = shared.members.take(&letter.id) else { return };
+    let (scope, task) = (letter.scope.clone(), letter.task.clone());
+    let is_told = |hold: Hold| hold.has_told_runner(Control::Letter(letter, taking));
+    if !shared.registry.find(&scope, &task).is_some_and(is_told) {
+        // The task is this node's, and nobody here is at work on it: who settles it is given its letters.
+        shared.abandon(&scope, &task);
     }
 }

@@ -49,14 +49,8 @@ impl Cluster for PostgresStore {
             callers.push(scope.caller);
         }
         let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
-        let mut sequences = vec![0; tasks.len()];
-        for row in &self.links.query(Sql::Sequences, &[&ids, &tenants, &callers]).await? {
-            let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
-            if let Some(sequence) = place.checked_sub(1).and_then(|place| sequences.get_mut(place)) {
-                *sequence = number(row, 1)?;
-            }
-        }
-        Ok(sequences)
+        let rows = self.links.query(Sql::Sequences, &[&ids, &tenants, &callers]).await?;
+        in_order(tasks.len(), &rows, |row| number(row, 1))
     }
 
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
@@ -66,7 +60,11 @@ impl Cluster for PostgresStore {
             [&&*id, &&*task, &scope.tenant, &scope.caller, &&*letter.body];
         let rows = self.links.query(Sql::Post, &values).await?;
         let Some(row) = rows.first() else { return Ok(Posted::NoTask) };
-        Ok(value::<Option<i64>>(row, 0)?.map_or(Posted::Unheld, |node| Posted::Left(node_id(node))))
+        Ok(match (value::<Option<i64>>(row, 0)?, value::<bool>(row, 1)?) {
+            (Some(node), _) => Posted::Left(node_id(node)),
+            (None, true) => Posted::Waits,
+            (None, false) => Posted::Unheld,
+        })
     }
 
     async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
@@ -84,17 +82,10 @@ impl Cluster for PostgresStore {
         marked.map(|_| ())
     }
 
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
-        let rows = self.links.query(Sql::Letter, &[&&*to_column(&id.0)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
-        Ok(Some(LetterStatus {
-            taken: record(0)?,
-            begun: record(1)?,
-            rested: record(2)?,
-            refused: value::<Option<&[u8]>>(row, 3)?.map(Into::into),
-            holder: value::<Option<i64>>(row, 4)?.map(node_id),
-        }))
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
+        let columns: Vec<_> = ids.iter().map(|id| to_column(&id.0)).collect();
+        let columns: Vec<&str> = columns.iter().map(|id| &**id).collect();
+        in_order(ids.len(), &self.links.query(Sql::Letters, &[&columns]).await?, |row| status(row).map(Some))
     }
 
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
@@ -105,6 +96,34 @@ impl Cluster for PostgresStore {
     async fn discard(&self, id: &LetterId) -> Result<(), StoreError> {
         self.links.query(Sql::Discard, &[&&*to_column(&id.0)]).await.map(|_| ())
     }
+}
+
+/// What rows say of things that were asked for by their number, which is in the first column; nothing of the others.
+fn in_order<T: Clone + Default>(
+    number: usize,
+    rows: &[Row],
+    read: impl Fn(&Row) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut found = vec![T::default(); number];
+    for row in rows {
+        let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
+        if let Some(found) = place.checked_sub(1).and_then(|place| found.get_mut(place)) {
+            *found = read(row)?;
+        }
+    }
+    Ok(found)
+}
+
+/// A letter's status as it stands in a row behind its number.
+fn status(row: &Row) -> Result<LetterStatus, StoreError> {
+    let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
+    Ok(LetterStatus {
+        taken: record(1)?,
+        begun: record(2)?,
+        rested: record(3)?,
+        refused: value::<Option<&[u8]>>(row, 4)?.map(Into::into),
+        holder: value::<Option<i64>>(row, 5)?.map(node_id),
+    })
 }
 
 fn node_id(node: i64) -> NodeId {

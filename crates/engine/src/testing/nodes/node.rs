@@ -315,7 +315,10 @@ impl Cluster for MemoryNode {
         if !state.owners.contains_key(&key) {
             return Ok(Posted::NoTask);
         }
-        let Some(holder) = state.holder(&key) else { return Ok(Posted::Unheld) };
+        let Some(holder) = state.holder(&key) else {
+            let is_there = state.letters.contains_key(&letter.id);
+            return Ok(if is_there { Posted::Waits } else { Posted::Unheld });
+        };
         let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
         state.letters.entry(letter.id.clone()).or_insert_with(waiting);
         Ok(Posted::Left(holder))
@@ -341,12 +344,14 @@ impl Cluster for MemoryNode {
         Ok(())
     }
 
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
         self.reach()?;
         let state = self.shared.state.lock().await;
-        let Some(waiting) = state.letters.get(id) else { return Ok(None) };
-        let holder = state.holder(&State::key(&waiting.letter));
-        Ok(Some(LetterStatus { holder, ..waiting.status.clone() }))
+        let status = |waiting: &Waiting| {
+            let holder = state.holder(&State::key(&waiting.letter));
+            LetterStatus { holder, ..waiting.status.clone() }
+        };
+        Ok(ids.iter().map(|id| state.letters.get(id).map(status)).collect())
     }
 
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
