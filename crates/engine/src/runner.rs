@@ -205,13 +205,15 @@ impl Runner {
                 return Ok(rest);
             }
             self.refuse_repeated(&mut controls).await;
+            // The turn that was cut off comes before what the claim brought, or it would be taken for one that is over.
+            controls.sort_by_key(|control| !matches!(control, Control::Settle(..)));
             for control in controls {
                 self.take(control, None);
+                self.settle_if_due().await?;
             }
             if self.left {
                 return Err(stopping());
             }
-            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);

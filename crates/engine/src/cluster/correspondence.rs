@@ -10,11 +10,10 @@ use tokio::{
     time::sleep,
 };
 
-use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::turn_in_log};
+use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::note_turns};
 use crate::{
     admission::Permit,
     inbox::{Accepted, Cancel, Control, Course},
-    live::Live,
     reader::LogReader,
     registry::Hold,
     runner::ended,
@@ -22,8 +21,8 @@ use crate::{
     store::{Cluster, LetterId, LetterStatus, StoreError},
 };
 
-/// After how long a letter is asked for of which nothing was heard. It is looked at with all others long before.
-const UNHEARD_OF: Duration = Duration::from_mins(1);
+/// After how long a letter is asked for by itself of which there was nothing new. It is looked at with all others each second.
+const UNHEARD_OF: Duration = Duration::from_mins(10);
 
 /// A letter under way, for the course of its message.
 pub(crate) struct Correspondence {
@@ -38,37 +37,15 @@ pub(crate) struct Correspondence {
 /// What was found when many letters were looked at.
 #[derive(Default)]
 struct Seen {
+    /// `None` too where it was not there.
     last: Option<LetterStatus>,
-    /// What its writer has yet to be told.
-    news: Option<Option<LetterStatus>>,
+    /// Whether its follower has yet to look at that.
+    is_new: bool,
 }
 
 impl Correspondence {
     pub(super) fn new(letter: LetterId, course: Course, place: Option<Permit>) -> Self {
         Self { letter, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
-    }
-
-    /// Looks whether the turn of the message has begun: at what is known of its letter, and at the log where the log may
-    /// tell. To read that costs what the log does.
-    pub(super) async fn look(
-        &self,
-        shared: &Shared,
-        live: &Live,
-        status: &LetterStatus,
-        log_may_tell: bool,
-    ) -> Result<(), StoreError> {
-        if self.course.has_begun() {
-            return Ok(());
-        }
-        let begun = match (status.begun, status.taken) {
-            // Whoever has the task now may not know that it came by letter.
-            (None, Some(taken)) if log_may_tell => turn_in_log(shared, live, taken).await?,
-            (begun, _) => begun,
-        };
-        if let Some(begun) = begun {
-            self.course.begin(begun);
-        }
-        Ok(())
     }
 
     /// The task has moved on: the letter is to be looked at.
@@ -89,8 +66,7 @@ impl Correspondence {
             && status.as_ref().is_some_and(|it| it.holder.is_some())
             && !self.may_be_over(status.as_ref(), state);
         if !is_quiet {
-            seen.last.clone_from(&status);
-            seen.news = Some(status);
+            *seen = Seen { last: status, is_new: true };
             self.moved.notify_one();
         }
     }
@@ -110,7 +86,10 @@ impl Correspondence {
             () = self.moved.notified() => {}
             () = sleep(longest) => {}
         }
-        let news = self.seen.lock().news.take();
+        let news = {
+            let mut seen = self.seen.lock();
+            std::mem::take(&mut seen.is_new).then(|| seen.last.clone())
+        };
         match news {
             Some(status) => Ok(status),
             None => cluster.letter(&self.letter).await,
@@ -181,7 +160,7 @@ impl Correspondence {
         if sequence < taken {
             return Ok(false);
         }
-        self.look(shared, hold, &status, state.is_terminal() || state.is_interrupted()).await?;
+        note_turns(shared, hold, &[(self, &status)], state.is_terminal() || state.is_interrupted()).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {

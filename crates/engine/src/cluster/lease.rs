@@ -38,7 +38,7 @@ pub(super) async fn keep(shared: Weak<Shared>) {
                     lose_all(&shared);
                 }
                 over = Some(sent + lease);
-                shared.members.live(true);
+                shared.members.set_live(true);
                 // What another node owed to webhooks when it went is nobody's to tell.
                 shared.push_wakeups.notify_one();
                 listen(&shared, cluster.node(), &mut listening);
@@ -65,7 +65,7 @@ async fn renew(shared: &Shared, cluster: &dyn Cluster, over: Instant) -> Result<
     let mut renewal = pin!(cluster.renew());
     let early = timeout_at(over, &mut renewal).await;
     let is_known = matches!(early, Ok(Ok(_)));
-    if !is_known && over <= Instant::now() && shared.members.live(false) {
+    if !is_known && over <= Instant::now() && shared.members.set_live(false) {
         tracing::warn!(node = %cluster.node(), "this node cannot say that it lives; it stops what it runs");
         lose_all(shared);
     }

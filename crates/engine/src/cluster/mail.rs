@@ -59,7 +59,9 @@ async fn read_mail(shared: &Arc<Shared>, cluster: &dyn Cluster) {
             }
         };
         let is_all = letters.len() < number;
-        letters.into_iter().for_each(|letter| hand(shared, letter));
+        for letter in letters {
+            hand(shared, letter);
+        }
         if is_all || number >= MANY {
             return;
         }

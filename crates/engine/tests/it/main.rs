@@ -14,6 +14,7 @@ mod fencing;
 mod founding;
 mod housekeeping;
 mod lease;
+mod letters;
 mod nodes;
 mod outage;
 mod property;

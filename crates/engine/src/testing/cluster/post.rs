@@ -96,7 +96,7 @@ pub async fn a_letter_that_was_left_is_known_to_be_there<F: ClusterFixture>() {
         }
         assert_eq!(cluster(&b).post(&letter(&task, "new")).await.unwrap(), Posted::Unheld);
         let Claimed::Owned { letters, .. } = claim(&b, &task).await else { panic!("it is held") };
-        assert_eq!(letters, [left.clone()]);
+        assert_eq!(letters, std::slice::from_ref(&left));
         let holder = cluster(&b).node();
         assert_eq!(cluster(&b).post(&left).await.unwrap(), Posted::Left(holder));
     }

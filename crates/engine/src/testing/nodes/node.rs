@@ -1,12 +1,13 @@
 //! One node's view of the shared store.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
+use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
@@ -24,6 +25,18 @@ use crate::{
 /// The epoch of every task in the store beneath; those of the nodes are kept beside it.
 const BENEATH: u64 = 1;
 
+/// What a [`MemoryNode`] does wrong.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MemoryFaults {
+    /// Letters are left, and nobody hears of it.
+    pub loses_answers_to_letters: bool,
+    /// Nothing is noted on letters.
+    pub refuses_marks: bool,
+    /// Nothing is committed.
+    pub refuses_commits: bool,
+}
+
 /// A node of a [`SharedMemory`].
 pub struct MemoryNode {
     shared: SharedMemory,
@@ -32,6 +45,8 @@ pub struct MemoryNode {
     silent: AtomicBool,
     stalled: watch::Sender<bool>,
     rejoined: AtomicBool,
+    faults: Mutex<MemoryFaults>,
+    reads: AtomicUsize,
 }
 
 impl MemoryNode {
@@ -43,6 +58,8 @@ impl MemoryNode {
             silent: AtomicBool::new(false),
             stalled: watch::Sender::new(false),
             rejoined: AtomicBool::new(false),
+            faults: Mutex::default(),
+            reads: AtomicUsize::new(0),
         }
     }
 
@@ -62,6 +79,16 @@ impl MemoryNode {
         self.stalled.send_replace(yes);
     }
 
+    /// Changes what the node does wrong.
+    pub fn set(&self, change: impl FnOnce(&mut MemoryFaults)) {
+        change(&mut self.faults.lock());
+    }
+
+    /// How often records or letters were asked for.
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
+    }
+
     /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
     pub async fn rejoin(&self) {
         let id = self.shared.state.lock().await.join(self.shared.lease);
@@ -71,6 +98,13 @@ impl MemoryNode {
 
     fn me(&self) -> NodeId {
         NodeId(self.id.load(Ordering::Relaxed))
+    }
+
+    fn fails(&self, does: impl FnOnce(&MemoryFaults) -> bool) -> Result<(), StoreError> {
+        if does(&self.faults.lock()) {
+            return Err(StoreError::Unavailable("the node has a fault".into()));
+        }
+        Ok(())
     }
 
     fn reach(&self) -> Result<(), StoreError> {
@@ -101,6 +135,7 @@ impl MemoryNode {
 impl TaskStore for MemoryNode {
     async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_commits)?;
         let mut state = self.shared.state.lock().await;
         let key = (commit.scope.clone(), commit.id.clone());
         let creates = commit.expected == 0;
@@ -167,6 +202,7 @@ impl TaskStore for MemoryNode {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.shared.tasks.events_after(scope, id, after, limit).await
     }
 
@@ -321,6 +357,7 @@ impl Cluster for MemoryNode {
         };
         let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
         state.letters.entry(letter.id.clone()).or_insert_with(waiting);
+        self.fails(|faults| faults.loses_answers_to_letters)?;
         Ok(Posted::Left(holder))
     }
 
@@ -334,6 +371,7 @@ impl Cluster for MemoryNode {
 
     async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_marks)?;
         if let Some(waiting) = self.shared.state.lock().await.letters.get_mut(id) {
             match mark {
                 Mark::Begun(sequence) => waiting.status.begun = Some(sequence),
@@ -346,6 +384,7 @@ impl Cluster for MemoryNode {
 
     async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let state = self.shared.state.lock().await;
         let status = |waiting: &Waiting| {
             let holder = state.holder(&State::key(&waiting.letter));
