@@ -83,7 +83,6 @@ async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
         // The turn has been asked to stop, and goes to another node before it has.
         a.store.rejoin().await;
         sleep(LEASE).await;
-        assert_eq!(nodes.runs(), 2, "it is run again");
         assert_state(&within(canceled).await.unwrap().unwrap(), TaskState::Canceled);
     }
 }
