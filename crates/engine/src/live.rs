@@ -45,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) epoch: Option<u64>,
     /// Letters from here to the node that runs it.
     pub(crate) correspondences: Vec<Arc<Correspondence>>,
+    /// Whether something may have been noted on them since they were looked at.
+    pub(crate) letters_marked: bool,
     /// How many signals have come since somebody began to catch up.
     pub(crate) hurries: u32,
     /// The newest records, for readers; empty when there are none.
@@ -104,6 +106,7 @@ impl Live {
                 status_sequence: 0,
                 epoch: None,
                 correspondences: Vec::new(),
+                letters_marked: false,
                 hurries: 0,
                 log: VecDeque::new(),
                 readers: Slab::new(),

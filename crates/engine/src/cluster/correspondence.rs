@@ -48,6 +48,12 @@ impl Correspondence {
         Self { letter, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
     }
 
+    /// The turn of its message begins after this record, and the message waits no more.
+    pub(super) fn begins(&self, sequence: u64) {
+        self.course.begin(sequence);
+        self.place.lock().take();
+    }
+
     /// The task has moved on: the letter is to be looked at.
     pub(crate) fn moved(&self) {
         self.moved.notify_one();
@@ -175,12 +181,9 @@ impl Correspondence {
         };
         if rests {
             if !state.is_terminal() && !self.course.has_begun() {
-                self.course.begin(taken);
+                self.begins(taken);
             }
             self.rest(hold);
-        }
-        if self.course.has_begun() {
-            self.place.lock().take();
         }
         // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
         Ok(rests || !self.course.is_awaited())

@@ -57,6 +57,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
         if !is_news || inner.is_owned() || inner.sequence == 0 {
             return;
         }
+        inner.letters_marked |= sequence == 0;
         inner.hurries += 1;
         if inner.hurries > 1 {
             // Somebody is at it, and will look again.

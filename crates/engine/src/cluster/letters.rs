@@ -26,11 +26,12 @@ pub(super) async fn look_up(
 /// Looks how far the letters to a task have come, after it has moved on or may have.
 pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
-    let (mut correspondences, state) = {
-        let inner = live.lock();
-        (inner.correspondences.clone(), inner.state())
+    let (mut correspondences, state, are_marked) = {
+        let mut inner = live.lock();
+        let are_marked = std::mem::take(&mut inner.letters_marked);
+        (inner.correspondences.clone(), inner.state(), are_marked)
     };
-    correspondences.retain(|it| it.may_have_moved(state));
+    correspondences.retain(|it| are_marked || it.may_have_moved(state));
     if correspondences.is_empty() {
         return Ok(());
     }

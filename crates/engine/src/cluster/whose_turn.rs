@@ -29,7 +29,7 @@ pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Rec
     for (correspondence, status) in correspondences.iter().zip(&statuses) {
         let has_turn = |taken: &u64| records.iter().any(|record| has_turn_at_once(record, *taken));
         if let Some(taken) = status.as_ref().and_then(|status| status.taken).filter(has_turn) {
-            correspondence.course.begin(taken);
+            correspondence.begins(taken);
         }
     }
     let both = correspondences.iter().zip(&statuses);
@@ -65,9 +65,9 @@ pub(super) async fn note_turns(
     let mut unknown = Vec::new();
     for (correspondence, status) in letters.iter().filter(|(it, _)| !it.course.has_begun()) {
         match (status.begun, status.taken) {
-            (Some(begun), _) => correspondence.course.begin(begun),
+            (Some(begun), _) => correspondence.begins(begun),
             // Whoever has the task now may not know that it came by letter.
-            (None, Some(taken)) if log_may_tell => unknown.push((taken, &correspondence.course)),
+            (None, Some(taken)) if log_may_tell => unknown.push((taken, *correspondence)),
             (None, _) => {}
         }
     }
@@ -76,14 +76,14 @@ pub(super) async fn note_turns(
     }
     let Some(turns) = turns_in_log(shared, live).await? else {
         // Of a log that is not kept nobody knows, and the message had its place there.
-        for (taken, course) in unknown {
-            course.begin(taken);
+        for (taken, correspondence) in unknown {
+            correspondence.begins(taken);
         }
         return Ok(());
     };
-    for (taken, course) in unknown {
+    for (taken, correspondence) in unknown {
         if let Some(begun) = turns.get(&taken) {
-            course.begin(*begun);
+            correspondence.begins(*begun);
         }
     }
     Ok(())
