@@ -35,7 +35,7 @@ async fn a_message_whose_letter_had_no_answer_has_one_turn() {
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
     a.store.cut_off(true);
-    sleep(LEASE - SECOND).await;
+    sleep(LEASE * 5 / 6).await;
     b.store.set(|faults| faults.loses_answers_to_letters = true);
     let sent = sends(&b, follow(&task, "2 second?"));
     sleep(SECOND + SECOND / 10).await;
