@@ -91,7 +91,7 @@ impl Links {
         let _under_way = UnderWay::of(&link.under_way);
         let deadline = Instant::now() + self.connector.options.patience.min(bound);
         let session = link.session(&self.connector, deadline).await?;
-        let answer = session.query_within(bound, sql, values).await;
+        let answer = session.query_within(bound.min(self.connector.options.answer_timeout), sql, values).await;
         if let Err(failure) = &answer
             && (!failure.is_refusal() || matches!(failure, Failure::Told(error) if is_read_only(error)))
         {
