@@ -168,6 +168,7 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
         }
         return Ok(None);
     }
+    shared.may_work()?;
     let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
     shared.turns.begin(&hold.scope.principal, limits)?;
     inner.running = true;

@@ -30,13 +30,13 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     flights::Flight,
-    inbox::{Accepted, Control, Incoming},
+    inbox::{Accepted, Cancel, Control, Incoming},
     live::Live,
     reader::LogReader,
     recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::{Letter, Mark, PushConfig},
+    store::{Letter, LetterId, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
     writer::{Claimed, LogWriter},
@@ -58,6 +58,8 @@ pub(crate) struct Runner {
     staged: Vec<Incoming>,
     /// What other nodes wanted of it while nobody had it.
     letters: Vec<Letter>,
+    /// Who wants it canceled.
+    cancels: Vec<Cancel>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
     unsettled: Option<&'static str>,
     /// Who waits for that: they hear nothing until it is done.
@@ -158,6 +160,7 @@ impl Runner {
             queue: VecDeque::new(),
             staged: Vec::new(),
             letters: Vec::new(),
+            cancels: Vec::new(),
             unsettled: None,
             settling: Vec::new(),
             left: false,
@@ -208,18 +211,22 @@ impl Runner {
         }
         loop {
             self.settle_if_due().await?;
-            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
+            let members = &self.shared.members;
+            let in_hand = |letter: Letter| members.take(&letter.id).map(|taking| Control::Letter(letter, taking));
+            let mut controls: Vec<_> = self.letters.drain(..).filter_map(in_hand).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
             self.refuse_repeated(&mut controls).await;
+            // The turn that was cut off comes before what the claim brought, or it would be taken for one that is over.
+            controls.sort_by_key(|control| !matches!(control, Control::Settle(..)));
             for control in controls {
                 self.take(control, None);
+                self.settle_if_due().await?;
             }
             if self.left {
                 return Err(stopping());
             }
-            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
@@ -283,13 +290,13 @@ impl Runner {
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
+        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
         course.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(letter) = &letter {
             // Before anybody sees what the turn says.
             let mark = Mark::Begun(self.writer.staged());
-            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+            Box::pin(self.mark(letter, mark)).await;
         }
         let mut running = self.start(incoming);
         loop {
@@ -324,7 +331,7 @@ impl Runner {
                     course.rest(Arc::clone(&self.hold.lock().task));
                     if let Some(letter) = &letter {
                         let mark = Mark::Rested(self.writer.staged());
-                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                        Box::pin(self.mark(letter, mark)).await;
                     }
                 }
                 if let Some(message) = message {
@@ -339,6 +346,13 @@ impl Runner {
                 // It may have more to say than it lets others do.
                 yield_now().await;
             }
+        }
+    }
+
+    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
+    async fn mark(&self, letter: &LetterId, mark: Mark) {
+        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
+            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
         }
     }
 
@@ -379,6 +393,7 @@ impl Runner {
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
         self.flight = None;
         for mut incoming in self.staged.drain(..) {
+            incoming.committed();
             if let Some(founding) = incoming.founding.take() {
                 founding.begun();
             }

@@ -117,7 +117,8 @@ impl PostgresStore {
             let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             PostgresError::Unusable { place: place.clone(), reason, source: None }
         };
-        let node = cluster::join(&vital, connector.options.lease).await.map_err(unusable)?;
+        let node =
+            cluster::join(&vital, connector.options.lease, connector.options.answer_timeout).await.map_err(unusable)?;
         // Nobody else has this one.
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);

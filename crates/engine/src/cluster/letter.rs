@@ -31,12 +31,13 @@ impl Body {
 
 /// Why nothing comes of a letter, as its writer is told.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Refusal {
     kind: String,
     message: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
-    /// In milliseconds.
+    /// After how many milliseconds it may be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
 }
@@ -57,7 +58,7 @@ impl Refusal {
             kind: format!("{:?}", error.kind()),
             message: error.message().to_owned(),
             metadata: error.metadata().clone(),
-            retry_after: error.retry_after().and_then(|after| u64::try_from(after.as_millis()).ok()),
+            retry_after: error.retry_after().map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         };
         // It is text alone, and always written.
         serde_json::to_vec(&refusal).unwrap_or_default().into()
@@ -69,12 +70,11 @@ impl Refusal {
             Err(error) => return Error::internal(error),
         };
         let kind = KINDS.into_iter().find(|it| format!("{it:?}") == kind).unwrap_or(ErrorKind::Internal);
-        let error = Error::new(kind, message);
-        let error = metadata.into_iter().fold(error, |error, (key, value)| error.with_metadata(key, value));
-        match retry_after {
-            Some(after) => error.with_retry_after(Duration::from_millis(after)),
-            None => error,
+        let mut told = Error::new(kind, message);
+        if let Some(after) = retry_after {
+            told = told.with_retry_after(Duration::from_millis(after));
         }
+        metadata.into_iter().fold(told, |error, (key, value)| error.with_metadata(key, value))
     }
 }
 
@@ -85,11 +85,15 @@ mod tests {
     #[test]
     fn what_is_refused_is_refused_elsewhere_in_the_same_words() {
         for kind in KINDS.into_iter().chain([ErrorKind::Internal]) {
-            let error = Error::new(kind, "because").with_metadata("taskId", "t");
-            let error = error.with_retry_after(Duration::from_millis(1_500));
-            let told = Refusal::decode(&Refusal::encode(&error));
-            assert_eq!((told.kind(), told.message(), told.metadata()), (kind, "because", error.metadata()));
-            assert_eq!(told.retry_after(), error.retry_after());
+            for after in [None, Some(Duration::from_millis(1500))] {
+                let mut error = Error::new(kind, "because").with_metadata("taskId", "t");
+                if let Some(after) = after {
+                    error = error.with_retry_after(after);
+                }
+                let told = Refusal::decode(&Refusal::encode(&error));
+                assert_eq!((told.kind(), told.message(), told.metadata()), (kind, "because", error.metadata()));
+                assert_eq!(told.retry_after(), after);
+            }
         }
         assert_eq!(Refusal::decode(b"{}").kind(), ErrorKind::Internal);
     }

@@ -76,6 +76,12 @@ impl Runner {
             incoming.course.begin(self.writer.staged());
         }
         self.forward();
+        if !self.hold.lock().state().is_terminal() {
+            // The turn that was to stop may be run again there.
+            for cancel in self.cancels.drain(..) {
+                cluster::forward(&self.shared, self.hold.clone(), Control::Cancel(cancel));
+            }
+        }
         self.stay();
         // It may be nobody's, or this node's under the id that it has now.
         self.shared.abandon(&self.hold.scope, &self.hold.id);

@@ -15,6 +15,8 @@ mod fencing;
 mod founding;
 mod gone;
 mod housekeeping;
+mod lease;
+mod letters;
 mod nodes;
 mod outage;
 mod property;

@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashSet,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
-use tokio::time::Instant;
+use parking_lot::Mutex;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     SharedMemory,
@@ -26,14 +27,29 @@ use crate::{
 /// The epoch of every task in the store beneath; those of the nodes are kept beside it.
 const BENEATH: u64 = 1;
 
+/// What a [`MemoryNode`] does wrong.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MemoryFaults {
+    /// Letters are left, and nobody hears of it.
+    pub loses_answers_to_letters: bool,
+    /// Nothing is noted on letters.
+    pub refuses_marks: bool,
+    /// Nothing is committed.
+    pub refuses_commits: bool,
+}
+
 /// A node of a [`SharedMemory`].
 pub struct MemoryNode {
     shared: SharedMemory,
     id: AtomicU64,
     cut_off: AtomicBool,
     silent: AtomicBool,
+    stalled: watch::Sender<bool>,
     rejoined: AtomicBool,
     damaged: parking_lot::Mutex<HashSet<TaskId>>,
+    faults: Mutex<MemoryFaults>,
+    reads: AtomicUsize,
 }
 
 impl MemoryNode {
@@ -43,8 +59,11 @@ impl MemoryNode {
             id: AtomicU64::new(id.0),
             cut_off: AtomicBool::new(false),
             silent: AtomicBool::new(false),
+            stalled: watch::Sender::new(false),
             rejoined: AtomicBool::new(false),
             damaged: parking_lot::Mutex::default(),
+            faults: Mutex::default(),
+            reads: AtomicUsize::new(0),
         }
     }
 
@@ -68,9 +87,25 @@ impl MemoryNode {
         self.cut_off.store(yes, Ordering::Relaxed);
     }
 
-    /// Lets the node do everything but renew its lease, as one does that was stopped and has just been let go on.
+    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped and
+    /// has just been let go on.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
+    }
+
+    /// Leaves the node's renewals without an answer, or answers them again.
+    pub fn stall(&self, yes: bool) {
+        self.stalled.send_replace(yes);
+    }
+
+    /// Changes what the node does wrong.
+    pub fn set(&self, change: impl FnOnce(&mut MemoryFaults)) {
+        change(&mut self.faults.lock());
+    }
+
+    /// How often records or letters were asked for.
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
@@ -89,6 +124,13 @@ impl MemoryNode {
             return Err(StoreError::Corrupt("the task is damaged".into()));
         }
         self.reach()
+    }
+
+    fn fails(&self, does: impl FnOnce(&MemoryFaults) -> bool) -> Result<(), StoreError> {
+        if does(&self.faults.lock()) {
+            return Err(StoreError::Unavailable("the node has a fault".into()));
+        }
+        Ok(())
     }
 
     fn reach(&self) -> Result<(), StoreError> {
@@ -119,6 +161,7 @@ impl MemoryNode {
 impl TaskStore for MemoryNode {
     async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_commits)?;
         let mut state = self.shared.state.lock().await;
         let key = (commit.scope.clone(), commit.id.clone());
         let creates = commit.expected == 0;
@@ -190,6 +233,7 @@ impl TaskStore for MemoryNode {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.shared.tasks.events_after(scope, id, after, limit).await
     }
 
@@ -323,9 +367,11 @@ impl Cluster for MemoryNode {
     }
 
     async fn renew(&self) -> Result<Lease, StoreError> {
+        // Its sender is here.
+        drop(self.stalled.subscribe().wait_for(|stalled| !stalled).await);
         self.reach()?;
         if self.silent.load(Ordering::Relaxed) {
-            return Err(StoreError::Unavailable("the node is silent".into()));
+            return Ok(Lease::Kept);
         }
         let mut state = self.shared.state.lock().await;
         if self.rejoined.swap(false, Ordering::Relaxed) {
@@ -345,9 +391,13 @@ impl Cluster for MemoryNode {
         if !state.owners.contains_key(&key) {
             return Ok(Posted::NoTask);
         }
-        let Some(holder) = state.holder(&key) else { return Ok(Posted::Unheld) };
+        let Some(holder) = state.holder(&key) else {
+            let is_there = state.letters.contains_key(&letter.id);
+            return Ok(if is_there { Posted::Waits } else { Posted::Unheld });
+        };
         let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
         state.letters.entry(letter.id.clone()).or_insert_with(waiting);
+        self.fails(|faults| faults.loses_answers_to_letters)?;
         Ok(Posted::Left(holder))
     }
 
@@ -361,6 +411,7 @@ impl Cluster for MemoryNode {
 
     async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_marks)?;
         if let Some(waiting) = self.shared.state.lock().await.letters.get_mut(id) {
             match mark {
                 Mark::Begun(sequence) => waiting.status.begun = Some(sequence),
@@ -371,12 +422,15 @@ impl Cluster for MemoryNode {
         Ok(())
     }
 
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let state = self.shared.state.lock().await;
-        let Some(waiting) = state.letters.get(id) else { return Ok(None) };
-        let holder = state.holder(&State::key(&waiting.letter));
-        Ok(Some(LetterStatus { holder, ..waiting.status.clone() }))
+        let status = |waiting: &Waiting| {
+            let holder = state.holder(&State::key(&waiting.letter));
+            LetterStatus { holder, ..waiting.status.clone() }
+        };
+        Ok(ids.iter().map(|id| state.letters.get(id).map(status)).collect())
     }
 
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
