@@ -63,13 +63,17 @@ async fn those_that_cannot_be_settled_are_in_nobodys_way_and_are_tried_again() {
     }
     // The oldest, more than are looked up at a time.
     let damaged: Vec<_> = (0..300).map(|number| TaskId::from(number.to_string())).collect();
-    damaged.iter().for_each(|id| node.damage(id, true));
+    for id in &damaged {
+        node.damage(id, true);
+    }
     gone.close().await.unwrap();
     until_ended(&node, (300..500).map(|number| number.to_string())).await;
     sleep(LEASE * 10).await;
     let late = gone_late(&node).await;
     until_ended(&node, late).await;
-    damaged.iter().for_each(|id| node.damage(id, false));
+    for id in &damaged {
+        node.damage(id, false);
+    }
     let begun = Instant::now();
     for id in &damaged {
         while !state(&node, id.as_str()).await.is_terminal() {

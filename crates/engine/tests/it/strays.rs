@@ -78,7 +78,7 @@ async fn a_look_that_fails_is_made_again() {
     engine.recover().await.unwrap();
     node.commit(at_work("stray")).await.unwrap();
     // Shorter than a lease, and there when it looks for the second time.
-    sleep(LEASE * 2 - Duration::from_secs(1)).await;
+    sleep((LEASE * 2).saturating_sub(Duration::from_secs(1))).await;
     node.cut_off(true);
     sleep(Duration::from_secs(2)).await;
     node.cut_off(false);
