@@ -16,7 +16,10 @@ impl Shared {
     pub(crate) fn forget(&self, live: &Arc<Live>) {
         self.registry.remove(live);
         live.tell_runner(Control::Leave);
-        live.change(|inner| inner.broken = Some(Error::task_not_found(live.id.as_str())));
+        live.change(|inner| {
+            inner.broken = Some(Error::task_not_found(live.id.as_str()));
+            inner.correspondences.iter().for_each(|it| it.moved());
+        });
     }
 
     /// Whether the store still has a task that it had; one that it has not is forgotten.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_model::{Error, TaskState};
+use nuncio_model::{Error, ErrorKind, TaskState};
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -131,6 +131,11 @@ impl Correspondence {
         wanted: &mut Wanted,
         status: Option<LetterStatus>,
     ) -> Result<bool, StoreError> {
+        let gone = hold.lock().broken.clone().filter(|error| error.kind() == ErrorKind::TaskNotFound);
+        if let Some(error) = gone {
+            wanted.refuse(error);
+            return Ok(true);
+        }
         let Some(status) = status else {
             if catch_up(shared, hold).await? {
                 wanted.refuse(not_now("the message was lost on its way to the task; try again"));

@@ -141,10 +141,16 @@ async fn a_store_that_is_away_says_when_to_try_again() {
     for answer in [
         running.send("GET", "/tasks/t").fetch().await,
         running.send("POST", "/message:send").json(&message("hello")).fetch().await,
-        running.send("POST", "/message:stream").json(&message("hello")).fetch().await,
     ] {
         assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
         let error = answer.rest_error();
         assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")));
     }
+    // A stream has begun when its first event cannot be stored.
+    let stream = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
+    let text = String::from_utf8(stream.body.to_vec()).unwrap();
+    println!("{text}");
+    let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
+    let error: Value = serde_json::from_str(data).unwrap();
+    assert_eq!((reason(&error["error"]), retry_delay(&error["error"])), ("UNAVAILABLE", json!("1s")));
 }

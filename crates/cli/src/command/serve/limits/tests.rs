@@ -126,7 +126,13 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
         "messages of NATS for one topic that have come in",
         &[(include_str!("../../../../../nats/src/broker.rs"), "WAITING")],
     ),
-    ("letters to a node that are read at a time", &[(include_str!("../../../../../engine/src/cluster.rs"), "MAIL")]),
+    (
+        "letters to a node that are read at a time",
+        &[
+            (include_str!("../../../../../engine/src/cluster/mail.rs"), "FEW"),
+            (include_str!("../../../../../engine/src/cluster/mail.rs"), "MANY"),
+        ],
+    ),
     ("letters that nobody came back for", &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "LETTERS")]),
     ("push deliveries", &[]),
     (
