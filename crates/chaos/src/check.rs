@@ -110,6 +110,7 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
             What::Orphan { pid, node } => {
                 wrong("no program outlives its server", format!("process {pid} of {node} goes on"));
             }
+            What::Stray { node, line } => wrong("every task at work has a runner", format!("node {node}: {line}")),
             What::Died { node } => wrong("nodes live", format!("node {node} ended by itself")),
             What::Run { .. } => all.runs.push(what),
             What::Final { task, state, reason, messages, hooks, artifacts } => {

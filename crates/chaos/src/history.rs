@@ -52,6 +52,8 @@ pub(crate) enum What {
     Orphan { pid: u32, node: String },
     /// A node ended by itself.
     Died { node: usize },
+    /// A node found a task that it was at work on, by what the store has, and had no runner for; it logged this.
+    Stray { node: String, line: String },
     /// A program began a turn.
     Run { run: String, task: String, message: String, node: String, pid: u32 },
     /// A task at the end.

@@ -24,6 +24,9 @@ use crate::{
 const START: Duration = Duration::from_secs(40);
 const FOLLOW: Duration = Duration::from_secs(5);
 
+/// What a node says of a task that it is at work on without a runner.
+const STRAY: &str = "a stray task";
+
 /// How nodes are started.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
@@ -122,6 +125,14 @@ impl Node {
 
     fn incarnation(&self, starts: u32) -> String {
         format!("{}.{starts}", self.name)
+    }
+
+    /// Lines of its log that tell of tasks at work without a runner. It settles them; none should have to be.
+    pub(crate) fn strays(&self) -> Vec<What> {
+        let log = std::fs::read(self.log()).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let strays = log.lines().filter(|line| line.contains(STRAY));
+        strays.map(|line| What::Stray { node: self.name.clone(), line: line.to_owned() }).collect()
     }
 
     /// Kills it at once. Its programs are looked for then, and those that stay are noted.

@@ -70,6 +70,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
         let agent::Run { name: run, task, message, node, pid } = run;
         history.add(What::Run { run, task, message, node, pid });
     }
+    world.nodes.iter().flat_map(node::Node::strays).for_each(|stray| history.add(stray));
     drop(world);
     let entries = history.take();
     let violations = check::check(&entries);

@@ -23,6 +23,11 @@ pub use sampled::Sampled;
 /// After how long a caller that was refused may try again.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// The error for what cannot be done now, and may be soon.
+pub(crate) fn not_now(message: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
+}
+
 /// What may be counted, and what is said of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {

@@ -2,7 +2,10 @@
 //! its checker proves nothing.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -25,6 +28,8 @@ pub(crate) enum Bug {
     NoFencing,
     /// A reader takes its snapshot first and its place in the log afterwards.
     SnapshotBeforeSubscribe,
+    /// Some runners are gone in the middle of a turn, and tell nobody.
+    LostRunner,
 }
 
 impl Bug {
@@ -35,10 +40,17 @@ impl Bug {
             "publish-before-commit" => Some(Self::PublishBeforeCommit),
             "no-fencing" => Some(Self::NoFencing),
             "snapshot-before-subscribe" => Some(Self::SnapshotBeforeSubscribe),
+            "lost-runner" => Some(Self::LostRunner),
             _ => None,
         });
         *named == Some(self)
     }
+}
+
+/// Whether this is one of the few moments in which [`Bug::LostRunner`] shows, where it is on.
+pub(crate) fn loses_runner() -> bool {
+    static MOMENTS: AtomicU32 = AtomicU32::new(0);
+    Bug::LostRunner.is_on() && MOMENTS.fetch_add(1, Ordering::Relaxed) % 64 == 63
 }
 
 /// Writes a commit that was refused under whatever epoch holds now, behind whatever was written since. Its sequence is

@@ -8,7 +8,7 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::RETRY_AFTER,
+    admission::{RETRY_AFTER, not_now},
     capability,
     flights::Flight,
     founding::{self, Founding},
@@ -146,8 +146,7 @@ pub(crate) struct Continuation {
 
 /// Waits until a message is in the log.
 pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>>) -> Result<Accepted, Error> {
-    let gone = || Error::new(ErrorKind::Unavailable, "the task stopped before it took the message; try again");
-    receiver.await.map_err(|_| gone())?
+    receiver.await.map_err(|_| not_now("the task stopped before it took the message; try again"))?
 }
 
 /// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
@@ -169,6 +168,7 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
         }
         return Ok(None);
     }
+    shared.may_work()?;
     let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
     shared.turns.begin(&hold.scope.principal, limits)?;
     inner.running = true;

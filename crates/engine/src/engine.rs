@@ -23,7 +23,7 @@ use crate::{
     limits::Limits,
     op,
     push::PushGuard,
-    recovery::{self, Abandoned},
+    recovery::{self, Abandoned, Strays},
     registry::Registry,
     shared::Shared,
     store::{Erase, MemoryStore, TaskStore},
@@ -142,6 +142,7 @@ impl EngineBuilder {
             turns: Turns::default(),
             queued,
             abandoned: Abandoned::default(),
+            strays: Strays::default(),
             members: Membership::new(self.bus),
             keeper: Keeper::new(self.housekeeping),
         }))
@@ -225,16 +226,30 @@ impl Engine {
         self.0.registry.len()
     }
 
+    /// How many tasks were found that were at work in the store while nobody here was at work on them, and that nobody had
+    /// told of. They were settled; but each is a fault of the engine or of the store.
+    pub fn strays(&self) -> u64 {
+        self.0.strays.found()
+    }
+
     /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it once,
-    /// before requests come.
+    /// before requests come. What cannot be settled now is tried again until it is.
+    ///
+    /// From then on this node looks now and then, about once a lease, whether all tasks that the store says it is at work
+    /// on have a runner, and settles those that have none.
     ///
     /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
     /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
     ///
     /// Housekeeping begins with it too, where there is some to do ([`EngineBuilder::housekeeping`]).
+    ///
+    /// # Errors
+    ///
+    /// That of a task that could not be settled yet, or of the store.
     pub async fn recover(&self) -> Result<(), Error> {
         cluster::join(&self.0);
         let recovered = recovery::recover(&self.0).await;
+        recovery::watch(&self.0);
         keeper::begin(&self.0);
         recovered
     }

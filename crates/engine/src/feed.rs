@@ -12,6 +12,7 @@ use futures_core::Stream;
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 
 use crate::{
+    admission::RETRY_AFTER,
     inbox::Course,
     reader::{Found, LogReader, visible},
     record::Record,
@@ -148,4 +149,6 @@ impl Stream for Feed {
 /// A reader was so slow that its events are gone; it can begin again with a snapshot.
 fn left_behind() -> Error {
     Error::new(ErrorKind::ResourceExhausted, "this reader is too far behind its task; subscribe again")
+        .with_retry_after(RETRY_AFTER)
+        .with_metadata("limit", "window")
 }

@@ -3,6 +3,7 @@
 use std::{mem, sync::Arc};
 
 use nuncio_model::{Begins, ContextId, Error, ErrorKind, Scope, StreamResponse, Task, TaskId};
+use tokio::sync::oneshot;
 
 use crate::{
     record::Record,
@@ -50,12 +51,27 @@ pub(crate) async fn found(
     }
     shared.turn_may_begin(scope)?;
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
-    match shared.store.commit(first_commit(scope, begins, context)).await {
+    let (sender, founded) = oneshot::channel();
+    let commit = first_commit(scope, begins, context);
+    // On its own, as the caller may leave while the commit still waits for its turn: the task is given up once it is there.
+    Shared::spawn(async move {
+        // Nobody waits any more where it cannot be told; then what was founded is given up.
+        drop(sender.send(write(founding, commit).await));
+    });
+    match founded.await {
+        Ok(Ok(None)) => shared.attach(scope, &begins.id).await.map(|_| None),
+        Ok(outcome) => outcome,
+        Err(_) => Err(Error::new(ErrorKind::Unavailable, "the task store failed; try again")),
+    }
+}
+
+/// Writes the task; gives nothing where somebody else was faster, if it is there now.
+async fn write(founding: Founding, commit: Commit) -> Result<Option<Founding>, Error> {
+    match founding.shared.store.commit(commit).await {
         Ok(_) => Ok(Some(founding)),
-        // Somebody else was faster, if it is there now.
         Err(StoreError::Conflict) => {
             founding.begun();
-            shared.attach(scope, &begins.id).await.map(|_| None)
+            Ok(None)
         }
         // It may have been written all the same; then it is given up.
         Err(error @ StoreError::Unavailable(_)) => Err(error.into()),

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     admission::Permit,
+    cluster::Taking,
     founding::Founding,
     reader::LogReader,
     store::{Letter, LetterId},
@@ -19,8 +20,8 @@ use crate::{
 pub(crate) enum Control {
     /// A message for the task; its turn comes after those before it.
     Message(Incoming),
-    /// The client wants the task canceled; told why, where that cannot even be tried.
-    Cancel(oneshot::Sender<Error>),
+    /// The client wants the task canceled.
+    Cancel(Cancel),
     /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason otherwise.
     /// Told why, where that cannot even be tried.
     Settle(&'static str, oneshot::Sender<Error>),
@@ -33,8 +34,8 @@ pub(crate) enum Control {
     Leave,
     /// The node was silent for so long that others may run the task.
     Lost,
-    /// What another node wants.
-    Letter(Letter),
+    /// What another node wants. Where it is not opened, it is left.
+    Letter(Letter, Taking),
     /// Nobody has the task, and letters wait for it: the claim brings them.
     Letters,
 }
@@ -45,10 +46,20 @@ impl Control {
         // The sender may have left.
         match self {
             Self::Message(incoming) => incoming.refuse(error),
-            Self::Cancel(told) | Self::Settle(_, told) | Self::Expire(_, told) => drop(told.send(error)),
-            Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(_) | Self::Letters => {}
+            Self::Cancel(Cancel { refused: told, .. }) | Self::Settle(_, told) | Self::Expire(_, told) => {
+                drop(told.send(error));
+            }
+            Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(..) | Self::Letters => {}
         }
     }
+}
+
+/// A wish that the task be canceled. Whoever takes it keeps it until the task has ended, or hands it on.
+pub(crate) struct Cancel {
+    /// Told why, where that cannot even be tried.
+    pub(crate) refused: oneshot::Sender<Error>,
+    /// Whether it came by letter, which waits for whoever has the task.
+    pub(crate) by_letter: bool,
 }
 
 /// A message on its way to its turn.
@@ -68,8 +79,11 @@ pub(crate) struct Incoming {
     pub(crate) founding: Option<Founding>,
     /// Its place among those that wait behind a turn, where it does.
     pub(crate) place: Option<Permit>,
-    /// The letter by which it came.
+    /// The letter by which it came, or by which it was to go from here.
     pub(crate) letter: Option<LetterId>,
+    /// Its letter in hand, where it was to go by that from here and nobody had the task. Whether it is in the store none the
+    /// less is not known for sure: then it is done with this message.
+    pub(crate) unsent: Option<Taking>,
 }
 
 impl Incoming {
@@ -87,12 +101,26 @@ impl Incoming {
             founding: None,
             place: None,
             letter: None,
+            unsent: None,
         }
+    }
+
+    /// The letter by which it came, and whose writer is to know how far it has come.
+    pub(crate) fn came_by(&self) -> Option<&LetterId> {
+        self.letter.as_ref().filter(|_| self.unsent.is_none())
     }
 
     /// A message that a crash kept from its turn.
     pub(crate) fn again(message: Message, resumed: bool) -> Self {
         Self { waits: !resumed, resumed, ..Self::new(SendMessageRequest::new(message), Arc::default()) }
+    }
+
+    /// Its message is in the log, and a letter that was not sent is done with it.
+    pub(crate) fn committed(&mut self) {
+        if let Some(taking) = self.unsent.take() {
+            self.letter = None;
+            taking.done();
+        }
     }
 
     /// Tells the sender why the message does not enter the log.
@@ -141,6 +169,11 @@ impl Course {
 
     pub(crate) fn is_forwarded(&self) -> bool {
         self.0.forwarded.load(Ordering::Acquire)
+    }
+
+    /// Whether anybody waits for it beside the one who asks.
+    pub(crate) fn is_awaited(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// The turn begins; it speaks from the first record after this one.

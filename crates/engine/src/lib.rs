@@ -4,6 +4,7 @@
 //! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
+pub mod address;
 pub mod admission;
 pub mod bus;
 pub mod lifecycle;

@@ -45,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) epoch: Option<u64>,
     /// Letters from here to the node that runs it.
     pub(crate) correspondences: Vec<Arc<Correspondence>>,
+    /// Whether something may have been noted on them since they were looked at.
+    pub(crate) letters_marked: bool,
     /// How many signals have come since somebody began to catch up.
     pub(crate) hurries: u32,
     /// The newest records, for readers; empty when there are none.
@@ -104,6 +106,7 @@ impl Live {
                 status_sequence: 0,
                 epoch: None,
                 correspondences: Vec::new(),
+                letters_marked: false,
                 hurries: 0,
                 log: VecDeque::new(),
                 readers: Slab::new(),
@@ -216,13 +219,19 @@ impl Live {
 
     /// Puts something into the inbox of the runner, if there is one.
     pub(crate) fn tell_runner(&self, control: Control) {
-        let waker = {
-            let mut inner = self.lock();
-            if inner.running { inner.tell_runner(control) } else { None }
-        };
+        self.has_told_runner(control);
+    }
+
+    /// Puts something into the inbox of the runner, if there is one. Whether there is.
+    pub(crate) fn has_told_runner(&self, control: Control) -> bool {
+        let mut inner = self.lock();
+        let is_running = inner.running;
+        let waker = if is_running { inner.tell_runner(control) } else { None };
+        drop(inner);
         if let Some(waker) = waker {
             waker.wake();
         }
+        is_running
     }
 }
 
@@ -251,7 +260,11 @@ impl Inner {
 
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
-        self.queued + self.inbox.len()
+        self.queued + self.messages_in_inbox()
+    }
+
+    fn messages_in_inbox(&self) -> usize {
+        self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count()
     }
 
     /// The course of a message whose turn is not over.
@@ -273,7 +286,7 @@ impl Inner {
 
     /// Takes what came for the runner.
     pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
-        self.queued += self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count();
+        self.queued += self.messages_in_inbox();
         into.extend(self.inbox.drain(..));
     }
 

@@ -47,7 +47,8 @@ pub(crate) async fn add(
         return Err(Error::new(
             ErrorKind::ResourceExhausted,
             format!("task {task} has {} push configurations; delete one first", known.len()),
-        ));
+        )
+        .with_metadata("limit", "push_configs"));
     }
     // The store knows where that begins.
     let owed = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };

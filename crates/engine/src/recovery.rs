@@ -1,132 +1,123 @@
 //! What becomes of tasks whose runner is gone: no task stays at work for ever.
+//!
+//! Whoever finds one *settles* it, by a runner that claims it first: its turn is run again where the agent can, else it
+//! fails with a reason. Three find them:
+//!
+//! - the store tells of *orphans*, which no node that lives is at work on: at the start, and where nodes share the store
+//!   for as long as this one lives (`cluster::adopt`);
+//! - a runner that gives up says so (`abandoned`), and so does whatever fails to settle a task: it is tried again;
+//! - now and then this node looks through what the store says that it is at work on (`strays`), for what nobody told of.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+mod abandoned;
+mod strays;
 
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use nuncio_model::{Error, ErrorKind, Scope, TaskId};
-use parking_lot::Mutex;
-use tokio::{sync::oneshot, time::sleep};
+use tokio::sync::oneshot;
 
-use crate::{conversation::start, inbox::Control, shared::Shared};
+pub(crate) use abandoned::Abandoned;
+pub(crate) use strays::{Strays, watch};
+
+use crate::{conversation::start, inbox::Control, shared::Shared, store::Orphan};
 
 /// How many orphans are looked up at a time.
 const PAGE: usize = 100;
 
+/// How many tasks are settled at the same time.
+const AT_ONCE: usize = 32;
+
 /// Why a task fails whose node is gone.
 pub(crate) const ABANDONED: &str = "the server stopped while the agent was at work";
 
-/// How long to wait between attempts to settle abandoned tasks: the first time, and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// Why a task fails that this node gave up.
+pub(crate) const GIVEN_UP: &str = "the task store failed while the agent was at work";
 
-/// Settles every task that a crash left running.
+/// Settles every task that a crash left running. Those that cannot be are tried again later.
 pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), Error> {
-    let mut failure = None;
+    let Adopted { settled, failure } = adopt(shared).await?;
+    if settled > 0 {
+        tracing::info!(tasks = settled, "settled tasks that were running when the server stopped");
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// What became of orphans.
+#[derive(Default)]
+pub(crate) struct Adopted {
+    pub(crate) settled: usize,
+    /// Why the last of those failed that did.
+    failure: Option<Error>,
+}
+
+/// Settles all orphans, many at once. Those that cannot be settled are put off, and are in nobody's way meanwhile.
+pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Adopted, Error> {
+    let mut adopted = Adopted::default();
+    let mut last = Vec::new();
     loop {
-        let orphans = shared.store.orphans(PAGE).await?;
-        let mut any_settled = false;
-        for orphan in &orphans {
-            let settled = settle(shared, &orphan.scope, &orphan.id, ABANDONED);
-            match settled.await {
-                Ok(()) => any_settled = true,
+        // Those that were put off come before the others, for as long as they cannot be settled.
+        let limit = PAGE + shared.abandoned.len();
+        let mut orphans = shared.store.orphans(limit).await?;
+        let is_last = orphans.len() < limit;
+        orphans.retain(|orphan| !shared.abandoned.has(&orphan.scope, &orphan.id));
+        if orphans.is_empty() || orphans == last {
+            return Ok(adopted);
+        }
+        last.clone_from(&orphans);
+        let tasks = orphans.into_iter().map(|task| Unsettled { task, reason: ABANDONED }).collect();
+        for (orphan, outcome) in settle_all(shared, tasks).await {
+            match outcome {
+                Ok(()) => adopted.settled += 1,
                 Err(error) => {
-                    tracing::error!(task = %orphan.id, %error, "a task that was running could not be settled");
-                    failure = Some(error);
+                    tracing::error!(task = %orphan.id, %error, "a task that was left at work is not settled yet");
+                    shared.abandon_for(&orphan.scope, &orphan.id, ABANDONED);
+                    adopted.failure = Some(error);
                 }
             }
         }
-        // Those that failed come again, for as long as there are others among them.
-        if !any_settled {
-            return failure.map_or(Ok(()), Err);
+        if is_last || shared.turns.are_draining() {
+            return Ok(adopted);
         }
-        tracing::info!(tasks = orphans.len(), "settled tasks that were running when the server stopped");
     }
 }
 
-/// Settles what nodes left running that are gone, once.
-pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<(), Error> {
-    for orphan in shared.store.orphans(PAGE).await? {
-        if let Err(error) = settle(shared, &orphan.scope, &orphan.id, ABANDONED).await {
-            tracing::warn!(task = %orphan.id, %error, "a task of a node that is gone is not settled yet");
-        }
-    }
-    Ok(())
+/// A task that is to be settled, and why it fails where it does.
+struct Unsettled {
+    task: Orphan,
+    reason: &'static str,
 }
 
-/// Takes over a task without a runner: runs its turn again where the agent can, fails it with `reason` otherwise.
+/// Settles tasks, some at a time. Gives what became of them.
+async fn settle_all(shared: &Arc<Shared>, tasks: Vec<Unsettled>) -> Vec<(Orphan, Result<(), Error>)> {
+    let settling = tasks.into_iter().map(|Unsettled { task, reason }| {
+        let shared = Arc::clone(shared);
+        async move {
+            let settling = AssertUnwindSafe(settle(&shared, &task.scope, &task.id, reason)).catch_unwind();
+            // A store that panics at one is to settle the others all the same.
+            let panicked = |_| Err(Error::new(ErrorKind::Internal, "the task store panicked"));
+            let outcome = settling.await.unwrap_or_else(panicked);
+            (task, outcome)
+        }
+    });
+    stream::iter(settling).buffer_unordered(AT_ONCE).collect().await
+}
+
+/// Takes over a task without a runner: runs its turn again where the agent can, fails it with `reason` otherwise. Waits
+/// until that is decided and written, but for no turn. Where there is a runner, that one sees to it.
 async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'static str) -> Result<(), Error> {
     let hold = shared.attach(scope, id).await?;
-    {
-        let inner = hold.lock();
-        if inner.running || inner.state().is_terminal() {
-            return Ok(());
-        }
+    if hold.lock().state().is_terminal() {
+        return Ok(());
     }
-    let (refused, mut told) = oneshot::channel();
-    if let Some(runner) = start(shared, &hold, Control::Settle(reason, refused))? {
-        // A turn that is run again is not waited for.
-        let resumes = shared.agent.resumes() || hold.lock().state().is_interrupted();
-        runner.until(|| (resumes && hold.lock().epoch.is_some()).then_some(())).await;
-    }
-    match told.try_recv() {
+    let (refused, told) = oneshot::channel();
+    let told = match start(shared, &hold, Control::Settle(reason, refused))? {
+        Some(runner) => runner.with(told).await,
+        None => told.await,
+    };
+    match told {
         Ok(error) => Err(error),
+        // It was let go of in silence.
         Err(_) => hold.lock().broken.clone().map_or(Ok(()), Err),
-    }
-}
-
-/// Tasks that the store could not be told the end of.
-#[derive(Default)]
-pub(crate) struct Abandoned(Mutex<Tasks>);
-
-#[derive(Default)]
-struct Tasks {
-    waiting: HashSet<(Scope, TaskId)>,
-    /// Whether somebody is at them.
-    tended: bool,
-}
-
-impl Shared {
-    /// Notes a task that may be at work in the store with nobody at work on it, and settles it when the store can write
-    /// again. As many are kept as turns may run; those beyond are settled at the next start.
-    pub(crate) fn abandon(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
-        let mut tasks = self.abandoned.0.lock();
-        if tasks.waiting.len() >= self.limits.running_turns {
-            tracing::error!(task = %id, "too many tasks to settle; this one is left to the next start");
-            return;
-        }
-        tasks.waiting.insert((scope.clone(), id.clone()));
-        if !std::mem::replace(&mut tasks.tended, true) {
-            Self::spawn(tend(Arc::downgrade(self)));
-        }
-    }
-}
-
-/// Settles abandoned tasks until there are none.
-async fn tend(shared: Weak<Shared>) {
-    let (mut pause, longest) = PAUSES;
-    loop {
-        sleep(pause).await;
-        pause = longest.min(2 * pause);
-        let Some(shared) = shared.upgrade() else { return };
-        let tasks = {
-            let mut tasks = shared.abandoned.0.lock();
-            if tasks.waiting.is_empty() {
-                tasks.tended = false;
-                return;
-            }
-            std::mem::take(&mut tasks.waiting)
-        };
-        for (scope, id) in tasks {
-            match settle(&shared, &scope, &id, "the task store failed while the agent was at work").await {
-                Ok(()) => {}
-                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted) => {
-                    shared.abandon(&scope, &id);
-                }
-                // It is not there, or somebody else has it, or it cannot be read.
-                Err(error) => tracing::warn!(task = %id, %error, "an abandoned task was not settled"),
-            }
-        }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, op::SendMessageRequest};
 use patience::Patience;
 use tokio::{
+    sync::oneshot,
     task::yield_now,
     time::{Sleep, sleep},
 };
@@ -29,12 +30,13 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     flights::Flight,
-    inbox::{Accepted, Control, Incoming},
+    inbox::{Accepted, Cancel, Control, Incoming},
+    live::Live,
     reader::LogReader,
     recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::{Letter, Mark, PushConfig},
+    store::{Letter, LetterId, Mark, PushConfig},
     turn::{Turn, TurnInner, Word},
     turns::stopping,
     writer::{Claimed, LogWriter},
@@ -56,8 +58,12 @@ pub(crate) struct Runner {
     staged: Vec<Incoming>,
     /// What other nodes wanted of it while nobody had it.
     letters: Vec<Letter>,
+    /// Who wants it canceled.
+    cancels: Vec<Cancel>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
     unsettled: Option<&'static str>,
+    /// Who waits for that: they hear nothing until it is done.
+    settling: Vec<oneshot::Sender<Error>>,
     /// The node stops: the task stays as it is.
     left: bool,
     /// The node was silent for too long.
@@ -79,6 +85,9 @@ enum Rest {
     Over,
     /// Somebody does, and it has to claim the task again, as it let go of it.
     LetGo,
+    /// It is gone in the middle of a turn.
+    #[cfg(feature = "chaos-bugs")]
+    Lost,
 }
 
 /// What one turn needs while it runs.
@@ -151,7 +160,9 @@ impl Runner {
             queue: VecDeque::new(),
             staged: Vec::new(),
             letters: Vec::new(),
+            cancels: Vec::new(),
             unsettled: None,
+            settling: Vec::new(),
             left: false,
             lost: false,
             over: false,
@@ -167,7 +178,10 @@ impl Runner {
             loop {
                 match self.writer.claim().await {
                     Ok(Claimed::Here { abandoned, letters }) => {
-                        self.unsettled = self.unsettled.or(abandoned.then_some(ABANDONED));
+                        if abandoned {
+                            let Live { scope, id, .. } = &**self.hold.live();
+                            self.unsettled = Some(self.shared.abandoned.why(scope, id).unwrap_or(ABANDONED));
+                        }
                         self.letters = letters;
                     }
                     Ok(Claimed::Elsewhere) => return self.forward(),
@@ -175,8 +189,10 @@ impl Runner {
                     Err(error) => return self.let_go(&error),
                 }
                 match self.work().await {
-                    Ok(Rest::Over) => return self.stay(),
+                    Ok(Rest::Over) => return self.finish(),
                     Ok(Rest::LetGo) => {}
+                    #[cfg(feature = "chaos-bugs")]
+                    Ok(Rest::Lost) => return self.vanish(),
                     Err(_) if self.is_elsewhere() => return self.lose(),
                     Err(error) => return self.give_up(&error),
                 }
@@ -195,18 +211,22 @@ impl Runner {
         }
         loop {
             self.settle_if_due().await?;
-            let mut controls: Vec<_> = self.letters.drain(..).map(Control::Letter).collect();
+            let members = &self.shared.members;
+            let in_hand = |letter: Letter| members.take(&letter.id).map(|taking| Control::Letter(letter, taking));
+            let mut controls: Vec<_> = self.letters.drain(..).filter_map(in_hand).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
             self.refuse_repeated(&mut controls).await;
+            // The turn that was cut off comes before what the claim brought, or it would be taken for one that is over.
+            controls.sort_by_key(|control| !matches!(control, Control::Settle(..)));
             for control in controls {
                 self.take(control, None);
+                self.settle_if_due().await?;
             }
             if self.left {
                 return Err(stopping());
             }
-            self.settle_if_due().await?;
             let is_next = !self.queue.is_empty() || !self.staged.is_empty();
             if is_next && self.writer.state().is_interrupted() {
                 self.set_status(TaskState::Working, None);
@@ -217,7 +237,13 @@ impl Runner {
                 next = self.next();
                 self.commit(false).await?;
             }
+            // Nobody waits for a turn in order to know that it is settled.
+            self.settling.clear();
             if let Some(next) = next {
+                #[cfg(feature = "chaos-bugs")]
+                if crate::bugs::loses_runner() {
+                    return Ok(Rest::Lost);
+                }
                 self.turn(next).await?;
             }
         }
@@ -233,11 +259,10 @@ impl Runner {
     }
 
     async fn settle_if_due(&mut self) -> Result<(), Error> {
-        if let Some(reason) = self.unsettled.take()
-            && let Err(error) = Box::pin(self.settle(reason)).await
-        {
-            self.writer.leave_in_doubt();
-            return Err(error);
+        if let Some(reason) = self.unsettled.take() {
+            Box::pin(self.settle(reason)).await?;
+            // Before anybody is told what became of it.
+            self.commit(false).await?;
         }
         Ok(())
     }
@@ -255,19 +280,23 @@ impl Runner {
             inner.running = false;
             inner.queued = 0;
             inner.courses.clear();
+            if self.writer.is_at_work() {
+                // Whoever comes next claims it, and is told that it is.
+                inner.epoch = None;
+            }
         }
         self.over.then_some(Rest::Over)
     }
 
     /// One turn of the agent.
     async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let (course, letter) = (incoming.course.clone(), incoming.letter.clone());
+        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
         course.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(letter) = &letter {
             // Before anybody sees what the turn says.
             let mark = Mark::Begun(self.writer.staged());
-            Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+            Box::pin(self.mark(letter, mark)).await;
         }
         let mut running = self.start(incoming);
         loop {
@@ -302,7 +331,7 @@ impl Runner {
                     course.rest(Arc::clone(&self.hold.lock().task));
                     if let Some(letter) = &letter {
                         let mark = Mark::Rested(self.writer.staged());
-                        Box::pin(cluster::mark(&self.shared, &self.hold, letter, mark)).await;
+                        Box::pin(self.mark(letter, mark)).await;
                     }
                 }
                 if let Some(message) = message {
@@ -317,6 +346,13 @@ impl Runner {
                 // It may have more to say than it lets others do.
                 yield_now().await;
             }
+        }
+    }
+
+    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
+    async fn mark(&self, letter: &LetterId, mark: Mark) {
+        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
+            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
         }
     }
 
@@ -357,6 +393,7 @@ impl Runner {
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
         self.flight = None;
         for mut incoming in self.staged.drain(..) {
+            incoming.committed();
             if let Some(founding) = incoming.founding.take() {
                 founding.begun();
             }

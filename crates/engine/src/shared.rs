@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc};
 
-use nuncio_model::{AgentCard, Error, Scope, TaskId};
+use nuncio_model::{AgentCard, Error, ErrorKind, Scope, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     limits::Limits,
     live::Live,
     push::PushGuard,
-    recovery::Abandoned,
+    recovery::{Abandoned, Strays},
     registry::{Hold, Registry},
     store::TaskStore,
     turns::Turns,
@@ -40,6 +40,7 @@ pub(crate) struct Shared {
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
     pub(crate) abandoned: Abandoned,
+    pub(crate) strays: Strays,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
 }
@@ -54,7 +55,16 @@ impl Shared {
 
     /// Counts a turn of this caller that is about to run, if another may.
     pub(crate) fn turn_begins(&self, scope: &Scope) -> Result<(), Error> {
+        self.may_work()?;
         self.turns.begin(&scope.principal, Some(&self.limits))
+    }
+
+    /// Fails where this node does not know that it lives, and must not take on anything.
+    pub(crate) fn may_work(&self) -> Result<(), Error> {
+        if self.members.is_live() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unavailable, "this node has lost touch with the task store; try again later"))
     }
 
     /// Fails where no turn of this caller may begin now.
@@ -89,10 +99,13 @@ impl Shared {
         Ok(hold)
     }
 
-    /// Makes a new task one that can be found, and be cut off when the engine stops. Either the stop finds it there, or
-    /// it finds the stop here.
+    /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the stop
+    /// finds it there, or it finds the stop here.
     pub(crate) fn register(&self, live: &Arc<Live>) {
         self.registry.insert(live);
+        if !self.members.is_live() {
+            live.tell_runner(Control::Lost);
+        }
         if self.turns.are_stopping() {
             self.cut_off(live);
         }

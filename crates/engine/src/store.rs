@@ -44,8 +44,9 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
 
     /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more. A node that
-    /// owns it already keeps its epoch. One that has ended is given without a change, as there is nothing to write.
-    /// Where another node that lives is at work on the task, that stays so, and the claim tells which.
+    /// owns it already keeps its epoch, and is told that it was at work: who claims has no runner. One that has ended is
+    /// given without a change, as there is nothing to write. Where another node that lives is at work on the task, that
+    /// stays so, and the claim tells which.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
     /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By default
@@ -94,8 +95,18 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
 
     /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And such
-    /// as nobody is at work on while a letter has waited for them for longer than a lease.
+    /// as nobody is at work on, though they are submitted or working, or though a letter has waited for them for longer
+    /// than a lease.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
+
+    /// A page of the tasks that this node is at work on, as far as the store knows: those that were not let go of and that
+    /// it owns as of now. In an order of the store's own, behind the page that gave this cursor. One that is at work from
+    /// the first page to the last is in exactly one of them. The cost is that of the tasks at work.
+    ///
+    /// # Errors
+    ///
+    /// `BadPageToken` when the cursor was not made here.
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError>;
 
     /// Stores a push configuration, or replaces the one of the same id. It is owed the records after those that it says
     /// were delivered: those from now on, where it says all. `false` when there is no such task.
@@ -115,7 +126,8 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
-    /// says less. A configuration that was removed meanwhile is no error.
+    /// says less. Where nodes share the store, failures count only while the node has the push to itself by
+    /// [`due_pushes`](Self::due_pushes). A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
     /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and that
@@ -227,7 +239,7 @@ pub enum Claim {
     Owned {
         /// The task.
         stored: Stored,
-        /// Whether a node was at work on it that is gone: its turn has to be run again, or failed.
+        /// Whether a node was at work on it, one that is gone or this one: its turn has to be run again, or failed.
         abandoned: bool,
         /// Letters to the task that nobody has taken, oldest first.
         letters: Vec<Letter>,
@@ -282,6 +294,28 @@ pub struct Orphan {
     pub scope: Scope,
     /// The task.
     pub id: TaskId,
+}
+
+/// A page of the tasks that a node is at work on.
+#[derive(Debug, Default)]
+pub struct AtWorkPage {
+    /// The tasks.
+    pub tasks: Vec<AtWork>,
+    /// What to give for the next page; `None` on the last.
+    pub next: Option<Box<str>>,
+}
+
+/// A task that a node is at work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtWork {
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub id: TaskId,
+    /// The epoch under which the node owns it.
+    pub epoch: u64,
+    /// The sequence number of its last record.
+    pub sequence: u64,
 }
 
 /// A push configuration as it is stored: with its secrets, and with how far delivery has come.

@@ -33,7 +33,7 @@ pub(crate) mod random;
 
 pub use bus::{BusFixture, Link, OutageFixture};
 pub use cluster::ClusterFixture;
-pub use nodes::{MemoryNode, SharedMemory};
+pub use nodes::{MemoryFaults, MemoryNode, SharedMemory};
 pub use store::StoreFixture;
 
 /// Runs a test of a suite to its end on a runtime of its own with two worker threads.

@@ -6,7 +6,7 @@ use nuncio_model::{Error, ErrorKind, Principal};
 use tokio::sync::Notify;
 
 use crate::{
-    admission::{Callers, Refusals},
+    admission::{Callers, Refusals, not_now},
     limits::Limits,
 };
 
@@ -107,5 +107,5 @@ impl Turns {
 
 /// The error for what a client wants while the engine stops.
 pub(crate) fn stopping() -> Error {
-    Error::new(ErrorKind::Unavailable, "the server is stopping; try again later")
+    not_now("the server is stopping; try again later")
 }

@@ -18,7 +18,7 @@ use crate::{
     repetition,
     shared::Shared,
     size::{self, TooMuch},
-    store::{Claim, Commit, Committed, Letter, LetterId, PushConfig, Remember, StoreError},
+    store::{Claim, Commit, Committed, Letter, LetterId, PushConfig, Remember, StoreError, Stored},
 };
 
 /// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
@@ -44,7 +44,7 @@ pub(crate) struct LogWriter {
     /// How many bytes its records carry; where it was taken up, the task as it was then.
     size: u64,
     released: bool,
-    /// A commit was begun, and nobody knows what came of it.
+    /// The task may have been created, and nobody knows.
     in_doubt: bool,
     /// Somebody else may own the task.
     fenced: bool,
@@ -54,7 +54,7 @@ pub(crate) struct LogWriter {
 pub(crate) enum Claimed {
     /// The task is this node's.
     Here {
-        /// Whether a node that is gone was at work on it.
+        /// Whether somebody was at work on it who is not any more: its last turn is to be settled.
         abandoned: bool,
         /// What others wanted of it meanwhile.
         letters: Vec<Letter>,
@@ -108,7 +108,7 @@ impl LogWriter {
             Some(epoch) => epoch,
             None => match self.claim_from_store().await? {
                 Claim::Owned { stored, abandoned, letters } => {
-                    claimed = Claimed::Here { abandoned, letters };
+                    claimed = Claimed::Here { abandoned: is_cut_off(&stored, abandoned), letters };
                     let epoch = stored.epoch;
                     let is_new = self.live.lock().sequence != stored.sequence;
                     if is_new {
@@ -172,9 +172,9 @@ impl LogWriter {
         self.sequence > 0
     }
 
-    /// Whether the store may hold a task that is at work, and nobody at work on it.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.in_doubt
+    /// Whether the store has, or may have, a task that is at work under this writer.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.in_doubt || self.is_committed() && !self.released
     }
 
     /// Whether the task has room for an event of the agent.
@@ -228,11 +228,6 @@ impl LogWriter {
         self.fenced
     }
 
-    /// Notes that the task is left as it is, and has to be settled.
-    pub(crate) fn leave_in_doubt(&mut self) {
-        self.in_doubt = true;
-    }
-
     /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
     pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
         self.size += size::of_message(&message) as u64;
@@ -266,8 +261,9 @@ impl LogWriter {
     }
 
     /// Commits what is staged, shows it to the readers, and waits for those that are far behind. `release` lets go of
-    /// the task.
+    /// the task, unless it is neither parked nor ended: nobody would ever be at work on it again.
     pub(crate) async fn commit(&mut self, release: bool) -> Result<(), Error> {
+        let release = release && is_at_rest(self.state);
         if self.batch.is_empty() && (!release || self.released) {
             return Ok(());
         }
@@ -379,7 +375,6 @@ impl LogWriter {
 
     /// Commits, trying again for a while when the store cannot write.
     async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
-        self.in_doubt = true;
         let begun = Instant::now();
         let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
             // In a box, because it is rare and larger than all else that a runner waits for.
@@ -395,9 +390,6 @@ impl LogWriter {
             }
             outcome => outcome,
         };
-        // Where it cannot be written for good, nothing of it was, and what was before is somebody else's, or cannot be
-        // read.
-        self.in_doubt = outcome.as_ref().is_err_and(StoreError::is_transient);
         self.fenced = matches!(outcome, Err(StoreError::Conflict)) && self.shared.store.cluster().is_some();
         outcome
     }
@@ -473,4 +465,16 @@ impl LogWriter {
             self.live.lock().leave_behind(window / 2);
         }
     }
+}
+
+/// Whether nobody need be at work on a task in this state.
+fn is_at_rest(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted()
+}
+
+/// Whether a task that was just claimed was left in the middle of something. One that was founded and has no message yet
+/// was not: whoever claims it may bring the message.
+fn is_cut_off(stored: &Stored, was_at_work: bool) -> bool {
+    let is_only_founded = stored.sequence == 1 && stored.task.history.is_empty();
+    !is_only_founded && (was_at_work || !is_at_rest(stored.task.state()))
 }

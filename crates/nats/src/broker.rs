@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{
+    Client, ConnectOptions, Event, ServerAddr,
+    rustls::{self, CertificateError},
+};
 use async_trait::async_trait;
 use nuncio_engine::bus::{BoxError, Broker, Listeners};
 use secrecy::ExposeSecret as _;
@@ -61,11 +64,12 @@ impl NatsBroker {
         if let Some(path) = &self.0.credentials {
             options = options.credentials_file(path).await?;
         }
+        // Who names certificates wants them looked at, and not plain text where the server is content with it.
         if let Some(path) = &self.0.ca {
-            options = options.add_root_certificates(path.clone());
+            options = options.add_root_certificates(path.clone()).require_tls(true);
         }
         if let Some((cert, key)) = &self.0.identity {
-            options = options.add_client_certificate(cert.clone(), key.clone());
+            options = options.add_client_certificate(cert.clone(), key.clone()).require_tls(true);
         }
         Ok((options.connect(server.clone()).await?, is_lost))
     }
@@ -92,18 +96,33 @@ impl Broker for NatsBroker {
     }
 }
 
-/// What an error and its causes say.
-fn because(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+/// What an error and its causes say, and what to do about it where that is clear.
+fn because(error: &(dyn std::error::Error + 'static)) -> String {
+    let (mut text, mut advice) = (error.to_string(), None);
     let mut source = error.source();
     while let Some(cause) = source {
+        advice = advice.or(advice_on_tls(cause));
         let cause_text = cause.to_string();
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }
         source = cause.source();
     }
-    text
+    advice.map_or(text.clone(), |advice| format!("{text}; {advice}"))
+}
+
+fn advice_on_tls(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    match inner.and_then(|inner| inner.downcast_ref())? {
+        rustls::Error::InvalidMessage(_) => {
+            Some("it speaks no TLS: leave out tls://, ca and cert, or turn TLS on there")
+        }
+        rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => Some("name the host as its certificate does"),
+        rustls::Error::InvalidCertificate(_) => Some("name who signed its certificate with ca=FILE"),
+        _ => None,
+    }
 }
 
 /// Whatever goes wrong ends the connection: then all that it missed is made up for.

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use async_nats::ServerAddr;
+use nuncio_engine::address::{self, Address, AddressError};
 use percent_encoding::percent_decode_str;
 
 use crate::options::{Login, NatsOptions};
@@ -16,6 +17,9 @@ pub enum NatsUrlError {
     /// It does not begin as it should.
     #[error("it does not begin with nats:// or tls://")]
     Scheme,
+    /// It cannot be told where the login ends.
+    #[error("{0}")]
+    Login(AddressError),
     /// A host is missing, or is none.
     #[error("`{0}` is not a host, or HOST:PORT")]
     Host(String),
@@ -33,36 +37,42 @@ pub enum NatsUrlError {
     Encoding,
 }
 
+impl From<AddressError> for NatsUrlError {
+    fn from(error: AddressError) -> Self {
+        match error {
+            AddressError::Scheme => Self::Scheme,
+            error @ AddressError::Mark => Self::Login(error),
+        }
+    }
+}
+
 impl FromStr for NatsOptions {
     type Err = NatsUrlError;
 
     fn from_str(url: &str) -> Result<Self, NatsUrlError> {
-        let (scheme, rest) = url.split_once("://").ok_or(NatsUrlError::Scheme)?;
-        if !matches!(scheme, "nats" | "tls") {
+        let address = Address::parse(url)?;
+        if !matches!(address.scheme, "nats" | "tls") {
             return Err(NatsUrlError::Scheme);
         }
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // A password may hold a slash that nobody encoded, so what is before the last @ goes first.
-        let (login, rest) = rest.rsplit_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
+        let (scheme, rest) = (address.scheme, address.place);
         let (hosts, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let mut options = Self {
             servers: hosts.split(',').map(|host| server(scheme, host)).collect::<Result<_, _>>()?,
             prefix: self::prefix(prefix)?,
-            login: login.map_or(Ok(Login::Nobody), self::login)?,
+            login: address.login.map_or(Ok(Login::Nobody), login)?,
             credentials: None,
             ca: None,
             identity: None,
         };
-        options.read(query)?;
+        options.read(address)?;
         Ok(options)
     }
 }
 
 impl NatsOptions {
-    fn read(&mut self, query: &str) -> Result<(), NatsUrlError> {
+    fn read(&mut self, address: Address<'_>) -> Result<(), NatsUrlError> {
         let (mut cert, mut key) = (None, None);
-        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        for (name, value) in address.parameters() {
             let path = match name {
                 "credentials" => &mut self.credentials,
                 "ca" => &mut self.ca,
@@ -85,7 +95,13 @@ impl NatsOptions {
 }
 
 fn server(scheme: &str, host: &str) -> Result<ServerAddr, NatsUrlError> {
-    let wrong = || NatsUrlError::Host(host.to_owned());
+    // What should be a port may be the password of a login whose `@` is missing.
+    let wrong = || match host.split_once(':') {
+        Some((name, port)) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            NatsUrlError::Host(format!("{name}:***"))
+        }
+        _ => NatsUrlError::Host(host.to_owned()),
+    };
     if host.contains(char::is_whitespace) || host.contains('#') {
         return Err(wrong());
     }
@@ -104,10 +120,11 @@ fn prefix(path: &str) -> Result<String, NatsUrlError> {
     if path.split('.').all(is_token) { Ok(path.to_owned()) } else { Err(NatsUrlError::Prefix(path.to_owned())) }
 }
 
-fn login(text: &str) -> Result<Login, NatsUrlError> {
-    Ok(match text.split_once(':') {
-        Some((user, password)) => Login::User(decoded(user)?, decoded(password)?.into()),
-        None => Login::Token(decoded(text)?.into()),
+fn login(login: address::Login<'_>) -> Result<Login, NatsUrlError> {
+    let user = decoded(login.user)?;
+    Ok(match login.password {
+        Some(password) => Login::User(user, decoded(password)?.into()),
+        None => Login::Token(user.into()),
     })
 }
 
@@ -118,6 +135,7 @@ fn decoded(text: &str) -> Result<String, NatsUrlError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use secrecy::ExposeSecret as _;
 
     use super::*;
@@ -160,14 +178,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_named_without_secrets() {
-        use NatsUrlError::{Host, Identity, Parameter, Prefix, Scheme};
+        use NatsUrlError::{Host, Identity, Login, Parameter, Prefix, Scheme};
         for (url, error) in [
             ("localhost", Scheme),
             ("http://localhost", Scheme),
             ("nats://", Host(String::new())),
             ("nats://a,,b", Host(String::new())),
             ("nats://user:secret@:4222", Host(":4222".into())),
-            ("nats://user:secret@a:port", Host("a:port".into())),
+            ("nats://user:secret@a:port", Host("a:***".into())),
+            ("nats://user:secret", Host("user:***".into())),
+            ("nats://user:sec?secret@a", Login(AddressError::Mark)),
+            ("nats://secret?secret@a?ca=x", Login(AddressError::Mark)),
             ("nats://a b", Host("a b".into())),
             ("nats://a/x.*", Prefix("x.*".into())),
             ("nats://a/x..y", Prefix("x..y".into())),
@@ -179,6 +200,23 @@ mod tests {
             let found = url.parse::<NatsOptions>().map(|_| ()).unwrap_err();
             assert!(!found.to_string().contains("secret"), "{found}");
             assert_eq!(found, error, "{url}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_of_a_password_is_told(
+            parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
+            query in prop_oneof![Just(""), Just("/x?ca=a.pem"), Just("?cert=a")],
+            login in prop_oneof![Just("ann:"), Just("")],
+        ) {
+            let password = parts.join("s3cr3t") + "s3cr3t";
+            let url = format!("nats://{login}{password}@host{query}");
+            let told = match url.parse::<NatsOptions>() {
+                Ok(options) => format!("{options} {options:?}"),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
         }
     }
 }

@@ -75,7 +75,8 @@ impl CourierBuilder {
     /// How many configurations are delivered to at the same time, where nothing else is said.
     pub const CONCURRENCY: usize = 32;
 
-    /// How long one attempt may take. 15 s by default; the specification recommends 10 to 30 s (NOTIFY-11).
+    /// How long one attempt may take. 15 s by default; the specification recommends 10 to 30 s (NOTIFY-11). Where nodes
+    /// share a store, it must have its pushes for each node alone for longer than this (`PostgresOptions::push_claim`).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

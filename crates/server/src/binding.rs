@@ -86,7 +86,7 @@ impl Words {
     pub(crate) fn of(service: &Service, uri: &Uri, headers: &HeaderMap) -> Self {
         let (path, versions) = (service.cards.site().path(uri), &service.versions);
         match Binding::of(path, headers) {
-            Binding::JsonRpc => Self::JsonRpc(versions.refusing_method(head::declared(uri, headers).as_deref())),
+            Binding::JsonRpc => Self::JsonRpc(versions.refusing_method(head::declared(uri, headers).as_deref(), None)),
             Binding::Rest => Self::Rest(versions.refusing_path(head::declared(uri, headers).as_deref(), path)),
             Binding::Grpc => Self::Grpc,
         }

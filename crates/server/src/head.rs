@@ -20,9 +20,19 @@ pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
     declared(&parts.uri, &parts.headers)
 }
 
-/// The version that a request with this address and these headers declares.
+/// The version that a request with this address and these headers declares. What is no text, or says two versions, is
+/// passed on as one that there is not, and so refused.
 pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'a, str>> {
-    negotiate::declared(text(headers, &VERSION), uri.query())
+    let lines = || headers.get_all(&VERSION).iter();
+    let first = lines().next();
+    match first.map(HeaderValue::to_str) {
+        Some(Ok(text)) if lines().all(|line| Some(line) == first) => negotiate::declared(Some(text), uri.query()),
+        Some(_) => {
+            let lines: Vec<_> = lines().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+            Some(lines.join(", ").into())
+        }
+        None => negotiate::declared(None, uri.query()),
+    }
 }
 
 /// Adds the extensions that the head declares: in lists, in one header or several (SVC-4), under either of the names that

@@ -10,10 +10,12 @@ mod append;
 mod body;
 mod columns;
 mod error;
+mod owners;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod sqlite;
 
+pub use owners::{Owner, Which};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresBroker, PostgresError, PostgresOptions, PostgresStore};
 pub use sqlite::{BackupError, OpenError, SchemaVersion, SqliteOptions, SqliteStore, Synchronous};

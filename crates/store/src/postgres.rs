@@ -6,9 +6,10 @@
 //!   connections that everybody shares.
 //! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
-//! - `purge`, `erase`, `deletion`: tasks go, in transactions of their own.
+//! - `purge`, `erase`, `deletion`, `owners`: tasks go, in transactions of their own, and whose they are.
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
+//! - `work`: which tasks nodes are at work on, and which nobody is.
 //! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of its
 //!   own.
 
@@ -25,6 +26,7 @@ mod links;
 mod messages;
 mod node;
 mod options;
+mod owners;
 mod place;
 mod purge;
 mod pushes;
@@ -38,6 +40,7 @@ mod tls;
 mod totals;
 mod upkeep;
 mod verify;
+mod work;
 
 use std::{
     fmt,
@@ -55,6 +58,7 @@ use self::{
     committer::Committer,
     links::Links,
     node::Node,
+    place::Place,
     session::{Connector, NotConnected},
     statements::Sql,
     upkeep::Upkeep,
@@ -93,9 +97,10 @@ impl PostgresStore {
     /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, makes the schema if it is not there,
     /// and brings it to the present version. Must be called on a tokio runtime, and the store be used on it.
     ///
-    /// Parameters of the URL: `schema`; `sslmode` (`disable`, `prefer`, `require`, which take any certificate, and
-    /// `verify-full`) and `sslrootcert`, a file of certificates to trust instead of the system's; and those of
-    /// PostgreSQL's programs that `tokio-postgres` knows.
+    /// Parameters of the URL: `schema`; `sslmode` and `sslrootcert` as with PostgreSQL's own programs (`disable`, `prefer`
+    /// and `require`, which take any certificate, `verify-ca`, and `verify-full`, which needs no `sslrootcert` where the
+    /// system trusts who signed); and those others of PostgreSQL's programs that `tokio-postgres` knows. A socket in the
+    /// file system is `?host=/run/postgresql`, and `sslmode` says nothing for it.
     ///
     /// # Errors
     ///
@@ -112,7 +117,8 @@ impl PostgresStore {
             let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             PostgresError::Unusable { place: place.clone(), reason, source: None }
         };
-        let node = cluster::join(&vital, connector.options.lease).await.map_err(unusable)?;
+        let node =
+            cluster::join(&vital, connector.options.lease, connector.options.answer_timeout).await.map_err(unusable)?;
         // Nobody else has this one.
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
@@ -136,12 +142,15 @@ impl PostgresStore {
     }
 }
 
-fn unreachable(place: &str, error: NotConnected) -> PostgresError {
+fn unreachable(place: &Place, error: NotConnected) -> PostgresError {
     let (reason, source) = match error {
-        NotConnected::Refused(source) => (error::explain(&source), Some(source)),
+        NotConnected::Refused(source) => {
+            let advice = place.advice(&source).map(|advice| format!("; {advice}")).unwrap_or_default();
+            (format!("{}{advice}", error::explain(&source)), Some(source))
+        }
         late @ NotConnected::Late(_) => (late.to_string(), None),
     };
-    PostgresError::Unreachable { place: place.to_owned(), reason, source }
+    PostgresError::Unreachable { place: place.to_string(), reason, source }
 }
 
 impl fmt::Debug for PostgresStore {

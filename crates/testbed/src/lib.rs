@@ -4,7 +4,7 @@
 //! `NUNCIO_TEST_NATS` names (`./test` starts one of each for all tests), or else one of this process alone.
 //! [`Postgres::start`] and [`Nats::start`] always start a server of the caller's own, which may be killed, paused and
 //! restarted. [`Proxy`] stands between a client and a server and breaks what goes through it,
-//! and a [`Disk`] is small enough to be filled.
+//! and a [`Disk`] is small enough to be filled. [`tls`] has certificates.
 //!
 //! Nothing here needs a runtime: every call blocks, for less than a second, and may be made from anywhere. What was
 //! started ends with its value, and at the latest with this process, however that ends.
@@ -18,6 +18,7 @@ mod postgres;
 mod process;
 mod program;
 mod proxy;
+pub mod tls;
 
 pub use disk::Disk;
 pub use guard::Guard;

@@ -14,6 +14,7 @@ use url::Url;
 
 use self::cluster::Cluster;
 pub use self::database::Database;
+use crate::tls::Identity;
 
 /// The variable that names a server that runs already: a URL of a role that may create databases.
 const VARIABLE: &str = "NUNCIO_TEST_POSTGRES";
@@ -24,6 +25,14 @@ pub struct PostgresOptions {
     is_durable: bool,
     folder: Option<PathBuf>,
     settings: Vec<String>,
+    tls: Option<Tls>,
+}
+
+/// How a server speaks TLS.
+#[derive(Debug, Clone, Copy)]
+struct Tls {
+    identity: Identity,
+    is_required: bool,
 }
 
 impl PostgresOptions {
@@ -42,6 +51,19 @@ impl PostgresOptions {
     /// files.
     pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Speaks TLS with whoever wants it, as this server.
+    pub fn with_tls(mut self, identity: Identity) -> Self {
+        self.tls = Some(Tls { identity, is_required: false });
+        self
+    }
+
+    /// Speaks TLS, and takes no connections without it but over its [socket](Postgres::socket). What makes databases here
+    /// is without.
+    pub fn with_tls_alone(mut self, identity: Identity) -> Self {
+        self.tls = Some(Tls { identity, is_required: true });
         self
     }
 
@@ -110,6 +132,15 @@ impl Postgres {
     /// Its host and port, for a [`Proxy`](crate::Proxy).
     pub fn address(&self) -> String {
         format!("{}:{}", self.url.host_str().unwrap_or("127.0.0.1"), self.url.port().unwrap_or(5432))
+    }
+
+    /// The folder of its socket in the file system; its port is that of [`address`](Self::address).
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or the folder for temporary files has too long a name for sockets.
+    pub fn socket(&self) -> Result<PathBuf> {
+        self.own()?.socket().context("the socket's path is too long\nhint: set TMPDIR to a folder with a shorter one")
     }
 
     /// Ends it in good order, connections included, and starts it again on the same port. One that was killed is

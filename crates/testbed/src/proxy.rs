@@ -36,10 +36,23 @@ pub struct Faults {
 pub struct Proxy {
     address: SocketAddr,
     faults: watch::Sender<Faults>,
-    /// Ends the connections of now; another one takes its place then.
-    connections: Arc<Mutex<CancellationToken>>,
+    /// For the connections of now; others take their place when these are used.
+    connections: Arc<Mutex<Switches>>,
     end: CancellationToken,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What is done to some connections for good.
+#[derive(Debug, Clone)]
+struct Switches {
+    cut: CancellationToken,
+    stall: CancellationToken,
+}
+
+impl Switches {
+    fn new(end: &CancellationToken) -> Self {
+        Self { cut: end.child_token(), stall: CancellationToken::new() }
+    }
 }
 
 impl Proxy {
@@ -54,7 +67,7 @@ impl Proxy {
         let address = listener.local_addr()?;
         let (faults, seen) = watch::channel(Faults::default());
         let end = CancellationToken::new();
-        let connections = Arc::new(Mutex::new(end.child_token()));
+        let connections = Arc::new(Mutex::new(Switches::new(&end)));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let work = link::accept(listener, server.into(), seen, Arc::clone(&connections), end.clone());
         let thread = thread::Builder::new().name("proxy".to_owned()).spawn(move || runtime.block_on(work))?;
@@ -79,7 +92,15 @@ impl Proxy {
     /// Resets all connections of now.
     pub fn cut(&self) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *connections, self.end.child_token()).cancel();
+        std::mem::replace(&mut *connections, Switches::new(&self.end)).cut.cancel();
+    }
+
+    /// Passes nothing on any more over the connections of now, and closes none of them: the other end is there and says
+    /// nothing, for good. New ones are as good as ever.
+    pub fn stall(&self) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.stall.cancel();
+        connections.stall = CancellationToken::new();
     }
 }
 

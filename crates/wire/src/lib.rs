@@ -25,7 +25,7 @@ pub mod v1_0;
 mod json;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod part;
-#[cfg(any(feature = "v0-2", feature = "v0-3"))]
+#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod shape;
 
 pub use dialect::{

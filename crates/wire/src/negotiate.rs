@@ -17,6 +17,9 @@ use crate::{
 /// The header of the version, and the query parameter that may stand in for it.
 pub const VERSION_HEADER: &str = "A2A-Version";
 
+/// What a request without a version means (VER-6).
+const UNDECLARED: &str = "0.3";
+
 /// The versions that a server speaks, and how it takes requests that name none.
 #[derive(Debug, Clone)]
 pub struct Versions {
@@ -177,15 +180,15 @@ impl Versions {
         Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"))))
     }
 
-    /// The version in which a request is refused whose call is not known yet: that which it declares, else the newest.
-    fn refusing(&self, declared: Option<&str>) -> &'static dyn Dialect {
-        declared.and_then(|declared| self.resolve(declared).ok()).map_or_else(|| self.newest(), |it| self.dialect(it))
-    }
-
-    /// The dialect in which a JSON-RPC request is refused whose call is not known yet: of the version that it declares,
-    /// else the newest.
-    pub fn refusing_method(&self, declared: Option<&str>) -> &'static dyn JsonRpcDialect {
-        self.refusing(declared).jsonrpc()
+    /// The dialect in which a JSON-RPC request is refused that is not taken as a call: of the version that it declares,
+    /// else of the newest that has its method, as far as that is known; else of 0.3, which a request that declares none
+    /// means (VER-6), unless one is lenient; else of the newest.
+    pub fn refusing_method(&self, declared: Option<&str>, method: Option<&str>) -> &'static dyn JsonRpcDialect {
+        let has = |version: &Version| method.is_some_and(|it| dialect(*version).jsonrpc().method(it).is_some());
+        let said = declared.and_then(|declared| self.resolve(declared).ok());
+        let meant = || self.resolve(UNDECLARED).ok().filter(|_| declared.is_none() && !self.lenient);
+        let version = said.or_else(|| self.newest_first().find(has)).or_else(meant);
+        version.map_or_else(|| self.newest(), |version| self.dialect(version)).jsonrpc()
     }
 
     /// The dialect in which an HTTP+JSON request is refused whose call is not known yet: of the version that it declares,
@@ -240,7 +243,7 @@ impl Versions {
     fn missing(&self) -> Error {
         let newest = self.newest().version();
         self.refuse(format!(
-            "a request without {VERSION_HEADER} means version 0.3, which is not supported here; \
+            "a request without {VERSION_HEADER} means version {UNDECLARED}, which is not supported here; \
              one of version {newest} must say so: {VERSION_HEADER}: {newest}"
         ))
     }

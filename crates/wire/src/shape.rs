@@ -14,20 +14,25 @@
 //! | `inverted` | always, a flag as its opposite | absent or `null` is not set |
 //! | `listed` | always, one value as a list of at most one | the first of a list, or the value itself |
 
+mod values;
+
 use std::marker::PhantomData;
 
-use nuncio_model::{ArtifactId, ContextId, MessageId, PushConfigId, Struct, TaskId, Timestamp, Value, json::Field};
+use nuncio_model::Value;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, IntoDeserializer, MapAccess, SeqAccess, Visitor},
-    ser::{SerializeMap, SerializeSeq},
+    de::{self, IntoDeserializer, MapAccess},
+    ser::SerializeMap,
 };
 
-/// How a type stands in the JSON of the version that `V` marks.
-pub(crate) trait Shape<V>: Sized + Default {
+/// How a type is read from the JSON of the version that `V` marks.
+pub(crate) trait Read<V>: Sized + Default {
     /// Reads a value that is not `null`.
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+}
 
+/// How a type stands in the JSON of the version that `V` marks.
+pub(crate) trait Shape<V>: Read<V> {
     /// Writes the value.
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error>;
 
@@ -45,7 +50,7 @@ pub(crate) trait Shape<V>: Sized + Default {
 /// Carries a value that is read through serde.
 pub(crate) struct In<V, T>(pub(crate) T, PhantomData<V>);
 
-impl<'de, V, T: Shape<V>> Deserialize<'de> for In<V, T> {
+impl<'de, V, T: Read<V>> Deserialize<'de> for In<V, T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         T::read(from).map(|value| In(value, PhantomData))
     }
@@ -66,12 +71,12 @@ pub(crate) fn out<V, T: Shape<V>>(value: &T) -> Out<'_, V, T> {
 }
 
 /// Reads the value of a member; `null` is the default.
-pub(crate) fn next<'de, V, A: MapAccess<'de>, T: Shape<V>>(map: &mut A) -> Result<T, A::Error> {
+pub(crate) fn next<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) -> Result<T, A::Error> {
     Ok(map.next_value::<Option<In<V, T>>>()?.map_or_else(T::default, |value| value.0))
 }
 
 /// Reads the first of a list, or a value that stands without one.
-pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Shape<V>>(map: &mut A) -> Result<T, A::Error> {
+pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) -> Result<T, A::Error> {
     let first = match map.next_value::<Value>()? {
         Value::Array(values) => values.into_iter().next(),
         value => Some(value),
@@ -81,6 +86,7 @@ pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Shape<V>>(map: &mut A) -
 }
 
 /// Writes a value, or the default where it is unset.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn write_filled<V, M: SerializeMap, T: Shape<V>>(
     map: &mut M,
     name: &'static str,
@@ -119,31 +125,9 @@ macro_rules! shape {
                 $(map.serialize_entry($computed, &$compute(self))?;)?
                 map.end()
             }
-
-            fn read<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct ObjectVisitor;
-                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str(concat!("an object (", stringify!($type), ")"))
-                    }
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {
-                        let mut object = <$type>::default();
-                        while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
-                            match &*key.0 {
-                                $($json $(| $alias)* => {
-                                    object.$field = $crate::shape::shape!(@read $version, $presence map);
-                                })*
-                                _ => {
-                                    map.next_value::<serde::de::IgnoredAny>()?;
-                                }
-                            }
-                        }
-                        Ok(object)
-                    }
-                }
-                from.deserialize_map(ObjectVisitor)
-            }
+        }
+        $crate::shape::reads! {
+            $type as $version, named $type { $($field => $presence $json $(| $alias)*,)* }
         }
     };
     (@write $version:ty, required $map:ident $json:literal $self:ident.$field:ident) => {
@@ -173,111 +157,49 @@ macro_rules! shape {
     (@write $version:ty, listed $map:ident $json:literal $self:ident.$field:ident) => {
         $crate::shape::write_listed::<$version, _, _>(&mut $map, $json, &$self.$field)?;
     };
+}
+pub(crate) use shape;
+
+/// The half of a [`shape!`] that reads, for what is written by hand, because that takes more than the value.
+macro_rules! reads {
+    (
+        $type:ty as $version:ty, named $name:ty {
+            $($field:ident => $presence:ident $json:literal $(| $alias:literal)*,)*
+        }
+    ) => {
+        impl $crate::shape::Read<$version> for $type {
+            fn read<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct ObjectVisitor;
+                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {
+                        let mut object = <$type>::default();
+                        while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
+                            match &*key.0 {
+                                $($json $(| $alias)* => {
+                                    object.$field = $crate::shape::reads!(@read $version, $presence map);
+                                })*
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(object)
+                    }
+                }
+                from.deserialize_map(ObjectVisitor)
+            }
+        }
+    };
     (@read $version:ty, implicit $map:ident) => {
         $crate::shape::Shape::<$version>::settle($crate::shape::next::<$version, _, _>(&mut $map)?)
     };
-    (@read $version:ty, filled $map:ident) => { $crate::shape::shape!(@read $version, implicit $map) };
+    (@read $version:ty, filled $map:ident) => { $crate::shape::reads!(@read $version, implicit $map) };
     (@read $version:ty, inverted $map:ident) => { $map.next_value::<Option<bool>>()? == Some(false) };
     (@read $version:ty, listed $map:ident) => { $crate::shape::next_listed::<$version, _, _>(&mut $map)? };
     (@read $version:ty, $presence:ident $map:ident) => { $crate::shape::next::<$version, _, _>(&mut $map)? };
 }
-pub(crate) use shape;
-
-/// What every version spells as the model does.
-macro_rules! same {
-    ($($type:ty),*) => {$(
-        impl<V> Shape<V> for $type {
-            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                Field::decode(from)
-            }
-            fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                Field::encode(self, to)
-            }
-            fn is_unset(&self) -> bool {
-                Field::is_unset(self)
-            }
-        }
-    )*};
-}
-same!(String, Box<str>, bool, i32, Struct, TaskId, ContextId, MessageId, ArtifactId, PushConfigId);
-
-impl<V> Shape<V> for Timestamp {
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct TimeVisitor;
-        impl Visitor<'_> for TimeVisitor {
-            type Value = Timestamp;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a time")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
-                crate::json::time(text).map_err(E::custom)
-            }
-        }
-        from.deserialize_str(TimeVisitor)
-    }
-
-    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.serialize(to)
-    }
-}
-
-impl<V, T: Shape<V>> Shape<V> for Option<T> {
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        T::read(from).map(Some)
-    }
-    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Some(value) => value.write(to),
-            None => to.serialize_none(),
-        }
-    }
-    fn is_unset(&self) -> bool {
-        self.is_none()
-    }
-    fn settle(self) -> Self {
-        self.filter(|value| !value.is_unset())
-    }
-}
-
-impl<V, T: Shape<V>> Shape<V> for Box<T> {
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        T::read(from).map(Box::new)
-    }
-    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        (**self).write(to)
-    }
-    fn is_unset(&self) -> bool {
-        (**self).is_unset()
-    }
-}
-
-impl<V, T: Shape<V>> Shape<V> for Vec<T> {
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ListVisitor<V, T>(PhantomData<(V, T)>);
-        impl<'de, V, T: Shape<V>> Visitor<'de> for ListVisitor<V, T> {
-            type Value = Vec<T>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a list")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = seq.next_element::<In<V, T>>()? {
-                    list.push(item.0);
-                }
-                list.shrink_to_fit();
-                Ok(list)
-            }
-        }
-        from.deserialize_seq(ListVisitor(PhantomData))
-    }
-    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut seq = to.serialize_seq(Some(self.len()))?;
-        for item in self {
-            seq.serialize_element(&out::<V, T>(item))?;
-        }
-        seq.end()
-    }
-    fn is_unset(&self) -> bool {
-        self.is_empty()
-    }
-}
+pub(crate) use reads;

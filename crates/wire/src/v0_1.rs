@@ -29,6 +29,9 @@ use crate::dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, 
 /// | `state` | the message of a status; where there is none, the task or event around it, as 0.1 sees it | `rejected` or `auth-required` |
 pub const METADATA_KEY: &str = mark::KEY;
 
+/// The JSON of 0.1, whose parts say their `type`.
+struct Oldest;
+
 /// The dialect of version 0.1.
 #[derive(Debug)]
 pub struct V0_1;

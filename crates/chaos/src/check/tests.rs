@@ -193,6 +193,13 @@ fn what_was_acknowledged_and_is_not_stored_is_found() {
 }
 
 #[test]
+fn a_task_that_nobody_was_at_work_on_is_found() {
+    let mut history = right();
+    history.push(What::Stray { node: "0".to_owned(), line: "a stray task".to_owned() });
+    assert_eq!(promises(history), ["every task at work has a runner"]);
+}
+
+#[test]
 fn a_task_that_stays_at_work_and_one_that_is_not_its_log_are_found() {
     let is_last = |what: &What| matches!(what, What::Final { .. });
     assert!(replaced(is_last, last(WORKING, "r 1\nr 2\n")).contains(&"no task stays at work"));

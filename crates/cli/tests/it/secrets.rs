@@ -85,3 +85,32 @@ fn insecure_is_never_silent() {
     let run = home.run(&["send", "echo x", "-a", &agent.address, "--insecure"]).ok();
     assert!(run.err.contains("warning: certificates are not verified"), "{}", run.err);
 }
+
+/// However an address is written, right or wrong.
+#[test]
+fn addresses_are_shown_and_refused_without_their_passwords() {
+    let home = Home::new();
+    for (flag, address) in [
+        ("--store", "postgres://ann:pa?made-up-secret@127.0.0.1:1/d"),
+        ("--store", "postgres://ann:made-up-secret?x@127.0.0.1:1/d?sslmode=require"),
+        ("--store", "postgres://ann:x@made-up-secret@127.0.0.1:1/d"),
+        ("--store", "postgres://127.0.0.1:1/d?password=made-up-secret"),
+        ("--store", "postgres://ann:made-up-secret@127.0.0.1:1/d?schema=1"),
+        ("--store", "postgres:ann:made-up-secret@127.0.0.1:1/d"),
+        ("--store", "postgres://ann:made-up-secret"),
+        ("--bus", "nats://ann:pa?made-up-secret@127.0.0.1:1"),
+        ("--bus", "nats://made-up-secret?x@127.0.0.1:1"),
+        ("--bus", "nats://ann:made-up-secret"),
+    ] {
+        let run = home.run(&["serve", flag, address, "--port", "0"]);
+        assert_ne!(run.code, 0);
+        assert!(!format!("{run:?}").contains(SECRET), "{address}: {run:?}");
+        let variable = format!("NUNCIO_SERVE_{}", flag.trim_start_matches("--").to_uppercase());
+        let run = home.run_with(&["config", "show", "--serve"], &[(&variable, address)], "").ok();
+        assert!(run.out.contains("***") && !format!("{run:?}").contains(SECRET), "{address}: {run:?}");
+        if flag == "--store" {
+            let run = home.run(&["db", "backup", "b.db", flag, address]);
+            assert!(!format!("{run:?}").contains(SECRET), "{address}: {run:?}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::correspondence::look_whose_turn;
+use super::{letters::attend, whose_turn::look_whose_turn};
 use crate::{
     bus::Topic,
     feed::FILL,
@@ -59,6 +59,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
         if !is_news || inner.is_owned() || inner.sequence == 0 {
             return;
         }
+        inner.letters_marked |= sequence == 0;
         inner.hurries += 1;
         if inner.hurries > 1 {
             // Somebody is at it, and will look again.
@@ -72,8 +73,10 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
             if let Err(error) = catch_up(&shared, &hold).await {
                 tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a task elsewhere is not read");
             }
+            if let Err(error) = attend(&shared, &hold).await {
+                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "letters are not followed");
+            }
             let mut inner = hold.lock();
-            inner.correspondences.iter().for_each(|it| it.moved());
             if inner.hurries == known {
                 inner.hurries = 0;
                 return;
@@ -110,12 +113,8 @@ pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     };
     for (live, sequence) in there.iter().filter(|(live, _)| is_followed(live)) {
         let Some(hold) = shared.registry.find(&live.scope, &live.id) else { continue };
-        let (behind, corresponds) = {
-            let inner = live.lock();
-            (inner.sequence < *sequence, !inner.correspondences.is_empty())
-        };
-        if behind || corresponds {
-            hurry(shared, hold, if corresponds { 0 } else { *sequence });
+        if live.lock().sequence < *sequence {
+            hurry(shared, hold, *sequence);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a letter says: a message or a cancel; and what is answered when nothing comes of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use nuncio_model::{Error, ErrorKind, op::SendMessageRequest};
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,15 @@ impl Body {
 
 /// Why nothing comes of a letter, as its writer is told.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Refusal {
     kind: String,
     message: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
+    /// After how many milliseconds it may be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
 }
 
 /// The kinds with which runners refuse; any other is an internal error.
@@ -54,18 +58,23 @@ impl Refusal {
             kind: format!("{:?}", error.kind()),
             message: error.message().to_owned(),
             metadata: error.metadata().clone(),
+            retry_after: error.retry_after().map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         };
         // It is text alone, and always written.
         serde_json::to_vec(&refusal).unwrap_or_default().into()
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Error {
-        let Self { kind, message, metadata } = match serde_json::from_slice(bytes) {
+        let Self { kind, message, metadata, retry_after } = match serde_json::from_slice(bytes) {
             Ok(refusal) => refusal,
             Err(error) => return Error::internal(error),
         };
         let kind = KINDS.into_iter().find(|it| format!("{it:?}") == kind).unwrap_or(ErrorKind::Internal);
-        metadata.into_iter().fold(Error::new(kind, message), |error, (key, value)| error.with_metadata(key, value))
+        let mut told = Error::new(kind, message);
+        if let Some(after) = retry_after {
+            told = told.with_retry_after(Duration::from_millis(after));
+        }
+        metadata.into_iter().fold(told, |error, (key, value)| error.with_metadata(key, value))
     }
 }
 
@@ -76,9 +85,15 @@ mod tests {
     #[test]
     fn what_is_refused_is_refused_elsewhere_in_the_same_words() {
         for kind in KINDS.into_iter().chain([ErrorKind::Internal]) {
-            let error = Error::new(kind, "because").with_metadata("taskId", "t");
-            let told = Refusal::decode(&Refusal::encode(&error));
-            assert_eq!((told.kind(), told.message(), told.metadata()), (kind, "because", error.metadata()));
+            for after in [None, Some(Duration::from_millis(1500))] {
+                let mut error = Error::new(kind, "because").with_metadata("taskId", "t");
+                if let Some(after) = after {
+                    error = error.with_retry_after(after);
+                }
+                let told = Refusal::decode(&Refusal::encode(&error));
+                assert_eq!((told.kind(), told.message(), told.metadata()), (kind, "because", error.metadata()));
+                assert_eq!(told.retry_after(), after);
+            }
         }
         assert_eq!(Refusal::decode(b"{}").kind(), ErrorKind::Internal);
     }

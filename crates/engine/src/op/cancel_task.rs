@@ -5,7 +5,12 @@ use std::sync::Arc;
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskState, op::CancelTaskRequest};
 use tokio::{select, sync::oneshot};
 
-use crate::{conversation::start, inbox::Control, reader::LogReader, shared::Shared};
+use crate::{
+    conversation::start,
+    inbox::{Cancel, Control},
+    reader::LogReader,
+    shared::Shared,
+};
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
     let hold = shared.attach(scope, &call.id).await?;
@@ -17,7 +22,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRe
         return Err(not_cancelable(&task));
     }
     let (refused, told) = oneshot::channel();
-    let runner = start(shared, &hold, Control::Cancel(refused))?;
+    let runner = start(shared, &hold, Control::Cancel(Cancel { refused, by_letter: false }))?;
     let waiting = async {
         select! {
             biased;

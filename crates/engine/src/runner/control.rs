@@ -5,10 +5,11 @@ use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
-    cluster::{self, Body},
+    admission::Permit,
+    cluster::{self, Body, Taking},
     conversation::too_many,
     housekeeping::in_words,
-    inbox::{Control, Incoming},
+    inbox::{Cancel, Control, Incoming},
     store::{Letter, StoreError},
 };
 
@@ -16,7 +17,7 @@ impl Runner {
     /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
     /// staged when this is called, so the store knows all that was taken.
     pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
-        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Letter(_)))
+        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Letter(..)))
             && let Some(since) = self.shared.idempotency.since()
         {
             Box::pin(self.refuse_repeated_since(since, controls)).await;
@@ -48,9 +49,8 @@ impl Runner {
 
     fn refuse(&self, control: Control, error: Error) {
         match control {
-            // Unless it was opened already.
-            Control::Letter(letter) if self.shared.members.take(&letter.id) => {
-                drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error));
+            Control::Letter(_, taking) => {
+                drop(cluster::answer(&self.shared, &self.hold, taking, Some).send(error));
             }
             control => control.refuse(error),
         }
@@ -78,15 +78,18 @@ impl Runner {
                 self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
                 self.staged.push(incoming);
             }
-            (Control::Cancel(_), Some(turn)) if turn.agent.is_some() => {
-                if !turn.cancelled.is_cancelled() {
-                    turn.cancelled.cancel();
-                    turn.timer = Some(Box::pin(sleep(self.shared.limits.cancel_grace)));
-                }
+            (Control::Cancel(cancel), turn) => {
+                self.cancel(turn);
+                // Those whose client has left count no less, but one is enough.
+                self.cancels.retain(|it| !it.refused.is_closed());
+                self.cancels.push(cancel);
             }
-            (Control::Cancel(_), _) => self.end(TaskState::Canceled, None),
-            (Control::Settle(reason, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
-                self.unsettled = Some(reason);
+            (Control::Settle(reason, told), None) => {
+                // Else it is settled already: the claim said that it has to be.
+                if self.queue.is_empty() && self.staged.is_empty() {
+                    self.unsettled = Some(reason);
+                }
+                self.settling.push(told);
             }
             (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
@@ -97,7 +100,7 @@ impl Runner {
                 }
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
-            (Control::Letter(letter), turn) => self.open(letter, turn),
+            (Control::Letter(letter, taking), turn) => self.open(&letter, taking, turn),
             // Somebody is at work on it; the claim has brought the letters.
             (Control::Settle(..) | Control::Expire(..) | Control::Letters, _) => {}
             (Control::Lost, turn) => {
@@ -116,29 +119,52 @@ impl Runner {
         }
     }
 
-    /// Does what a letter says, unless that was done already.
-    fn open(&mut self, letter: Letter, turn: Option<&mut Running>) {
-        if !self.shared.members.take(&letter.id) {
-            return;
+    /// Asks the agent to stop, or ends the task where no turn runs.
+    fn cancel(&mut self, turn: Option<&mut Running>) {
+        match turn {
+            Some(turn) if turn.agent.is_some() => {
+                if !turn.cancelled.is_cancelled() {
+                    turn.cancelled.cancel();
+                    turn.timer = Some(Box::pin(sleep(self.shared.limits.cancel_grace)));
+                }
+            }
+            _ => self.end(TaskState::Canceled, None),
         }
+    }
+
+    /// Does what a letter says.
+    fn open(&mut self, letter: &Letter, taking: Taking, turn: Option<&mut Running>) {
         match Body::decode(&letter.body) {
             Ok(Body::Message { request, extensions }) => {
-                let accepted = cluster::answer(&self.shared, &self.hold, letter.id.clone(), Result::err);
-                if self.queue.len() + self.staged.len() >= self.shared.limits.queued_messages {
-                    drop(accepted.send(Err(too_many(&self.hold.id))));
-                    return;
-                }
+                let accepted = cluster::answer(&self.shared, &self.hold, taking, Result::err);
+                let place = match self.place(turn.is_some()) {
+                    Ok(place) => place,
+                    Err(error) => return drop(accepted.send(Err(error))),
+                };
+                self.hold.lock().queued += 1;
                 let mut incoming = Incoming::new(*request, extensions.into());
                 incoming.accepted = Some(accepted);
-                incoming.letter = Some(letter.id);
+                incoming.place = place;
+                incoming.letter = Some(letter.id.clone());
                 self.take(Control::Message(incoming), turn);
             }
             Ok(Body::Cancel) => {
-                let refused = cluster::answer(&self.shared, &self.hold, letter.id, Some);
-                self.take(Control::Cancel(refused), turn);
+                let refused = cluster::answer(&self.shared, &self.hold, taking, Some);
+                self.take(Control::Cancel(Cancel { refused, by_letter: true }), turn);
             }
-            Err(error) => drop(cluster::answer(&self.shared, &self.hold, letter.id, Some).send(error)),
+            Err(error) => drop(cluster::answer(&self.shared, &self.hold, taking, Some).send(error)),
         }
+    }
+
+    /// A place among the messages that wait, for one that came by letter: it counts like those that come straight. None
+    /// where it need not wait.
+    fn place(&self, is_busy: bool) -> Result<Option<Permit>, Error> {
+        let waiting = self.queue.len() + self.staged.len();
+        if waiting >= self.shared.limits.queued_messages {
+            return Err(too_many(&self.hold.id));
+        }
+        let waits = is_busy || waiting > 0 || self.unsettled.is_some();
+        waits.then(|| self.shared.queued.take(&self.hold.scope.principal, 1)).transpose()
     }
 
     /// Fails a task that has waited for its client since before this moment.
@@ -166,7 +192,7 @@ impl Runner {
 fn message_id(control: &Control) -> Option<MessageId> {
     match control {
         Control::Message(incoming) => Some(incoming.request.message.message_id.clone()),
-        Control::Letter(letter) => match Body::decode(&letter.body) {
+        Control::Letter(letter, _) => match Body::decode(&letter.body) {
             Ok(Body::Message { request, .. }) => Some(request.message.message_id),
             _ => None,
         },

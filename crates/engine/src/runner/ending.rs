@@ -76,9 +76,29 @@ impl Runner {
             incoming.course.begin(self.writer.staged());
         }
         self.forward();
+        if !self.hold.lock().state().is_terminal() {
+            // The turn that was to stop may be run again there.
+            for cancel in self.cancels.drain(..) {
+                cluster::forward(&self.shared, self.hold.clone(), Control::Cancel(cancel));
+            }
+        }
         self.stay();
         // It may be nobody's, or this node's under the id that it has now.
         self.shared.abandon(&self.hold.scope, &self.hold.id);
+    }
+
+    /// Is gone, and tells nobody.
+    #[cfg(feature = "chaos-bugs")]
+    pub(super) fn vanish(mut self) {
+        drop(self.release());
+    }
+
+    /// Nothing is left to do. Where the task is at work all the same, as one whose first message was refused, it is settled.
+    pub(super) fn finish(&mut self) {
+        self.stay();
+        if self.writer.is_at_work() {
+            self.shared.abandon(&self.hold.scope, &self.hold.id);
+        }
     }
 
     /// Goes on reading a task that may be run elsewhere from now on.
@@ -88,8 +108,8 @@ impl Runner {
         }
     }
 
-    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store may hold it
-    /// as one that is at work.
+    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store has it, or may
+    /// have it, as one that is at work. Where the node stops, whoever starts next does that.
     pub(super) fn give_up(&mut self, error: &Error) {
         // One that was deleted is not there any more, whatever came of that here.
         let broken = self.hold.lock().broken.clone();
@@ -99,7 +119,7 @@ impl Runner {
             // What the store has of it is to be read from there.
             self.shared.registry.remove(self.hold.live());
         }
-        if self.writer.is_in_doubt() {
+        if self.writer.is_at_work() && !self.left {
             self.shared.abandon(&self.hold.scope, &self.hold.id);
         }
         self.hold.break_off(error.clone());

@@ -55,7 +55,8 @@ pub trait Cluster: Send + Sync {
     async fn renew(&self) -> Result<Lease, StoreError>;
 
     /// Leaves a letter for a task that is at work on another node. Nothing is left unless it is `Left`. A letter of an id
-    /// that is there already is not left again.
+    /// that is there already is not left again, and is never [`Unheld`](Posted::Unheld): whoever does not know what came of
+    /// this says it again.
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError>;
 
     /// The letters to tasks of this node that nobody has taken, oldest first, at most `limit`.
@@ -64,8 +65,13 @@ pub trait Cluster: Send + Sync {
     /// Notes how far a letter has come; one that is not there is no error.
     async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError>;
 
+    /// How far these letters have come, in the same order; `None` for one that is not there. One query.
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError>;
+
     /// How far a letter has come; `None` where it is not there.
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError>;
+    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+        self.letters(std::slice::from_ref(id)).await.map(|mut statuses| statuses.pop().flatten())
+    }
 
     /// Takes a letter back, unless somebody has taken it. Whether it was there and nobody had.
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError>;
@@ -99,9 +105,11 @@ pub struct Letter {
 /// Where a letter went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
-    /// It was left for this node, which lives and is at work on the task.
+    /// It was left, now or before, for this node, which lives and is at work on the task.
     Left(NodeId),
-    /// Nobody who lives is at work on the task: claim it.
+    /// It was left before, and nobody who lives is at work on the task any more: a claim brings it.
+    Waits,
+    /// Nobody who lives is at work on the task, and nothing was left: claim it.
     Unheld,
     /// There is no such task.
     NoTask,

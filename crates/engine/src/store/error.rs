@@ -2,6 +2,8 @@
 
 use nuncio_model::{Error, ErrorKind, TaskId};
 
+use crate::admission::not_now;
+
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -45,7 +47,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::BadPageToken => Self::invalid_params("pageToken", "is not a token of an earlier page"),
             StoreError::Full(_) | StoreError::Unavailable(_) => {
-                Self::new(ErrorKind::Unavailable, "the task store is unavailable; try again later").with_source(error)
+                not_now("the task store is unavailable; try again later").with_source(error)
             }
             StoreError::Repeated(task) => Self::new(
                 ErrorKind::UnsupportedOperation,
@@ -55,5 +57,20 @@ impl From<StoreError> for Error {
             .with_metadata(REPEATED, "true"),
             error => Self::internal(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::RETRY_AFTER;
+
+    #[test]
+    fn what_may_go_by_is_to_be_tried_again() {
+        for error in [StoreError::Full("no room".into()), StoreError::Unavailable("gone".into())] {
+            let told = Error::from(error);
+            assert_eq!((told.kind(), told.retry_after()), (ErrorKind::Unavailable, Some(RETRY_AFTER)));
+        }
+        assert_eq!(Error::from(StoreError::Conflict).retry_after(), None);
     }
 }

@@ -15,6 +15,7 @@ mod pushes;
 mod retention;
 mod tables;
 mod upkeep;
+mod work;
 
 use std::{fmt, sync::Arc};
 
@@ -28,10 +29,11 @@ use self::{
     node::{Head, LogPolicy, Node},
     retention::Retention,
     tables::Tables,
+    work::Work,
 };
 use super::{
-    Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig, PushSettlement, ScanPage,
-    StoreError, Stored, TaskStore,
+    AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+    PushSettlement, ScanPage, StoreError, Stored, TaskStore,
 };
 use crate::record::Record;
 
@@ -48,6 +50,7 @@ pub struct MemoryStore {
     tables: Tables,
     debts: Debts,
     retention: Retention,
+    work: Work,
     logs: LogPolicy,
 }
 
@@ -63,7 +66,7 @@ impl MemoryStore {
     }
 
     fn with(logs: LogPolicy, retention: Retention) -> Self {
-        Self { tables: Tables::new(), debts: Debts::default(), retention, logs }
+        Self { tables: Tables::new(), debts: Debts::default(), retention, work: Work::default(), logs }
     }
 
     fn create(&self, commit: Commit) -> Result<Committed, StoreError> {
@@ -118,7 +121,9 @@ impl MemoryStore {
         if owes_push {
             pushes::owe(&self.debts, node, head, commit.sequence());
         }
+        let was_at_work = head.sequence > 0 && !head.released;
         head.append(commit, self.logs)?;
+        self.work.changed(node, was_at_work, head);
         if head.released {
             self.retention.released(node, head);
         }
@@ -135,12 +140,6 @@ impl MemoryStore {
         let mut head = node.head.lock();
         // A task without records is being created.
         if head.gone || head.sequence == 0 { None } else { Some(look(&node, &mut head)) }
-    }
-
-    fn stored(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        let stored =
-            |_: &Arc<Node>, head: &mut Head| Ok(Stored { task: head.task()?, sequence: head.sequence, epoch: EPOCH });
-        self.with_head(scope, id, stored).transpose()
     }
 }
 
@@ -163,12 +162,14 @@ impl TaskStore for MemoryStore {
     }
 
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.stored(scope, id)
+        self.with_head(scope, id, |_, head| head.stored()).transpose()
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        let owned = |stored| Claim::Owned { stored, abandoned: false, letters: Vec::new() };
-        Ok(self.stored(scope, id)?.map(owned))
+        let owned = |_: &Arc<Node>, head: &mut Head| {
+            Ok(Claim::Owned { stored: head.stored()?, abandoned: !head.released, letters: Vec::new() })
+        };
+        self.with_head(scope, id, owned).transpose()
     }
 
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
@@ -205,8 +206,12 @@ impl TaskStore for MemoryStore {
         list::list(self, scope, query)
     }
 
-    async fn orphans(&self, _limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        Ok(Vec::new())
+    async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        Ok(work::orphans(self, limit))
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        Ok(work::at_work(self, after, limit))
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {

@@ -123,6 +123,7 @@ macro_rules! cluster_suite {
             a_letter_is_left_with_who_is_at_work
             nothing_is_left_where_nobody_is_at_work
             a_letter_is_left_once
+            a_letter_that_was_left_is_known_to_be_there
             mail_is_in_order_and_of_this_node
             a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all
 
@@ -131,9 +132,12 @@ macro_rules! cluster_suite {
             a_letter_can_be_taken_back_until_it_is_taken
             a_letter_is_taken_or_taken_back
             marks_are_noted
+            letters_are_looked_up_together
             a_claim_brings_the_letters
 
             tasks_of_nodes_that_are_gone_are_orphans
+            a_task_that_was_let_go_of_in_the_middle_is_an_orphan
+            a_node_sees_what_it_is_at_work_on
             a_task_at_rest_with_an_old_letter_is_an_orphan
 
             of_two_nodes_one_takes_a_message

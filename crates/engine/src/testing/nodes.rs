@@ -5,7 +5,7 @@ mod state;
 
 use std::{sync::Arc, time::Duration};
 
-pub use node::MemoryNode;
+pub use node::{MemoryFaults, MemoryNode};
 use state::State;
 use tokio::sync::Mutex;
 

@@ -15,6 +15,7 @@ mod purges;
 mod pushes;
 mod scopes;
 mod sizes;
+pub(super) mod work;
 pub(super) mod writer;
 
 use async_trait::async_trait;
@@ -32,6 +33,7 @@ pub use purges::*;
 pub use pushes::*;
 pub use scopes::*;
 pub use sizes::*;
+pub use work::*;
 
 use crate::store::TaskStore;
 
@@ -135,6 +137,10 @@ macro_rules! store_suite {
 
             a_big_task_loses_nothing_and_appends_stay_cheap
             a_list_does_not_cost_what_its_artifacts_do
+
+            what_is_at_work_is_seen_in_pages
+            who_claims_a_task_is_told_whether_it_was_at_work
+            nobody_is_at_work_on_a_task_that_was_let_go_of_in_the_middle
 
             nothing_of_a_living_process_is_an_orphan
             tasks_survive

@@ -22,7 +22,7 @@ use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::support::*;
 
-const LEASE: Duration = Duration::from_secs(6);
+pub(crate) const LEASE: Duration = Duration::from_secs(6);
 
 /// Begins, and waits for the gate after each word of the message: `a b?` says a, and asks b.
 struct Script {
@@ -52,7 +52,7 @@ impl Agent for Script {
 }
 
 /// A bus that carries nothing.
-struct Silence;
+pub(crate) struct Silence;
 
 #[async_trait]
 impl EventBus for Silence {
@@ -69,42 +69,46 @@ impl EventBus for Silence {
     async fn close(&self, _: Duration) {}
 }
 
-struct Nodes {
+pub(crate) struct Nodes {
     gate: Arc<Semaphore>,
-    resumes: Arc<AtomicBool>,
+    pub(crate) resumes: Arc<AtomicBool>,
     runs: Arc<AtomicUsize>,
     store: SharedMemory,
+    /// Those of the next node.
+    pub(crate) limits: Limits,
     bus: Option<Arc<dyn EventBus>>,
 }
 
-struct Node {
-    engine: Engine,
-    store: Arc<MemoryNode>,
+pub(crate) struct Node {
+    pub(crate) engine: Engine,
+    pub(crate) store: Arc<MemoryNode>,
 }
 
 impl Nodes {
-    fn on(bus: Option<Arc<dyn EventBus>>) -> Self {
+    pub(crate) fn on(bus: Option<Arc<dyn EventBus>>) -> Self {
+        let mut limits = Limits::default();
+        limits.queued_messages = 2;
         Self {
             gate: Arc::new(Semaphore::new(0)),
             resumes: Arc::default(),
             runs: Arc::default(),
             store: SharedMemory::new(LEASE),
+            limits,
             bus,
         }
     }
 
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::on(Some(Arc::new(LocalBus::new())))
     }
 
-    async fn node(&self) -> Node {
+    pub(crate) async fn node(&self) -> Node {
         let store = Arc::new(self.store.node().await);
         let agent =
             Script { gate: Arc::clone(&self.gate), resumes: Arc::clone(&self.resumes), runs: Arc::clone(&self.runs) };
         let mut card = nuncio_model::AgentCard::new("test", "Under test.");
         card.capabilities.streaming = Some(true);
-        let mut limits = Limits::default();
-        limits.queued_messages = 2;
+        let limits = self.limits.clone();
         let mut builder = Engine::builder(agent).card(card).limits(limits).store(Arc::clone(&store) as _);
         if let Some(bus) = &self.bus {
             builder = builder.bus(Arc::clone(bus));
@@ -114,20 +118,20 @@ impl Nodes {
         Node { engine, store }
     }
 
-    async fn two(&self) -> (Node, Node) {
+    pub(crate) async fn two(&self) -> (Node, Node) {
         (self.node().await, self.node().await)
     }
 
-    fn open(&self, times: usize) {
+    pub(crate) fn open(&self, times: usize) {
         self.gate.add_permits(times);
     }
 
-    fn runs(&self) -> usize {
+    pub(crate) fn runs(&self) -> usize {
         self.runs.load(Ordering::SeqCst)
     }
 }
 
-async fn begin(node: &Node, text: &str) -> Task {
+pub(crate) async fn begin(node: &Node, text: &str) -> Task {
     send(&node.engine, at_once(Message::user(text))).await.unwrap()
 }
 
@@ -142,7 +146,7 @@ async fn until_out(node: &Node, task: &Task, text: &str) {
 }
 
 /// Waits until so many messages are in a task's history.
-async fn until_messages(node: &Node, task: &Task, number: usize) {
+pub(crate) async fn until_messages(node: &Node, task: &Task, number: usize) {
     within(async {
         while get(&node.engine, task).await.history.len() < number {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -152,7 +156,7 @@ async fn until_messages(node: &Node, task: &Task, number: usize) {
 }
 
 /// Sends a message to a task that is at work with its first, and waits until it is in the log.
-async fn waits_behind(node: &Node, task: &Task, text: &str) -> JoinHandle<Result<Task, Error>> {
+pub(crate) async fn waits_behind(node: &Node, task: &Task, text: &str) -> JoinHandle<Result<Task, Error>> {
     let (engine, request) = (node.engine.clone(), follow(task, text));
     let waiting = tokio::spawn(async move { send(&engine, request).await });
     until_messages(node, task, 2).await;

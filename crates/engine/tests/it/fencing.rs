@@ -1,16 +1,16 @@
 //! The protocol by which nodes own tasks, as a small model of which every state is visited: leases, claims, commits that
-//! land late, takeovers, letters. What the store must refuse is what the [`Rules`] say; each rule that is left out breaks
-//! a property, so none is there in vain.
+//! land late, takeovers, letters, runners that give up or vanish. What the store must refuse, and what nodes must do, is
+//! what the [`Rules`] say; each rule that is left out breaks a property, so none is there in vain.
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
 const NODES: usize = 2;
-/// How often leases may end, and how long logs may get: enough for a takeover of a takeover.
+/// How often leases may end or nodes crash, and how long logs may get: enough for a takeover of a takeover.
 const EXPIRIES: u8 = 2;
 const RECORDS: usize = 3;
 const EPOCHS: u8 = 3;
 
-/// What the store holds to.
+/// What the store and the nodes hold to.
 #[derive(Clone, Copy)]
 struct Rules {
     /// A commit names the epoch under which its writer owns the task.
@@ -21,9 +21,18 @@ struct Rules {
     lease: bool,
     /// A letter is taken in the commit that has its message, and not beside it.
     letter: bool,
+    /// Who claims a task that was at work is told so, also where it was at work on it itself.
+    told: bool,
+    /// A node notes what it gives up, and what it may have claimed without an answer.
+    noted: bool,
+    /// A task is not let go of in the middle of a turn.
+    rest: bool,
+    /// A node looks now and then for tasks that it is said to be at work on and is not.
+    net: bool,
 }
 
-const ALL: Rules = Rules { epoch: true, sequence: true, lease: true, letter: true };
+const ALL: Rules =
+    Rules { epoch: true, sequence: true, lease: true, letter: true, told: true, noted: true, rest: true, net: true };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
@@ -34,15 +43,20 @@ struct State {
     expiries: u8,
     /// Whether an answer of the store was lost.
     unanswered: bool,
+    /// Whether a runner was gone without a word, which none should be.
+    vanished: bool,
 }
 
 /// What the store has of the task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Task {
-    owner: usize,
+    /// The node, and in which of its lives: one that has lost its lease is another.
+    owner: (usize, u8),
     epoch: u8,
     at_work: bool,
     ended: bool,
+    /// A turn was cut off, and it was neither run again nor failed.
+    cut_off: bool,
     log: Vec<Record>,
 }
 
@@ -55,6 +69,8 @@ struct Record {
     /// The place that its writer meant.
     meant: usize,
     what: What,
+    /// Whether it goes on with the task as if no turn had been cut off.
+    heedless: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +81,8 @@ enum What {
     End,
     /// Nothing; the task is let go of.
     Rest,
+    /// What becomes of the turn that was cut off.
+    Settled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,12 +95,24 @@ enum Letter {
 struct Node {
     /// Whether the store has its lease.
     lives: bool,
-    /// The runner's idea of the task: its epoch and the length of its log.
-    runner: Option<(u8, usize)>,
+    life: u8,
+    runner: Option<Runner>,
+    /// Whether the node knows that it may be at work on the task without a runner.
+    noted: bool,
     /// A commit that was sent, and may land at any time, also after its sender is gone.
     sent: Option<Commit>,
     /// Records that it was told are stored: the epoch and place of each.
     told: Vec<(u8, usize)>,
+}
+
+/// A runner's idea of the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Runner {
+    epoch: u8,
+    /// The length of the log.
+    sequence: usize,
+    /// Whether it was told that a turn was cut off, and has yet to settle it.
+    settles: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +127,18 @@ enum Action {
     /// The lease of a node ends: it was stopped, cut off or slow.
     Expire(usize),
     Renew(usize),
+    /// A client wants something, or the task is one of a node that is gone.
     Claim(usize),
+    /// A claim takes effect, and the answer is lost.
+    ClaimUnanswered(usize),
+    /// The store fails for too long.
+    GiveUp(usize),
+    /// A runner is gone and nobody knows, by some fault.
+    Vanish(usize),
+    /// A node looks through what it is at work on.
+    Look(usize),
+    /// A node does something about what it has noted.
+    Settle(usize),
     Send(usize, What),
     Land(usize),
     /// A commit lands, and the answer is lost: it is sent again.
@@ -116,21 +157,27 @@ impl Model for Rules {
         for node in &mut nodes {
             node.lives = true;
         }
-        nodes[0].runner = Some((1, 0));
-        let task = Task { owner: 0, epoch: 1, at_work: true, ended: false, log: Vec::new() };
-        vec![State { task, nodes, letter: None, expiries: 0, unanswered: false }]
+        nodes[0].runner = Some(Runner { epoch: 1, sequence: 0, settles: false });
+        let task = Task { owner: (0, 0), epoch: 1, at_work: true, ended: false, cut_off: false, log: Vec::new() };
+        vec![State { task, nodes, letter: None, expiries: 0, unanswered: false, vanished: false }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for (at, node) in state.nodes.iter().enumerate() {
-            actions.extend([Action::Renew(at), Action::Claim(at), Action::Crash(at)]);
-            if node.lives && state.expiries < EXPIRIES {
-                actions.push(Action::Expire(at));
+            actions.extend([Action::Renew(at), Action::Claim(at), Action::Look(at), Action::Settle(at)]);
+            if state.expiries < EXPIRIES {
+                actions.extend([Action::Expire(at), Action::Crash(at)]);
             }
-            if node.runner.is_some() && node.sent.is_none() && state.task.log.len() < RECORDS {
-                actions.extend([What::Word, What::End, What::Rest].map(|what| Action::Send(at, what)));
-                if state.letter == Some(Letter::Waits) {
-                    actions.push(Action::Send(at, What::Message));
+            if !state.unanswered {
+                actions.push(Action::ClaimUnanswered(at));
+            }
+            if let Some(runner) = node.runner {
+                actions.push(Action::GiveUp(at));
+                if !state.vanished {
+                    actions.push(Action::Vanish(at));
+                }
+                if node.sent.is_none() && state.task.log.len() < RECORDS {
+                    actions.extend(self.whats(runner, state.letter).map(|what| Action::Send(at, what)));
                 }
             }
             if node.sent.is_some() {
@@ -149,18 +196,49 @@ impl Model for Rules {
         let mut state = before.clone();
         match action {
             Action::Expire(at) => {
+                if !state.nodes[at].lives {
+                    return None;
+                }
                 state.nodes[at].lives = false;
                 state.expiries += 1;
             }
+            Action::Renew(at) if state.nodes[at].lives => return None,
+            // What it had is others' to claim, and its own under another name.
             Action::Renew(at) => {
-                if !state.nodes[at].lives {
-                    state.nodes[at].runner = None;
-                }
-                state.nodes[at].lives = true;
+                let Node { life, sent, ref told, .. } = state.nodes[at];
+                let told = told.clone();
+                state.nodes[at] = Node { lives: true, life: life + 1, sent, told, ..Node::default() };
             }
-            Action::Claim(at) => self.claim(&mut state, at),
+            Action::Claim(at) => {
+                state.nodes[at].runner = self.claim(&mut state, at).or(state.nodes[at].runner);
+            }
+            Action::ClaimUnanswered(at) => {
+                self.claim(&mut state, at)?;
+                state.nodes[at].noted |= self.noted;
+                state.unanswered = true;
+            }
+            Action::GiveUp(at) => {
+                state.nodes[at].runner = None;
+                state.nodes[at].noted |= self.noted;
+            }
+            Action::Vanish(at) => {
+                state.nodes[at].runner = None;
+                state.vanished = true;
+            }
+            Action::Look(at) => {
+                let Node { lives, life, runner, .. } = state.nodes[at];
+                let is_stray = state.task.at_work && state.task.owner == (at, life) && runner.is_none();
+                state.nodes[at].noted |= self.net && lives && is_stray;
+            }
+            Action::Settle(at) => {
+                if !state.nodes[at].noted {
+                    return None;
+                }
+                state.nodes[at].runner = self.claim(&mut state, at).or(state.nodes[at].runner);
+                state.nodes[at].noted = state.nodes[at].runner.is_none() && state.is_at_work_on(at);
+            }
             Action::Send(at, what) => {
-                let (epoch, expected) = state.nodes[at].runner?;
+                let Runner { epoch, sequence: expected, .. } = state.nodes[at].runner?;
                 state.nodes[at].sent = Some(Commit { epoch, expected, what });
             }
             Action::Land(at) => {
@@ -174,8 +252,9 @@ impl Model for Rules {
                 state.unanswered = true;
             }
             Action::Crash(at) => {
-                state.nodes[at].runner = None;
-                state.nodes[at].told.clear();
+                let Node { life, sent, .. } = state.nodes[at];
+                state.nodes[at] = Node { life, sent, ..Node::default() };
+                state.expiries += 1;
             }
             Action::Post => state.letter = Some(Letter::Waits),
         }
@@ -209,19 +288,34 @@ impl Model for Rules {
                 let end = state.task.log.iter().position(|record| record.what == What::End);
                 end.is_none_or(|end| end + 1 == state.task.log.len())
             }),
-            Property::always("a task at work has a runner, or can get one", |_, state: &State| {
-                let task = &state.task;
-                let has_runner = state.nodes[task.owner].runner.is_some_and(|(epoch, _)| epoch == task.epoch);
-                let can_expire = !state.nodes[task.owner].lives || state.expiries <= EXPIRIES;
-                !task.at_work || has_runner || can_expire
+            Property::always("a task at work has a runner, or its node knows that it has none", |_, state: &State| {
+                state.vanished || !state.is_held() || state.has_runner() || state.nodes[state.task.owner.0].noted
+            }),
+            Property::always(
+                "a task at work has a runner, or gets one while all leases last",
+                |rules, state: &State| rules.gets_a_runner(state),
+            ),
+            Property::always("a turn that was cut off is settled before another goes on", |_, state: &State| {
+                state.task.log.iter().all(|record| !record.heedless)
+            }),
+            Property::always("a task that rests is not in the middle of a turn", |_, state: &State| {
+                state.task.at_work || state.task.ended || !state.task.cut_off
             }),
             Property::always("nobody loses a task while it lives", |_, state: &State| {
                 // A node that lives has lost its place only if its lease ended before.
-                let overtaken = |node: &Node| node.runner.is_some_and(|(epoch, _)| epoch < state.task.epoch);
+                let overtaken = |node: &Node| node.runner.is_some_and(|runner| runner.epoch < state.task.epoch);
                 state.expiries > 0 || !state.nodes.iter().any(|node| overtaken(node) && node.sent.is_none())
             }),
             Property::sometimes("a task is taken over and ends", |_, state: &State| {
-                state.task.ended && state.task.log.iter().any(|record| record.writer != state.task.owner)
+                state.task.ended && state.task.log.iter().any(|record| record.writer != state.task.owner.0)
+            }),
+            Property::sometimes("a task is given up, settled by its own node, and ends", |_, state: &State| {
+                let is_settled = |record: &Record| record.what == What::Settled && record.epoch == 1;
+                state.task.ended && state.task.log.iter().any(is_settled)
+            }),
+            Property::sometimes("a stray is found, settled, and ends", |_, state: &State| {
+                let is_settled = state.task.log.iter().any(|record| record.what == What::Settled);
+                state.vanished && state.expiries == 0 && !state.unanswered && state.task.ended && is_settled
             }),
             Property::sometimes("a letter is taken after its node is gone", |_, state: &State| {
                 state.task.log.iter().any(|it| it.what == What::Message && it.epoch > 1)
@@ -230,20 +324,72 @@ impl Model for Rules {
     }
 }
 
+impl State {
+    /// Whether somebody who lives is at work on it, as far as the store knows.
+    fn is_held(&self) -> bool {
+        let (owner, life) = self.task.owner;
+        self.task.at_work && self.nodes[owner].lives && self.nodes[owner].life == life
+    }
+
+    fn is_at_work_on(&self, at: usize) -> bool {
+        self.is_held() && self.task.owner.0 == at
+    }
+
+    fn has_runner(&self) -> bool {
+        self.nodes[self.task.owner.0].runner.is_some_and(|runner| runner.epoch == self.task.epoch)
+    }
+}
+
 impl Rules {
-    fn claim(self, state: &mut State, at: usize) {
+    /// What a runner may say.
+    fn whats(self, runner: Runner, letter: Option<Letter>) -> impl Iterator<Item = What> {
+        let (words, settled): (&[_], &[_]) = match runner.settles {
+            false if letter == Some(Letter::Waits) => (&[What::Word, What::End, What::Rest, What::Message], &[]),
+            false => (&[What::Word, What::End, What::Rest], &[]),
+            // What it came for may be refused, and then there is nothing else for it to do.
+            true if !self.rest => (&[What::Rest], &[What::Settled]),
+            true => (&[], &[What::Settled]),
+        };
+        words.iter().chain(settled).copied()
+    }
+
+    /// A node without a runner wants one. What is under way from it is before that, or is refused.
+    fn claim(self, state: &mut State, at: usize) -> Option<Runner> {
+        let is_held = state.is_held();
+        let Node { lives, life, runner, sent, .. } = state.nodes[at];
         let task = &mut state.task;
-        let is_held = task.at_work && state.nodes[task.owner].lives;
-        if task.ended || task.epoch == EPOCHS || !state.nodes[at].lives {
-            return;
+        if task.ended || !lives || runner.is_some() {
+            return None;
         }
-        if task.owner == at && is_held {
-            // Its own: it goes on where the log ends.
-            state.nodes[at].runner = Some((task.epoch, task.log.len()));
-        } else if !is_held || !self.lease {
-            *task = Task { owner: at, epoch: task.epoch + 1, at_work: true, ..task.clone() };
-            state.nodes[at].runner = Some((task.epoch, task.log.len()));
+        let is_own = is_held && task.owner == (at, life);
+        if is_own && sent.is_some() || !is_own && (is_held && self.lease || task.epoch == EPOCHS) {
+            return None;
         }
+        task.cut_off |= task.at_work;
+        let settles = task.at_work && (self.told || !is_own);
+        if !is_own {
+            task.owner = (at, life);
+            task.epoch += 1;
+            task.at_work = true;
+        }
+        Some(Runner { epoch: task.epoch, sequence: task.log.len(), settles })
+    }
+
+    /// Whether a task at work comes to have a runner, where nothing else happens any more but what nodes do by themselves.
+    fn gets_a_runner(self, state: &State) -> bool {
+        // The model has an end, which the protocol has not.
+        if !state.task.at_work || state.task.ended || state.task.epoch == EPOCHS && !state.is_held() {
+            return true;
+        }
+        let mut state = state.clone();
+        for at in 0..NODES {
+            let adopts = (!state.is_held()).then_some(Action::Claim(at));
+            let steps = [Action::Land(at), Action::Renew(at), Action::Look(at), Action::Settle(at)];
+            for action in steps.into_iter().chain(adopts) {
+                state = self.next_state(&state, action).unwrap_or(state);
+            }
+        }
+        !state.task.at_work || state.has_runner()
     }
 
     /// A commit reaches the store. Gives it, where it is, and whether it is in the log.
@@ -255,7 +401,9 @@ impl Rules {
         let is_written = is_owner && is_next && task.log.len() < RECORDS;
         if is_written {
             let Commit { epoch, expected: meant, what } = commit;
-            task.log.push(Record { writer: at, epoch, under: task.epoch, meant, what });
+            task.cut_off &= what != What::Settled;
+            let heedless = task.cut_off && !what.lets_go();
+            task.log.push(Record { writer: at, epoch, under: task.epoch, meant, what, heedless });
             task.ended |= what == What::End;
             task.at_work &= !what.lets_go();
         }
@@ -272,12 +420,13 @@ impl Node {
     /// A runner hears what became of its commit; the process that sent it may be gone.
     fn answered(&mut self, outcome: Option<(Commit, bool)>) {
         let Some((commit, is_there)) = outcome else { return };
-        let Some((epoch, sequence)) = &mut self.runner else { return };
-        if (*epoch, *sequence) != (commit.epoch, commit.expected) {
+        let Some(runner) = &mut self.runner else { return };
+        if (runner.epoch, runner.sequence) != (commit.epoch, commit.expected) {
             return;
         }
         if is_there {
-            *sequence += 1;
+            runner.sequence += 1;
+            runner.settles &= commit.what != What::Settled;
             self.told.push((commit.epoch, commit.expected));
         }
         if !is_there || commit.what.lets_go() {
@@ -306,6 +455,10 @@ fn each_rule_is_needed() {
         ("sequence", Rules { sequence: false, ..ALL }),
         ("lease", Rules { lease: false, ..ALL }),
         ("letter", Rules { letter: false, ..ALL }),
+        ("told", Rules { told: false, ..ALL }),
+        ("noted", Rules { noted: false, ..ALL }),
+        ("rest", Rules { rest: false, ..ALL }),
+        ("net", Rules { net: false, ..ALL }),
     ];
     for (rule, rules) in broken {
         let checker = rules.checker().threads(2).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();

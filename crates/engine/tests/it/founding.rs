@@ -1,8 +1,11 @@
 //! Tasks whose id is settled before they begin.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use futures_util::{FutureExt, future::join_all};
@@ -12,7 +15,7 @@ use nuncio_model::{
     TaskPushNotificationConfig, TaskState, Value,
     op::{SendMessageConfiguration, SendMessageRequest, SendStreamingMessageRequest},
 };
-use tokio::task::yield_now;
+use tokio::{sync::Semaphore, task::yield_now, time::sleep};
 
 use crate::{
     rigged::{Fate, Rigged},
@@ -274,6 +277,7 @@ async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
             if (&mut call).now_or_never().is_some() {
                 break;
             }
+            yield_now().await;
         }
         drop(call);
         quiet(&engine).await;
@@ -289,6 +293,58 @@ async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
         .await;
         quiet(&engine).await;
     }
+}
+
+/// The store has a queue, as those do that write in groups: the commit is made though its caller has left.
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_task_at_work() {
+    let store = Rigged::new();
+    let queue = Arc::new(Semaphore::new(0));
+    *store.queue.lock().unwrap() = Some(Arc::clone(&queue));
+    let engine = builder(asks).store(Arc::clone(&store) as _).build();
+    let mut call = Box::pin(engine.call(request("settled", SendMessageRequest::new(Message::user("start")))));
+    for _ in 0..10 {
+        assert!((&mut call).now_or_never().is_none());
+        yield_now().await;
+    }
+    drop(call);
+    // Longer than it takes until somebody looks after tasks that were given up.
+    sleep(Duration::from_secs(5)).await;
+    assert!(store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none());
+    queue.add_permits(10);
+    within(async {
+        while store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none() || store.at_work() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let task = get(&engine, &Task::new("settled".into(), "".into())).await;
+    assert_state(&task, TaskState::Failed);
+    assert!(said(&task).ends_with("did not reach it"), "{}", said(&task));
+}
+
+/// The task is as good as before for the next message, for a moment; then it fails, as nobody begins it.
+#[tokio::test(start_paused = true)]
+async fn one_whose_message_is_refused_is_settled() {
+    let store = Rigged::new();
+    let mut limits = Limits::default();
+    limits.task_size = 10_000;
+    let engine = builder(asks).store(Arc::clone(&store) as _).limits(limits).build();
+    let error = begin(&engine, "settled", &"x".repeat(20_000)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PayloadTooLarge);
+    let task = within(async {
+        loop {
+            let task = get(&engine, &Task::new("settled".into(), "".into())).await;
+            if task.state().is_terminal() {
+                return task;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert_state(&task, TaskState::Failed);
+    assert_eq!(store.at_work(), 0);
+    assert_eq!(store.orphans(10).await.unwrap(), []);
 }
 
 /// Goes on after a crash, and notes what it saw.
@@ -313,6 +369,7 @@ async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whateve
     let mut call = Box::pin(before.call(request("settled", SendMessageRequest::new(Message::user("start")))));
     while store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none() {
         assert!((&mut call).now_or_never().is_none());
+        yield_now().await;
     }
     std::mem::forget(call);
     let left = store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod admission;
+mod adoption;
 mod bus;
 mod cancel;
 mod cluster;
@@ -14,6 +15,8 @@ mod fencing;
 mod founding;
 mod gone;
 mod housekeeping;
+mod lease;
+mod letters;
 mod nodes;
 mod outage;
 mod property;
@@ -26,5 +29,6 @@ mod rigged;
 mod send;
 mod shutdown;
 mod store;
+mod strays;
 mod stream;
 mod support;

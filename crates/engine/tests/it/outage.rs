@@ -1,14 +1,14 @@
 //! Stores that fail in every way: nobody waits for ever, and no task stays at work.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
 use futures_util::{StreamExt, future::join, poll};
-use nuncio_engine::{AgentError, Engine, Limits, MemoryStore, TaskStore, Turn};
+use nuncio_engine::{Agent, AgentError, Engine, Limits, MemoryStore, TaskStore, Turn};
 use nuncio_model::{
-    Artifact, ErrorKind, Message, Reply, Scope, StreamResponse, Task, TaskState,
+    AgentCard, Artifact, ErrorKind, Message, Reply, Scope, StreamResponse, Task, TaskState,
     op::{ListTasksRequest, SendMessageRequest},
 };
 use tokio::{sync::Semaphore, task::yield_now};
@@ -144,24 +144,22 @@ async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
     }
 }
 
+/// No failure for good leaves a task at work: it is settled, over and over if it must be.
 #[tokio::test]
-async fn a_task_that_somebody_else_has_taken_over_is_left_to_them() {
+async fn a_task_whose_commit_is_refused_for_good_does_not_stay_at_work() {
     for fates in [vec![Fate::Goes, Fate::Conflicts], vec![Fate::Goes, Fate::Fails, Fate::Conflicts]] {
-        let store = Rigged::new();
-        let engine = engine_over(&store, patient());
-        let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
-        let mut events = subscribe(&engine, &task).await.unwrap();
-        next(&mut events).await;
-        store.commits(fates.iter().copied());
-        send(&engine, follow(&task, "x")).await.unwrap_err();
-        while let Some(Ok(_)) = within(events.next()).await {}
-        drop(events);
-        quiet(&engine).await;
-        let claimed = store.claimed.load(Ordering::Acquire);
-        // Longer than it takes until a task that was given up is settled.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(store.claimed.load(Ordering::Acquire), claimed, "{fates:?}");
-        assert_state(&get(&engine, &task).await, TaskState::Working);
+        for claims in [vec![], vec![Fate::Goes, Fate::Conflicts, Fate::Fails, Fate::Panics]] {
+            let store = Rigged::new();
+            let engine = engine_over(&store, patient());
+            let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+            quiet(&engine).await;
+            store.commits(fates.iter().copied());
+            store.claims(claims);
+            send(&engine, follow(&task, "x")).await.unwrap_err();
+            assert_state(&all_rest(&engine).await[0], TaskState::Failed);
+            quiet(&engine).await;
+            assert_eq!(store.at_work(), 0);
+        }
     }
 }
 
@@ -239,9 +237,6 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
     let engine = builder(move |turn| {
         let gate = Arc::clone(&gate);
         async move {
-            if turn.message().text() == "more" {
-                return turn.artifact("c").finish("c").await;
-            }
             turn.begin().await?;
             gate.acquire().await?.forget();
             turn.artifact("a").finish("a").await?;
@@ -268,8 +263,10 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
         }
     })
     .await;
-    let task = send(&engine, follow(&task, "more")).await.unwrap();
-    assert_state(&task, TaskState::Completed);
+    // Its turn was cut off, which whoever comes next is told.
+    let error = send(&engine, follow(&task, "more")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
+    assert_state(&get(&engine, &task).await, TaskState::Failed);
     let first = next(&mut events).await;
     let mut last = first.sequence.unwrap();
     let StreamResponse::Task(snapshot) = &first.response else { panic!() };
@@ -283,7 +280,95 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
             seen.push(update.artifact.text());
         }
     }
-    assert_eq!(seen, ["a", "b", "c"]);
+    assert_eq!(seen, ["a", "b"]);
+}
+
+/// Says the text of its message when the gate lets it, and notes which turns it ran. It goes on after a crash if it can.
+struct Gated {
+    gate: Arc<Semaphore>,
+    turns: Arc<Mutex<Vec<(String, bool)>>>,
+    resumes: bool,
+}
+
+impl Agent for Gated {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        let text = turn.message().text();
+        self.turns.lock().unwrap().push((text.clone(), turn.resumed().is_some()));
+        turn.begin().await?;
+        self.gate.acquire().await?.forget();
+        turn.artifact(text.clone()).finish(text).await
+    }
+
+    fn resumes(&self) -> bool {
+        self.resumes
+    }
+}
+
+struct Outage {
+    engine: Engine,
+    store: Arc<Rigged>,
+    gate: Arc<Semaphore>,
+    turns: Arc<Mutex<Vec<(String, bool)>>>,
+    task: Task,
+}
+
+/// A task that was given up in an outage: one message had its turn then, another that was acknowledged waited for its own.
+async fn outage(resumes: bool) -> Outage {
+    let store = Rigged::new();
+    let (gate, turns) = (Arc::new(Semaphore::new(0)), Arc::default());
+    let agent = Gated { gate: Arc::clone(&gate), turns: Arc::clone(&turns), resumes };
+    let mut card = AgentCard::new("test", "Under test.");
+    card.capabilities.streaming = Some(true);
+    let engine = Engine::builder(agent).card(card).store(Arc::clone(&store) as _).limits(impatient()).build();
+    let task = send(&engine, at_once(Message::user("one"))).await.unwrap();
+    send(&engine, at_once(follow(&task, "two").message)).await.unwrap();
+    store.commits([Fate::Fails]);
+    gate.add_permits(1);
+    within(async {
+        while engine.running() > 0 {
+            yield_now().await;
+        }
+    })
+    .await;
+    Outage { engine, store, gate, turns, task }
+}
+
+/// Nothing is said to the client of `two`, who was told that it counts: so it has its turn, after the one that was cut off,
+/// whoever comes first after the outage.
+#[tokio::test]
+async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_waited_have_theirs() {
+    for comes in [true, false] {
+        let Outage { engine, store, gate, turns, task } = outage(true).await;
+        gate.add_permits(10);
+        let mut expected = vec![("one".to_owned(), false), ("one".to_owned(), true), ("two".to_owned(), false)];
+        if comes {
+            // Before the task is settled by who tends to those that were given up.
+            assert_state(&send(&engine, follow(&task, "three")).await.unwrap(), TaskState::Completed);
+            expected.push(("three".to_owned(), false));
+        }
+        let task = all_rest(&engine).await.remove(0);
+        assert_state(&task, TaskState::Completed);
+        assert_eq!(*turns.lock().unwrap(), expected);
+        assert_eq!(store.at_work(), 0);
+    }
+}
+
+/// What the agent cannot take up again fails, and what waited behind it is in the history; as after a crash.
+#[tokio::test]
+async fn after_an_outage_a_turn_that_cannot_be_taken_up_again_fails() {
+    for comes in [true, false] {
+        let Outage { engine, store, turns, task, .. } = outage(false).await;
+        if comes {
+            let error = send(&engine, follow(&task, "three")).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
+        }
+        let task = all_rest(&engine).await.remove(0);
+        assert_state(&task, TaskState::Failed);
+        let reason = task.status.message.as_ref().map(Message::text).unwrap();
+        assert_eq!(reason, "the task store failed while the agent was at work");
+        assert_eq!(history(&task), ["one", "two"]);
+        assert_eq!((turns.lock().unwrap().len(), store.at_work()), (1, 0));
+    }
 }
 
 #[tokio::test]

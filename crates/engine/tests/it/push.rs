@@ -149,6 +149,8 @@ async fn follow_ups_register_webhooks_too_under_the_same_limit() {
     assert_eq!(hooks(&engine, &task).await, 2);
     let error = send(&engine, with_hook(follow(&task, "z"), "https://c")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    // Time alone does not help.
+    assert_eq!((&*error.metadata()["limit"], error.retry_after()), ("push_configs", None));
     let error = send(&engine, with_hook(follow(&task, "z"), "http://d")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidParams);
     // Neither message has come to the task; one without an address counts as none.

@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
     store::{
-        Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig, PushSettlement,
-        ScanPage, Stored,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
 use nuncio_model::{
     Message, MessageId, PushConfigId, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus,
     TaskStatusUpdateEvent, Timestamp,
 };
-use tokio::task::yield_now;
+use tokio::{sync::Semaphore, task::yield_now};
 
 /// What becomes of a commit or a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,9 @@ pub(crate) enum Fate {
 /// A store in memory. Each call gives way to others before it does anything, so that a future that waits for it can be
 /// dropped there.
 pub(crate) struct Rigged {
-    inner: MemoryStore,
+    inner: Arc<MemoryStore>,
+    /// Where there is one, commits wait here in a queue of the store's own, whether or not their callers still do.
+    pub(crate) queue: Mutex<Option<Arc<Semaphore>>>,
     pub(crate) full: AtomicBool,
     commits: Mutex<VecDeque<Fate>>,
     claims: Mutex<VecDeque<Fate>>,
@@ -50,7 +52,7 @@ pub(crate) struct Rigged {
     /// The state of which tasks cannot be purged.
     pub(crate) kept: Mutex<Option<TaskState>>,
     /// Tasks that nobody has let go of.
-    at_work: Mutex<HashSet<TaskId>>,
+    at_work: Arc<Mutex<HashSet<TaskId>>>,
 }
 
 impl Rigged {
@@ -60,7 +62,8 @@ impl Rigged {
 
     pub(crate) fn over(inner: MemoryStore) -> Arc<Self> {
         Arc::new(Self {
-            inner,
+            inner: Arc::new(inner),
+            queue: Mutex::default(),
             full: AtomicBool::default(),
             commits: Mutex::default(),
             claims: Mutex::default(),
@@ -68,7 +71,7 @@ impl Rigged {
             reads: AtomicUsize::default(),
             claimed: AtomicUsize::default(),
             kept: Mutex::default(),
-            at_work: Mutex::default(),
+            at_work: Arc::default(),
         })
     }
 
@@ -83,15 +86,24 @@ impl Rigged {
     }
 
     async fn write(&self, commit: Commit) -> Result<Committed, StoreError> {
-        let (id, released) = (commit.id.clone(), commit.released);
-        let committed = self.inner.commit(commit).await?;
-        let mut at_work = self.at_work.lock().unwrap();
-        if released {
-            at_work.remove(&id)
-        } else {
-            at_work.insert(id)
+        let (inner, at_work) = (Arc::clone(&self.inner), Arc::clone(&self.at_work));
+        let queue = self.queue.lock().unwrap().clone();
+        let is_queued = queue.is_some();
+        let written = async move {
+            if let Some(queue) = queue {
+                queue.acquire().await.unwrap().forget();
+            }
+            let (id, released) = (commit.id.clone(), commit.released);
+            let committed = inner.commit(commit).await?;
+            let mut at_work = at_work.lock().unwrap();
+            if released {
+                at_work.remove(&id)
+            } else {
+                at_work.insert(id)
+            };
+            Ok(committed)
         };
-        Ok(committed)
+        if is_queued { tokio::spawn(written).await.unwrap() } else { written.await }
     }
 
     /// What becomes of the next commits; those after them go.
@@ -106,29 +118,35 @@ impl Rigged {
 
     /// A task that was at work when its server stopped.
     pub(crate) async fn orphan(&self, id: &str) -> Orphan {
-        let mut task = Task::new(id.into(), "context".into());
-        task.history.push(Message::user("work"));
-        let working = TaskStatusUpdateEvent { status: TaskStatus::new(TaskState::Working), ..Default::default() };
-        let commit = Commit {
-            scope: Scope::open(),
-            id: task.id.clone(),
-            context: "context".into(),
-            expected: 0,
-            epoch: 0,
-            records: vec![
-                Record::update(1, StreamResponse::Task(task.clone())),
-                Record::update(2, StreamResponse::StatusUpdate(working)),
-            ],
-            state: TaskState::Working,
-            updated: Timestamp::now(),
-            released: false,
-            snapshot: None,
-            push_configs: Vec::new(),
-            letters: Vec::new(),
-            remember: None,
-        };
+        let commit = at_work(id);
+        let orphan = Orphan { scope: commit.scope.clone(), id: commit.id.clone() };
         self.inner.commit(commit).await.unwrap();
-        Orphan { scope: Scope::open(), id: task.id }
+        orphan
+    }
+}
+
+/// Creates a task that is at work on its first message.
+pub(crate) fn at_work(id: &str) -> Commit {
+    let mut task = Task::new(id.into(), "context".into());
+    task.history.push(Message::user("work"));
+    let working = TaskStatusUpdateEvent { status: TaskStatus::new(TaskState::Working), ..Default::default() };
+    Commit {
+        scope: Scope::open(),
+        id: task.id.clone(),
+        context: "context".into(),
+        expected: 0,
+        epoch: 0,
+        records: vec![
+            Record::update(1, StreamResponse::Task(task)),
+            Record::update(2, StreamResponse::StatusUpdate(working)),
+        ],
+        state: TaskState::Working,
+        updated: Timestamp::now(),
+        released: false,
+        snapshot: None,
+        push_configs: Vec::new(),
+        letters: Vec::new(),
+        remember: None,
     }
 }
 
@@ -199,6 +217,11 @@ impl TaskStore for Rigged {
         let mut orphans = self.orphans.lock().unwrap();
         let page = orphans.len().min(limit);
         Ok(orphans.drain(..page).collect())
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        yield_now().await;
+        self.inner.at_work(after, limit).await
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, future::join_all};
-use nuncio_engine::Limits;
+use nuncio_engine::{Limits, admission::RETRY_AFTER};
 use nuncio_model::{
     Artifact, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, TaskArtifactUpdateEvent, TaskState,
     op::{SendMessageRequest, SubscribeToTaskRequest},
@@ -149,7 +149,10 @@ async fn a_reader_that_stops_reading_holds_nobody_up_for_long() {
                 assert_eq!(event.sequence.unwrap(), last + 1);
                 last += 1;
             }
-            Err(error) => assert_eq!(error.kind(), ErrorKind::ResourceExhausted),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+                assert_eq!((&*error.metadata()["limit"], error.retry_after()), ("window", Some(RETRY_AFTER)));
+            }
         }
     }
 }

@@ -77,9 +77,9 @@ async fn another_server_takes_the_place_of_one_that_is_gone() {
     servers[0].kill().unwrap();
     let here = node(&url).await;
     here.check().await.unwrap();
-    servers[0].restart().unwrap();
     servers[1].kill().unwrap();
     until_it_answers(&here, false).await;
+    servers[0].restart().unwrap();
     until_it_answers(&here, true).await;
     let there = node(&url).await;
     until_it_answers(&there, true).await;

@@ -7,7 +7,7 @@ use nuncio_testbed::{Nats, NatsOptions};
 
 use crate::support::{next, node, wake};
 
-async fn works(bus: &RemoteBus) {
+pub(crate) async fn works(bus: &RemoteBus) {
     bus.check().await.unwrap();
     let mut subscription = bus.subscribe(Topic::Tasks(1)).await.unwrap();
     bus.publish(Topic::Tasks(1), wake("task", 1));
@@ -15,7 +15,7 @@ async fn works(bus: &RemoteBus) {
 }
 
 /// Why a bus cannot be reached, as it is logged.
-async fn refusal(bus: &RemoteBus) -> String {
+pub(crate) async fn refusal(bus: &RemoteBus) -> String {
     let error = bus.check().await.unwrap_err();
     format!("{error}: {}", error.source().unwrap())
 }

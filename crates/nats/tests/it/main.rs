@@ -6,3 +6,4 @@ mod contract;
 mod faults;
 mod login;
 mod support;
+mod tls;

@@ -106,6 +106,10 @@ impl<'a> Round<'a> {
         let content_type = dialect.notice_type();
         let delivery = Delivery { config: &config, body: &body, content_type, sequence, failures: self.push.attempts };
         let attempt = self.inner.post.attempt(delivery, body.clone()).await;
+        // The failures of one that was replaced meanwhile say nothing of the new one, which is due by itself.
+        if attempt != Attempt::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
+            return Ok(Next::Stop);
+        }
         self.note(sequence, attempt).await
     }
 

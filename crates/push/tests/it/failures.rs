@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use nuncio_model::{Request, Scope, TaskPushNotificationConfig, op::CancelTaskRequest};
 use nuncio_push::Courier;
 
 use crate::support::{
-    Answer, AtWork, Received, Webhook, config, engine, lenient, memory, quick, send, until_settled, within,
+    Answer, AtWork, Received, Webhook, config, create, engine, lenient, memory, quick, send, until_settled, within,
 };
 
 fn repeat(status: u16, times: usize) -> impl Iterator<Item = Answer> {
@@ -134,4 +135,25 @@ async fn many_webhooks_are_served_side_by_side_within_the_bound() {
         let of_one: Vec<_> = received.iter().filter(|it| it.path == path).map(Received::summary).collect();
         assert_eq!(of_one[1..4], ["artifactUpdate 1", "artifactUpdate 2", "artifactUpdate 3"]);
     }
+}
+
+#[tokio::test]
+async fn failures_of_a_webhook_that_was_replaced_do_not_delay_the_new_one() {
+    let store = memory();
+    let (old, new) = (Webhook::start([Answer::Never]).await, Webhook::start([]).await);
+    let engine = engine(store.clone(), &lenient());
+    let with_id = |url| TaskPushNotificationConfig { id: Some("p".into()), ..config(url) };
+    let task = send(&engine, "hang", with_id(old.url("/"))).await;
+    let mut retry = quick(9);
+    retry.first = Duration::from_hours(1);
+    retry.longest = retry.first;
+    let courier = Courier::builder(&engine, lenient()).retry(retry).timeout(Duration::from_secs(2));
+    let _courier = AtWork::start(courier);
+    old.until(|received| received.len() == 1).await;
+    // While it is waited for.
+    create(&engine, &task, with_id(new.url("/"))).await;
+    engine.call(Request::new(Scope::open(), CancelTaskRequest::new(task.clone()))).await.unwrap();
+    let received = new.until(|received| !received.is_empty()).await;
+    assert_eq!(received[0].summary(), "statusUpdate TASK_STATE_CANCELED");
+    assert_eq!(old.now().len(), 1);
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Answers a request to the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
-    let words = service.versions.refusing_method(head::version(head).as_deref());
+    let words = service.versions.refusing_method(head::version(head).as_deref(), None);
     if let Some(refusal) = refuse_head(words, head) {
         return refusal;
     }
@@ -35,7 +35,6 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     };
     let id = incoming.id.clone();
     let (dialect, outcome) = call(service, principal, head, &incoming).await;
-    let dialect = dialect.unwrap_or(words);
     match (id, outcome) {
         // A notification is carried out and not answered. What comes of it is in the log.
         (None, _) => empty(StatusCode::NO_CONTENT),
@@ -56,18 +55,20 @@ fn is_refused_in_stream(dialect: &dyn JsonRpcDialect, method: &str, error: &Erro
         && status_of(error) == StatusCode::OK
 }
 
-/// What comes of a call, and the dialect to answer in, if it came so far.
+/// What comes of a call, and the dialect to answer in.
 async fn call(
     service: &Service,
     principal: Principal,
     head: &Parts,
     incoming: &jsonrpc::Incoming<'_>,
-) -> (Option<&'static dyn JsonRpcDialect>, Result<(nuncio_model::Method, Answer), Error>) {
+) -> (&'static dyn JsonRpcDialect, Result<(nuncio_model::Method, Answer), Error>) {
     let inline = negotiate::parameters(&incoming.method, incoming.params);
     let declared = head::version(head).or(inline.version);
     let meant = match service.versions.for_method(declared.as_deref(), &incoming.method) {
         Ok(meant) => meant,
-        Err(error) => return (None, Err(error)),
+        Err(error) => {
+            return (service.versions.refusing_method(declared.as_deref(), Some(&incoming.method)), Err(error));
+        }
     };
     let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
         let method = dialect.method(&incoming.method);
@@ -88,7 +89,7 @@ async fn call(
         let answer = service.call(incoming, call).await;
         Ok((method, answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))?))
     };
-    (Some(dialect), answer.await)
+    (dialect, answer.await)
 }
 
 /// Whether a call that a newer version could mean as well is of this older one.

@@ -28,7 +28,11 @@ impl Running {
     }
 
     async fn with(options: impl FnOnce(Builder) -> Builder) -> Self {
-        let server = options(Server::builder(engine().build())).bind("127.0.0.1:0").await.unwrap();
+        Self::of(engine(), options).await
+    }
+
+    async fn of(engine: EngineBuilder, options: impl FnOnce(Builder) -> Builder) -> Self {
+        let server = options(Server::builder(engine.build())).bind("127.0.0.1:0").await.unwrap();
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
         let end = tokio::spawn(server.serve(async {

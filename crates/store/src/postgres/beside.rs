@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use nuncio_engine::address::{Address, is_secret};
 use tokio_postgres::Client;
 
 use super::{
@@ -87,7 +88,8 @@ impl PostgresStore {
     /// `Url`.
     pub fn dump_command(url: &str, file: &str) -> Result<String, PostgresError> {
         let place = Place::parse(url, &PostgresOptions::new())?;
-        let (file, url) = (quoted(file), quoted(&without_password(url)));
+        let address = Address::parse(url).map_err(|error| PostgresError::Url(error.to_string()))?;
+        let (file, url) = (quoted(file), quoted(&without_password(address)));
         Ok(format!("pg_dump --format=custom --schema={} --file={file} {url}", place.schema))
     }
 }
@@ -100,28 +102,18 @@ pub(super) async fn connect(
     let place = Place::parse(url, &options)?;
     let connector = Arc::new(Connector::new(place, options)?);
     let connected = connector.connect_bare().await;
-    let (client, driver) = connected.map_err(|error| unreachable(&connector.place.to_string(), error))?;
+    let (client, driver) = connected.map_err(|error| unreachable(&connector.place, error))?;
     Ok((connector, client, driver))
 }
 
 /// The URL for PostgreSQL's own programs: without the password, and without what only we know.
-fn without_password(url: &str) -> String {
-    let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let (scheme, rest) = address.split_once("://").unwrap_or(("postgres", address));
-    let rest = match rest.rsplit_once('@') {
-        Some((login, host)) => {
-            let user = login.split_once(':').map_or(login, |(user, _)| user);
-            format!("{user}@{host}")
-        }
-        None => rest.to_owned(),
-    };
-    let is_kept = |pair: &&str| {
-        let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-        !name.is_empty() && name != "schema" && !name.contains("password") && !name.contains('%')
-    };
-    let kept: Vec<_> = query.split('&').filter(is_kept).collect();
+fn without_password(address: Address<'_>) -> String {
+    let Address { scheme, login, place, .. } = address;
+    let user = login.map(|login| format!("{}@", login.user)).unwrap_or_default();
+    let kept = address.parameters().filter(|(name, _)| *name != "schema" && !is_secret(name));
+    let kept: Vec<_> = kept.map(|(name, value)| format!("{name}={value}")).collect();
     let mark = if kept.is_empty() { "" } else { "?" };
-    format!("{scheme}://{rest}{mark}{}", kept.join("&"))
+    format!("{scheme}://{user}{place}{mark}{}", kept.join("&"))
 }
 
 /// A word as a shell takes it.
@@ -135,13 +127,15 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn a_copy_is_made_by_a_command_without_the_password() {
         for (url, file, command) in [
             (
-                "postgres://ann:p@ss@db:5433/tasks?schema=other",
+                "postgres://ann:p%40s/s:w@db:5433/tasks?schema=other",
                 "b.dump",
                 "pg_dump --format=custom --schema=other --file=b.dump postgres://ann@db:5433/tasks",
             ),
@@ -151,8 +145,42 @@ mod tests {
                 r"pg_dump --format=custom --schema=nuncio --file='it'\''s' 'postgresql://db/tasks?sslmode=require'",
             ),
         ] {
-            let url = url.replace("p@ss", "p%40ss");
-            assert_eq!(PostgresStore::dump_command(&url, file).unwrap(), command);
+            assert_eq!(PostgresStore::dump_command(url, file).unwrap(), command);
+        }
+    }
+
+    proptest! {
+        /// Whatever is made of a URL, right or wrong.
+        #[test]
+        fn no_part_of_a_password_is_told(
+            parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
+            query in prop_oneof![Just(""), Just("?schema=x"), Just("?sslmode=require&port=1"), Just("?a=b")],
+            is_parameter: bool,
+            is_encoded: bool,
+        ) {
+            let mut password = parts.join("s3cr3t") + "s3cr3t";
+            if is_encoded {
+                password = percent_encoding::utf8_percent_encode(&password, percent_encoding::NON_ALPHANUMERIC).to_string();
+            }
+            let url = if is_parameter {
+                let mark = if query.is_empty() { "?" } else { "&" };
+                format!("postgres://ann@host/d{query}{mark}password={}", password.replace('&', "%26"))
+            } else {
+                format!("postgres://ann:{password}@host/d{query}")
+            };
+            let told = [
+                format!("{:?}", PostgresStore::place_of(&url)),
+                format!("{:?}", PostgresStore::dump_command(&url, "file")),
+                Place::parse(&url, &PostgresOptions::new()).map_or_else(|error| error.to_string(), |place| format!("{:?}", place.config)),
+            ];
+            for told in told {
+                prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
+            }
+            if is_encoded && !query.contains("a=b") {
+                let place = Place::parse(&url, &PostgresOptions::new()).unwrap();
+                let meant = percent_encoding::percent_decode_str(&password).collect::<Vec<_>>();
+                prop_assert_eq!(place.config.get_password(), Some(&meant[..]));
+            }
         }
     }
 }

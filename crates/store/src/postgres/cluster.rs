@@ -11,7 +11,6 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
-    error::unavailable,
     links::Links,
     read::value,
     statements::Sql,
@@ -31,15 +30,11 @@ impl Cluster for PostgresStore {
 
     async fn renew(&self) -> Result<Lease, StoreError> {
         let (id, lease) = (columns::to_column(self.node.at_work()?.0), self.lease().as_secs_f64());
-        // What takes longer than this comes too late for most of the lease.
-        let bound = self.lease() / 2;
-        let late = |_| unavailable("the lease could not be renewed in time");
-        let renewed =
-            tokio::time::timeout(bound, self.vital.query(Sql::Renew, &[&id, &lease])).await.map_err(late)??;
-        if !renewed.is_empty() {
+        let bound = patience(self.lease());
+        if !self.vital.query_within(bound, Sql::Renew, &[&id, &lease]).await?.is_empty() {
             return Ok(Lease::Kept);
         }
-        let joined = tokio::time::timeout(bound, join(&self.vital, self.lease())).await.map_err(late)??;
+        let joined = join(&self.vital, self.lease(), bound).await?;
         self.node.reborn(joined);
         Ok(Lease::Lost)
     }
@@ -51,7 +46,11 @@ impl Cluster for PostgresStore {
             [&&*id, &&*task, &scope.tenant, &scope.caller, &&*letter.body];
         let rows = self.links.query(Sql::Post, &values).await?;
         let Some(row) = rows.first() else { return Ok(Posted::NoTask) };
-        Ok(value::<Option<i64>>(row, 0)?.map_or(Posted::Unheld, |node| Posted::Left(node_id(node))))
+        Ok(match (value::<Option<i64>>(row, 0)?, value::<bool>(row, 1)?) {
+            (Some(node), _) => Posted::Left(node_id(node)),
+            (None, true) => Posted::Waits,
+            (None, false) => Posted::Unheld,
+        })
     }
 
     async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
@@ -69,17 +68,10 @@ impl Cluster for PostgresStore {
         marked.map(|_| ())
     }
 
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
-        let rows = self.links.query(Sql::Letter, &[&&*to_column(&id.0)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
-        Ok(Some(LetterStatus {
-            taken: record(0)?,
-            begun: record(1)?,
-            rested: record(2)?,
-            refused: value::<Option<&[u8]>>(row, 3)?.map(Into::into),
-            holder: value::<Option<i64>>(row, 4)?.map(node_id),
-        }))
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
+        let columns: Vec<_> = ids.iter().map(|id| to_column(&id.0)).collect();
+        let columns: Vec<&str> = columns.iter().map(|id| &**id).collect();
+        in_order(ids.len(), &self.links.query(Sql::Letters, &[&columns]).await?, |row| status(row).map(Some))
     }
 
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
@@ -92,13 +84,47 @@ impl Cluster for PostgresStore {
     }
 }
 
+/// What rows say of things that were asked for by their number, which is in the first column; nothing of the others.
+fn in_order<T: Clone + Default>(
+    number: usize,
+    rows: &[Row],
+    read: impl Fn(&Row) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut found = vec![T::default(); number];
+    for row in rows {
+        let place = usize::try_from(value::<i64>(row, 0)?).unwrap_or_default();
+        if let Some(found) = place.checked_sub(1).and_then(|place| found.get_mut(place)) {
+            *found = read(row)?;
+        }
+    }
+    Ok(found)
+}
+
+/// A letter's status as it stands in a row behind its number.
+fn status(row: &Row) -> Result<LetterStatus, StoreError> {
+    let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
+    Ok(LetterStatus {
+        taken: record(1)?,
+        begun: record(2)?,
+        rested: record(3)?,
+        refused: value::<Option<&[u8]>>(row, 4)?.map(Into::into),
+        holder: value::<Option<i64>>(row, 5)?.map(node_id),
+    })
+}
+
 fn node_id(node: i64) -> NodeId {
     NodeId(columns::from_column(node))
 }
 
+/// How long a renewal is waited for: so that two more fit into a lease that was renewed last a third ago. A short lease
+/// does not make the network faster.
+fn patience(lease: Duration) -> Duration {
+    (lease / 6).max(Duration::from_millis(500)).min(lease / 2)
+}
+
 /// Joins the nodes, for so long to begin with.
-pub(super) async fn join(links: &Links, lease: Duration) -> Result<NodeId, StoreError> {
-    let rows = links.query(Sql::Join, &[&lease.as_secs_f64()]).await?;
+pub(super) async fn join(links: &Links, lease: Duration, bound: Duration) -> Result<NodeId, StoreError> {
+    let rows = links.query_within(bound, Sql::Join, &[&lease.as_secs_f64()]).await?;
     super::read::first(&rows).map(node_id)
 }
 

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use nuncio_engine::StoreError;
+use rustls::CertificateError;
 use tokio_postgres::{
     Error,
     error::{DbError, Severity, SqlState},
@@ -133,4 +134,28 @@ pub(super) fn explain(error: &Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// What to do about a connection that failed for TLS, or for want of it.
+pub(super) fn advice_on_tls(error: &Error, is_without: bool) -> Option<&'static str> {
+    if let Some(told) = error.as_db_error() {
+        // What `hostssl` without a line for others comes to.
+        let is_about_encryption = told.message().ends_with("no encryption");
+        return (is_without && is_about_encryption)
+            .then_some("it may want TLS: say sslmode=verify-full, or require for any certificate");
+    }
+    let cause = error.source()?;
+    let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    match inner.and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => Some("name the host as its certificate does, or say sslmode=verify-ca to take any name"),
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            Some("name who signed its certificate with sslrootcert=FILE, or say sslmode=require to take any")
+        }
+        _ if cause.to_string() == "server does not support TLS" => {
+            Some("turn on `ssl` in the server, or say sslmode=prefer to do without")
+        }
+        _ => None,
+    }
 }

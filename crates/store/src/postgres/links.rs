@@ -3,9 +3,12 @@
 //! A call takes the one with the fewest statements under way, and does not have it for itself: statements go one behind
 //! the other. So few connections serve many readers, and a pool that lends them out would only add a wait.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use nuncio_engine::StoreError;
@@ -47,7 +50,19 @@ impl Links {
 
     /// Says a statement that does no harm when it is said twice: again, once, when the connection breaks.
     pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
-        match self.attempt(sql, values).await? {
+        self.query_within(self.connector.options.answer_timeout, sql, values).await
+    }
+
+    /// The same for what must be known sooner: a connection and an answer that take longer than this, each time that it is
+    /// said, come too late, and a connection on which an answer does is not used again. Whoever cuts the wait short from
+    /// outside instead keeps the one that says nothing.
+    pub(super) async fn query_within(
+        &self,
+        bound: Duration,
+        sql: Sql,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        match self.attempt(sql, values, bound).await? {
             Ok(rows) => Ok(rows),
             Err(failure @ Failure::Late(_)) => Err(unavailable(failure)),
             Err(Failure::Told(error)) if super::error::is_refusal(&error) && !is_read_only(&error) => {
@@ -55,27 +70,32 @@ impl Links {
             }
             Err(failure) => {
                 tracing::debug!(%failure, ?sql, "a statement is said again on a new connection");
-                self.attempt(sql, values).await?.map_err(into_store_error)
+                self.attempt(sql, values, bound).await?.map_err(into_store_error)
             }
         }
     }
 
     /// Says a statement once.
     pub(super) async fn query_once(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
-        self.attempt(sql, values).await?.map_err(into_store_error)
+        self.attempt(sql, values, self.connector.options.answer_timeout).await?.map_err(into_store_error)
     }
 
-    async fn attempt(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Result<Vec<Row>, Failure>, StoreError> {
+    async fn attempt(
+        &self,
+        sql: Sql,
+        values: &[&(dyn ToSql + Sync)],
+        bound: Duration,
+    ) -> Result<Result<Vec<Row>, Failure>, StoreError> {
         let least = self.links.iter().min_by_key(|link| link.under_way.load(Ordering::Relaxed));
         let Some(link) = least else { return Err(unavailable("there is no connection")) };
         let _under_way = UnderWay::of(&link.under_way);
-        let deadline = Instant::now() + self.connector.options.patience;
+        let deadline = Instant::now() + self.connector.options.patience.min(bound);
         let session = link.session(&self.connector, deadline).await?;
-        let answer = session.query(sql, values).await;
+        let answer = session.query_within(bound.min(self.connector.options.answer_timeout), sql, values).await;
         if let Err(failure) = &answer
             && (!failure.is_refusal() || matches!(failure, Failure::Told(error) if is_read_only(error)))
         {
-            link.give_up(&session).await;
+            link.give_up(&session);
         }
         Ok(answer)
     }
@@ -134,9 +154,12 @@ impl Link {
         }
     }
 
-    /// A connection on which something went wrong is not used again.
-    async fn give_up(&self, broken: &Arc<Session>) {
-        let mut slot = self.slot.lock().await;
-        slot.session.take_if(|session| Arc::ptr_eq(session, broken));
+    /// A connection on which something went wrong is not used again. Nobody waits for that: whoever has the slot may be
+    /// connecting.
+    fn give_up(&self, broken: &Arc<Session>) {
+        broken.give_up();
+        if let Ok(mut slot) = self.slot.try_lock() {
+            slot.session.take_if(|session| Arc::ptr_eq(session, broken));
+        }
     }
 }

@@ -1,13 +1,18 @@
 //! This node among those that have the store open.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
-use nuncio_engine::{StoreError, store::NodeId};
+use nuncio_engine::{
+    StoreError,
+    store::{NodeId, Orphan},
+};
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::error::unavailable;
 
@@ -15,8 +20,8 @@ use super::error::unavailable;
 pub(super) struct Node {
     id: AtomicU64,
     /// Tasks that this node may have claimed without knowing: the claim's answer was lost, or nobody waited for it. They
-    /// would be this node's for ever, and nobody at work on them.
-    unknown_claims: Mutex<HashSet<(Scope, TaskId)>>,
+    /// would be this node's for ever, and nobody at work on them. Since when.
+    unknown_claims: Mutex<HashMap<(Scope, TaskId), Instant>>,
 }
 
 impl Node {
@@ -58,7 +63,15 @@ impl Node {
     }
 
     pub(super) fn unknown_claims(&self) -> Vec<TaskId> {
-        self.unknown_claims.lock().iter().map(|(_, id)| id.clone()).collect()
+        self.unknown_claims.lock().keys().map(|(_, id)| id.clone()).collect()
+    }
+
+    /// Forgets those that the store says are not this node's, all of which is known: `owned` are. A claim that is younger
+    /// than the longest call may still be on its way; one that is older was made by now, or never will be.
+    pub(super) fn forget_unknown(&self, owned: &[Orphan], longest_call: Duration) {
+        self.unknown_claims.lock().retain(|(scope, id), since| {
+            since.elapsed() <= longest_call || owned.iter().any(|it| it.id == *id && it.scope == *scope)
+        });
     }
 }
 
@@ -79,6 +92,35 @@ impl Claiming<'_> {
 
 impl Drop for Claiming<'_> {
     fn drop(&mut self) {
-        self.node.unknown_claims.lock().extend(self.task.take());
+        self.node.unknown_claims.lock().extend(self.task.take().map(|task| (task, Instant::now())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_that_nobody_heard_of_is_kept_in_mind_until_it_is_known_to_have_come_to_nothing() {
+        let (node, scope) = (Node::new(NodeId(1)), Scope::open());
+        let (call, long) = (Duration::ZERO, Duration::from_mins(1));
+        let ids = || {
+            let mut ids: Vec<_> = node.unknown_claims().iter().map(ToString::to_string).collect();
+            ids.sort();
+            ids
+        };
+        for id in ["landed", "lost", "known"] {
+            drop(node.claiming(&scope, &id.into()));
+        }
+        node.claiming(&scope, &"known".into()).known();
+        assert_eq!(ids(), ["landed", "lost"]);
+        let landed = [Orphan { scope: scope.clone(), id: "landed".into() }];
+        node.forget_unknown(&landed, long);
+        assert_eq!(ids(), ["landed", "lost"], "it may still be on its way");
+        std::thread::sleep(Duration::from_millis(1));
+        node.forget_unknown(&landed, call);
+        assert_eq!(ids(), ["landed"]);
+        node.reborn(NodeId(2));
+        assert_eq!(ids(), [""; 0]);
     }
 }

@@ -31,7 +31,7 @@ pub struct PostgresOptions {
     /// can go on where it was; whoever comes later reads the task. 10 min.
     pub log_retention: Duration,
     /// How long a node has a push that is due to itself without a word of how it went; then another tries. Longer than an
-    /// attempt may take. 1 min.
+    /// attempt may take with what the database takes before and after it, or several nodes deliver the same. 1 min.
     pub push_claim: Duration,
 }
 

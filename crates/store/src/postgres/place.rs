@@ -1,7 +1,8 @@
 //! Where a database is: its URL, taken apart.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
+use nuncio_engine::address::{Address, Login};
 use percent_encoding::percent_decode_str;
 use tokio_postgres::{
     Config,
@@ -25,32 +26,70 @@ impl Place {
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Err(PostgresError::Url("it begins with neither postgres:// nor postgresql://".to_owned()));
         }
-        let (address, query) = url.split_once('?').unwrap_or((url, ""));
-        let mut schema = None;
-        let (mut mode, mut roots) = ("prefer".to_owned(), None);
+        let address = Address::parse(url).map_err(|error| PostgresError::Url(error.to_string()))?;
+        let (mut schema, mut mode, mut roots) = (None, None, None);
+        // No login goes to the other parser, and no parameter that we take by any name that it would understand.
         let mut rest = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
-            match name {
-                "schema" => schema = Some(value),
-                "sslmode" => mode = value,
-                "sslrootcert" => roots = Some(PathBuf::from(value)),
-                _ => rest.push(pair),
+        for (name, value) in address.parameters() {
+            match &*decoded(name)? {
+                "schema" => schema = Some(decoded(value)?),
+                "sslmode" => mode = Some(decoded(value)?),
+                "sslrootcert" => roots = Some(decoded(value)?),
+                _ => rest.push(format!("{name}={value}")),
             }
         }
-        let parsed = match &rest[..] {
-            [] => address.parse::<Config>(),
-            rest => format!("{address}?{}", rest.join("&")).parse(),
-        };
-        let mut config = parsed.map_err(|error| PostgresError::Url(super::error::explain(&error)))?;
+        let parsed = format!("postgres://{}?{}", address.place, rest.join("&")).parse();
+        let mut config: Config = parsed.map_err(|error| PostgresError::Url(super::error::explain(&error)))?;
+        if let Some(login) = address.login {
+            log_in(&mut config, login)?;
+        }
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            let reason = "it names no host; a server on this machine may have a socket: ?host=/run/postgresql";
+            return Err(PostgresError::Url(reason.to_owned()));
+        }
         let schema = options.schema.as_deref().map(str::to_owned).or(schema).unwrap_or_else(|| "nuncio".to_owned());
         check_schema(&schema)?;
-        let (ssl, trust) = trust(&mode, roots)?;
+        let (ssl, trust) = trust(mode.as_deref(), roots.as_deref())?;
+        // As with PostgreSQL's own programs: there is no TLS over sockets in the file system, whatever is said.
+        let (ssl, trust) = if is_local(&config) { (SslMode::Disable, Trust::Anybody) } else { (ssl, trust) };
         config.ssl_mode(ssl);
         set_up(&mut config, &schema, options);
         Ok(Self { config, trust, schema })
     }
+
+    /// What to do about a connection that failed, where that is clear.
+    pub(super) fn advice(&self, error: &tokio_postgres::Error) -> Option<&'static str> {
+        super::error::advice_on_tls(error, !is_local(&self.config) && self.config.get_ssl_mode() == SslMode::Disable)
+    }
+}
+
+fn decoded(text: &str) -> Result<String, PostgresError> {
+    let wrong = |_| PostgresError::Url("a part of it is not UTF-8 once it is decoded".to_owned());
+    percent_decode_str(text).decode_utf8().map(Cow::into_owned).map_err(wrong)
+}
+
+/// Parameters win over what is before the host.
+fn log_in(config: &mut Config, login: Login<'_>) -> Result<(), PostgresError> {
+    if login.user.contains('@') || login.password.is_some_and(|password| password.contains('@')) {
+        let reason = "there is more than one `@`; write each but the one before the host as %40";
+        return Err(PostgresError::Url(reason.to_owned()));
+    }
+    if config.get_user().is_none() && !login.user.is_empty() {
+        config.user(decoded(login.user)?);
+    }
+    if let Some(password) = login.password.filter(|_| config.get_password().is_none()) {
+        config.password(percent_decode_str(password).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+/// Whether the server is a socket in the file system.
+fn is_local(config: &Config) -> bool {
+    #[cfg(unix)]
+    let is_path = |host: &Host| matches!(host, Host::Unix(_));
+    #[cfg(not(unix))]
+    let is_path = |_: &Host| false;
+    !config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_path)
 }
 
 /// Plain names alone, so that they need no quotes anywhere.
@@ -65,16 +104,33 @@ fn check_schema(schema: &str) -> Result<(), PostgresError> {
     )))
 }
 
-fn trust(mode: &str, roots: Option<PathBuf>) -> Result<(SslMode, Trust), PostgresError> {
-    match (mode, roots) {
-        ("disable", _) => Ok((SslMode::Disable, Trust::Anybody)),
-        ("prefer", None) => Ok((SslMode::Prefer, Trust::Anybody)),
-        ("require", None) => Ok((SslMode::Require, Trust::Anybody)),
-        // As with PostgreSQL's own programs: who names roots wants them looked at.
-        ("prefer" | "require" | "verify-full", Some(roots)) => Ok((SslMode::Require, Trust::Roots(roots))),
-        ("verify-full", None) => Ok((SslMode::Require, Trust::Platform)),
-        _ => Err(PostgresError::Url(format!("sslmode `{mode}` is none of disable, prefer, require and verify-full"))),
-    }
+/// What PostgreSQL's own programs take a mode and roots for; but where roots are named nothing goes without TLS, and
+/// without a mode they are for the host's name.
+fn trust(mode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), PostgresError> {
+    let wrong = |reason: String| Err(PostgresError::Url(reason));
+    Ok(match (mode, roots) {
+        (Some("disable"), _) => (SslMode::Disable, Trust::Anybody),
+        (None | Some("prefer"), None) => (SslMode::Prefer, Trust::Anybody),
+        (Some("require"), None) => (SslMode::Require, Trust::Anybody),
+        (Some("verify-full"), None) | (None | Some("verify-full"), Some("system")) => {
+            (SslMode::Require, Trust::Platform)
+        }
+        (Some("verify-ca"), None) => {
+            return wrong(
+                "sslmode `verify-ca` needs sslrootcert=FILE, who is trusted; else say verify-full".to_owned(),
+            );
+        }
+        (Some("prefer" | "require" | "verify-ca"), Some("system")) => {
+            return wrong(
+                "sslrootcert `system` trusts so many that the name counts: say sslmode=verify-full".to_owned(),
+            );
+        }
+        (None | Some("verify-full"), Some(roots)) => (SslMode::Require, Trust::Roots(roots.into())),
+        (Some("prefer" | "require" | "verify-ca"), Some(roots)) => (SslMode::Require, Trust::AnyOf(roots.into())),
+        (Some(mode), _) => {
+            return wrong(format!("sslmode `{mode}` is none of disable, prefer, require, verify-ca and verify-full"));
+        }
+    })
 }
 
 /// What each connection is to be like, and how soon a dead one is noticed.
@@ -168,12 +224,56 @@ mod tests {
 
     #[test]
     fn certificates_are_looked_at_where_that_is_asked_for() {
-        let mode = |url| parse(url).map(|place| (place.config.get_ssl_mode(), place.trust)).unwrap();
-        assert_eq!(mode("postgres://h/d"), (SslMode::Prefer, Trust::Anybody));
-        assert_eq!(mode("postgres://h/d?sslmode=disable"), (SslMode::Disable, Trust::Anybody));
-        assert_eq!(mode("postgres://h/d?sslmode=require"), (SslMode::Require, Trust::Anybody));
-        assert_eq!(mode("postgres://h/d?sslmode=verify-full"), (SslMode::Require, Trust::Platform));
-        let roots = Trust::Roots("/a b.pem".into());
-        assert_eq!(mode("postgres://h/d?sslmode=require&sslrootcert=/a%20b.pem"), (SslMode::Require, roots));
+        let mode = |query: &str| {
+            let place = parse(&format!("postgres://h/d{query}")).unwrap();
+            (place.config.get_ssl_mode(), place.trust)
+        };
+        assert_eq!(mode(""), (SslMode::Prefer, Trust::Anybody));
+        assert_eq!(mode("?sslmode=disable"), (SslMode::Disable, Trust::Anybody));
+        assert_eq!(mode("?sslmode=require"), (SslMode::Require, Trust::Anybody));
+        // However it is written.
+        assert_eq!(mode("?ssl%6Dode=require"), (SslMode::Require, Trust::Anybody));
+        assert_eq!(mode("?sslmode=verify-full"), (SslMode::Require, Trust::Platform));
+        assert_eq!(mode("?sslrootcert=system"), (SslMode::Require, Trust::Platform));
+        let (any, named) = (Trust::AnyOf("/a b.pem".into()), Trust::Roots("/a b.pem".into()));
+        for weak in ["prefer", "require", "verify-ca"] {
+            assert_eq!(mode(&format!("?sslmode={weak}&sslrootcert=/a%20b.pem")), (SslMode::Require, any.clone()));
+        }
+        assert_eq!(mode("?sslmode=verify-full&sslrootcert=/a%20b.pem"), (SslMode::Require, named.clone()));
+        assert_eq!(mode("?sslrootcert=/a%20b.pem"), (SslMode::Require, named));
+        for wrong in ["verify-ca", "allow", "", "require&sslrootcert=system", "verify-ca&sslrootcert=system"] {
+            assert!(parse(&format!("postgres://h/d?sslmode={wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_was_said_of_tls_holds_whatever_the_password_is() {
+        let place = parse("postgres://ann:p%3Fs%40s/:#&w@h/d?sslmode=require").unwrap();
+        assert_eq!(place.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!((place.config.get_user(), place.config.get_password()), (Some("ann"), Some(&b"p?s@s/:#&w"[..])));
+        assert_eq!(place.to_string(), "ann@h/d, schema nuncio");
+        let other = parse("postgres://ann:a@h/d?user=bob&password=b").unwrap();
+        assert_eq!((other.config.get_user(), other.config.get_password()), (Some("bob"), Some(&b"b"[..])));
+        for (url, hint) in [
+            ("postgres://ann:p?ss@h/d?sslmode=require", "%3F"),
+            ("postgres://ann:p?ss@h/d", "%3F"),
+            ("postgres://ann:p@ss@h/d", "%40"),
+            ("postgres://ann@/d", "?host="),
+        ] {
+            let error = parse(url).err().unwrap().to_string();
+            assert!(error.contains(hint) && !error.contains("ss@"), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_socket_is_connected_to_without_tls() {
+        for url in ["postgres://ann@/d?host=/run/pg&sslmode=require", "postgres://%2Frun%2Fpg/d?sslrootcert=/none.pem"]
+        {
+            let place = parse(url).unwrap();
+            assert_eq!((place.config.get_ssl_mode(), place.trust), (SslMode::Disable, Trust::Anybody));
+        }
+        let mixed = parse("postgres://%2Frun%2Fpg,h/d?sslmode=require").unwrap();
+        assert_eq!(mixed.config.get_ssl_mode(), SslMode::Require);
     }
 }

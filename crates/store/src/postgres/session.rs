@@ -2,6 +2,7 @@
 
 use std::{
     hash::{BuildHasher as _, RandomState},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -46,7 +47,8 @@ impl Connector {
     pub(super) async fn connect(&self) -> Result<Session, NotConnected> {
         let (client, driver) = self.connect_bare().await?;
         let statements = timeout(self.options.connect_timeout, Statements::prepare(&client)).await??;
-        Ok(Session { client, statements, _driver: driver, answer_timeout: self.options.answer_timeout })
+        let answer_timeout = self.options.answer_timeout;
+        Ok(Session { client, statements, _driver: driver, answer_timeout, given_up: AtomicBool::new(false) })
     }
 }
 
@@ -74,6 +76,7 @@ pub(super) struct Session {
     statements: Statements,
     _driver: Driver,
     answer_timeout: Duration,
+    given_up: AtomicBool,
 }
 
 /// What became of a statement that has no answer.
@@ -96,13 +99,28 @@ impl Failure {
 
 impl Session {
     pub(super) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.given_up.load(Ordering::Relaxed) || self.client.is_closed()
+    }
+
+    /// Counts as closed from now on. What is under way may still be answered.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
     }
 
     /// Says a statement and waits for the rows, but not for longer than an answer may take.
     pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Failure> {
+        self.query_within(self.answer_timeout, sql, values).await
+    }
+
+    /// The same where an answer is of use only within this time.
+    pub(super) async fn query_within(
+        &self,
+        bound: Duration,
+        sql: Sql,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
         let rows = self.client.query(self.statements.get(sql), values);
-        Ok(timeout(self.answer_timeout, rows).await??)
+        Ok(timeout(bound, rows).await??)
     }
 
     pub(super) fn client(&self) -> &Client {

@@ -58,6 +58,7 @@ statements! {
     NextPush = include_str!("sql/next_push.sql");
     Settle = include_str!("sql/settle.sql");
     Orphans = include_str!("sql/orphans.sql");
+    AtWork = include_str!("sql/at_work.sql");
     /// Joins the nodes.
     Join = "INSERT INTO nodes (expires) VALUES (clock_timestamp() + $1::float8 * interval '1 second') RETURNING node";
     /// Renews the lease, unless it is over.
@@ -77,10 +78,10 @@ statements! {
     MarkBegun = "UPDATE letters SET begun = $2::int8 WHERE id = $1";
     MarkRested = "UPDATE letters SET rested = $2::int8 WHERE id = $1";
     MarkRefused = "UPDATE letters SET refused = $2::bytea WHERE id = $1";
-    Letter = "SELECT taken, begun, rested, refused, ( \
+    Letters = "SELECT i.number, l.taken, l.begun, l.rested, l.refused, ( \
             SELECT n.node FROM tasks AS t JOIN nodes AS n ON n.node = t.owner AND n.expires > clock_timestamp() \
             WHERE t.id = l.task \
-        ) FROM letters AS l WHERE id = $1";
+        ) FROM unnest($1::text[]) WITH ORDINALITY AS i (id, number) JOIN letters AS l ON l.id = i.id";
     Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL AND refused IS NULL RETURNING 1";
     Discard = "DELETE FROM letters WHERE id = $1";
     Prune = include_str!("sql/prune.sql");

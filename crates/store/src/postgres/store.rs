@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
         PushSettlement, ScanPage, Stored,
     },
 };
@@ -14,11 +14,12 @@ use tokio::time::Instant;
 use super::{
     PostgresStore,
     cluster::letters,
-    committer::{Claimed, Done, ENDED, Op, state_column},
+    committer::{Claimed, Done, Op},
     error::unavailable,
     housekeeping, messages, pushes, read,
     statements::Sql,
     text::to_column,
+    work,
 };
 use crate::{append::Append, columns};
 
@@ -113,13 +114,12 @@ impl TaskStore for PostgresStore {
     }
 
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        let unknown = self.node.unknown_claims();
-        let unknown: Vec<_> = unknown.iter().map(|id| to_column(id.as_str())).collect();
-        let unknown: Vec<&str> = unknown.iter().map(|id| &**id).collect();
-        let (limit, node) = (columns::to_column(limit as u64), columns::to_column(self.node.id().0));
-        let (lease, ended) = (self.connector.options.lease.as_secs_f64(), ENDED.map(state_column));
-        let rows = self.links.query(Sql::Orphans, &[&limit, &unknown, &node, &lease, &&ended[..]]).await?;
-        rows.iter().map(housekeeping::orphan).collect()
+        let longest_call = self.connector.options.longest_call();
+        work::orphans(&self.links, &self.node, limit, self.connector.options.lease, longest_call).await
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        work::at_work(&self.links, self.node.id(), after, limit).await
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {

@@ -1,8 +1,9 @@
 //! TLS to the server, by rustls.
 
 use std::{
+    convert::Infallible,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -10,9 +11,13 @@ use std::{
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    client::{
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_cert_signed_by_trust_anchor, verify_server_name,
+    },
     crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+    server::ParsedCertificate,
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -30,6 +35,8 @@ pub(super) enum Trust {
     Platform,
     /// One for the host's name by who is in this PEM file.
     Roots(PathBuf),
+    /// One by who is in this PEM file, for whatever name.
+    AnyOf(PathBuf),
 }
 
 /// Makes TLS connections.
@@ -43,50 +50,51 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(failed)?;
+        let own = |roots, is_for_name| Arc::new(Verifier { roots, is_for_name, provider });
         let mut config = match trust {
-            Trust::Anybody => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-                .with_no_client_auth(),
-            Trust::Platform => builder.with_platform_verifier().map_err(failed)?.with_no_client_auth(),
-            Trust::Roots(path) => {
-                let unreadable =
-                    |why: String| PostgresError::Url(format!("sslrootcert {} cannot be used: {why}", path.display()));
-                let mut roots = RootCertStore::empty();
-                let certificates =
-                    CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
-                for certificate in certificates {
-                    let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
-                    roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
-                }
-                if roots.is_empty() {
-                    return Err(unreadable("there is no certificate in it".to_owned()));
-                }
-                builder.with_root_certificates(roots).with_no_client_auth()
-            }
-        };
+            Trust::Platform => builder.with_platform_verifier().map_err(failed)?,
+            Trust::Anybody => builder.dangerous().with_custom_certificate_verifier(own(None, false)),
+            Trust::Roots(path) => builder.dangerous().with_custom_certificate_verifier(own(Some(read(path)?), true)),
+            Trust::AnyOf(path) => builder.dangerous().with_custom_certificate_verifier(own(Some(read(path)?), false)),
+        }
+        .with_no_client_auth();
         config.alpn_protocols = vec![b"postgresql".to_vec()];
         Ok(Self(Arc::new(config)))
     }
 }
 
+/// The certificates of a PEM file.
+fn read(path: &Path) -> Result<Roots, PostgresError> {
+    let unreadable = |why: String| PostgresError::Url(format!("sslrootcert {} cannot be used: {why}", path.display()));
+    let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let certificates = certificates.map_err(|error| unreadable(error.to_string()))?;
+    let mut anchors = RootCertStore::empty();
+    for certificate in &certificates {
+        anchors.add(certificate.clone()).map_err(|error| unreadable(error.to_string()))?;
+    }
+    if anchors.is_empty() {
+        return Err(unreadable("there is no certificate in it".to_owned()));
+    }
+    Ok(Roots { certificates, anchors })
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
     type Stream = Stream<S>;
     type TlsConnect = ToHost;
-    type Error = rustls::pki_types::InvalidDnsNameError;
+    type Error = Infallible;
 
-    fn make_tls_connect(&mut self, domain: &str) -> Result<ToHost, Self::Error> {
-        Ok(ToHost {
-            connector: TlsConnector::from(Arc::clone(&self.0)),
-            name: ServerName::try_from(domain)?.to_owned(),
-        })
+    /// A socket in the file system has no name, and is connected to without TLS.
+    fn make_tls_connect(&mut self, domain: &str) -> Result<ToHost, Infallible> {
+        let name = ServerName::try_from(domain).ok().map(|name| name.to_owned());
+        Ok(ToHost { connector: TlsConnector::from(Arc::clone(&self.0)), name })
     }
 }
 
 /// A TLS connection to one host, to be made.
 pub(super) struct ToHost {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    /// None where it can be in no certificate.
+    name: Option<ServerName<'static>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHost {
@@ -95,17 +103,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHos
     type Future = Handshake<S>;
 
     fn connect(self, stream: S) -> Handshake<S> {
-        Handshake(self.connector.connect(self.name, stream))
+        Handshake(self.name.map(|name| self.connector.connect(name, stream)))
     }
 }
 
-pub(super) struct Handshake<S>(Connect<S>);
+pub(super) struct Handshake<S>(Option<Connect<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
     type Output = io::Result<Stream<S>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map_ok(Stream)
+        match &mut self.0 {
+            Some(connect) => Pin::new(connect).poll(cx).map_ok(Stream),
+            None => Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "TLS needs a host with the name or the address of a machine",
+            ))),
+        }
     }
 }
 
@@ -137,19 +151,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Takes any certificate, and still has the server prove that it has its key.
+/// Who is trusted.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
+struct Roots {
+    certificates: Vec<CertificateDer<'static>>,
+    anchors: RootCertStore,
+}
 
-impl ServerCertVerifier for AnyCertificate {
+/// Takes certificates of these roots, or any; and always has the server prove that it has its key.
+#[derive(Debug)]
+struct Verifier {
+    roots: Option<Roots>,
+    /// Whether the certificate must be for the host's name.
+    is_for_name: bool,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
         _: &[u8],
-        _: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(Roots { certificates, anchors }) = &self.roots else { return Ok(ServerCertVerified::assertion()) };
+        let parsed = ParsedCertificate::try_from(certificate)?;
+        // A server that has signed its own is in the file itself, and signs nothing else.
+        if !certificates.contains(certificate) {
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&parsed, anchors, between, now, algorithms)?;
+        }
+        if self.is_for_name {
+            verify_server_name(&parsed, name)?;
+        }
         Ok(ServerCertVerified::assertion())
     }
 
@@ -159,7 +195,7 @@ impl ServerCertVerifier for AnyCertificate {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -168,10 +204,10 @@ impl ServerCertVerifier for AnyCertificate {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

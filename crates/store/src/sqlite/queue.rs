@@ -25,7 +25,7 @@ const GROUP: usize = 512;
 pub(super) enum Op {
     /// A commit to a log.
     Append(Box<Append>),
-    /// Takes a task over from an earlier process.
+    /// Takes a task over from an earlier process, or from a runner of this one that is gone.
     Claim { scope: Scope, id: TaskId },
     /// Stores a push configuration: its JSON, and the last record that it does not want.
     PutConfig { scope: Scope, task: TaskId, config: ConfigRow, delivered: u64 },
@@ -85,7 +85,7 @@ pub(super) enum Done {
     Committed(Committed),
     /// Whether there was a task to write to.
     Found(bool),
-    /// Whether an earlier process had left the task at work.
+    /// There is a task; whether it was left at work.
     Claimed(bool),
     Removed(Removed),
 }

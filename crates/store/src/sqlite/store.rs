@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge, PushConfig,
-        PushSettlement, ScanPage, Stored,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge,
+        PushConfig, PushSettlement, ScanPage, Stored,
     },
 };
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
@@ -19,7 +19,7 @@ use super::{
     read::{
         events, list, messages, pushes,
         task::{self, Glance},
-        upkeep,
+        upkeep, work,
     },
 };
 
@@ -56,14 +56,11 @@ impl TaskStore for SqliteStore {
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        let owned = |stored, abandoned| Claim::Owned { stored, abandoned, letters: Vec::new() };
-        match self.load(scope, id).await? {
-            Some(stored) if stored.epoch != self.epoch => {}
-            own => return Ok(own.map(|stored| owned(stored, false))),
-        }
+        // By the writer's thread, behind whatever an earlier runner still has under way.
         let done = self.queue.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
-        let abandoned = matches!(done, Done::Claimed(true));
-        Ok(self.load(scope, id).await?.map(|stored| owned(stored, abandoned)))
+        let Done::Claimed(abandoned) = done else { return Ok(None) };
+        let owned = |stored| Claim::Owned { stored, abandoned, letters: Vec::new() };
+        Ok(self.load(scope, id).await?.map(owned))
     }
 
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
@@ -104,7 +101,13 @@ impl TaskStore for SqliteStore {
 
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
         let epoch = self.epoch;
-        self.readers.read(move |connection| pushes::orphans(connection, epoch, limit)).await
+        self.readers.read(move |connection| work::orphans(connection, epoch, limit)).await
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        let after = after.map_or(Ok(0), str::parse).map_err(|_| StoreError::BadPageToken)?;
+        let epoch = self.epoch;
+        self.readers.read(move |connection| work::at_work(connection, epoch, after, limit)).await
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {

@@ -11,6 +11,7 @@ mod failure;
 mod full;
 mod logs;
 mod opening;
+mod owners;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod support;

@@ -6,6 +6,7 @@ mod deletion;
 mod faults;
 mod messages;
 mod nodes;
-mod place;
+pub(crate) mod place;
 mod schema;
+mod tls;
 mod upkeep;

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::Signal;
 use url::Url;
 
-use super::PostgresOptions;
+use super::{PostgresOptions, Tls};
 use crate::{port::free_port, process::Process, program};
 
 /// The role that everything belongs to.
@@ -44,6 +44,19 @@ impl Cluster {
 
     pub(super) fn url(&self) -> Result<Url> {
         Ok(format!("postgres://{ROLE}@127.0.0.1:{}/postgres", self.port).parse()?)
+    }
+
+    /// The folder of its socket, where the path is not too long for one.
+    pub(super) fn socket(&self) -> Option<PathBuf> {
+        let folder = self.process.folder();
+        (folder.as_os_str().len() < 80).then(|| folder.to_owned())
+    }
+
+    /// The address that it can always be reached at.
+    fn inner_url(&self) -> Result<Url> {
+        let Some(socket) = self.socket() else { return self.url() };
+        let socket = socket.display().to_string().replace('/', "%2F");
+        Ok(format!("postgres://{ROLE}@{socket}:{}/postgres", self.port).parse()?)
     }
 
     pub(super) fn restart(&mut self) -> Result<()> {
@@ -84,13 +97,31 @@ impl Cluster {
         if !output.status.success() {
             bail!("initdb failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
         }
+        match self.options.tls {
+            Some(tls) => self.init_tls(tls),
+            None => Ok(()),
+        }
+    }
+
+    fn init_tls(&self, tls: Tls) -> Result<()> {
+        let files = tls.identity.write(&self.data())?;
+        if let Some(user) = self.user {
+            chown(&files.key, Some(number("-u", user)?), Some(number("-g", user)?))?;
+        }
+        if tls.is_required {
+            let lines = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
+            fs::write(self.data().join("pg_hba.conf"), lines)?;
+        }
         Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
         let mut command = self.command(&self.program);
         command.arg("-D").arg(self.data()).arg("-p").arg(self.port.to_string());
-        let fixed = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=400"];
+        let socket = self.socket().map(|folder| folder.display().to_string()).unwrap_or_default();
+        command.arg("-c").arg(format!("unix_socket_directories={socket}"));
+        command.args(["-c", if self.options.tls.is_some() { "ssl=on" } else { "ssl=off" }]);
+        let fixed = ["listen_addresses=127.0.0.1", "max_connections=400"];
         let synchronous = if self.options.is_durable { "on" } else { "off" };
         let durable = ["fsync", "full_page_writes"].map(|setting| format!("{setting}={synchronous}"));
         for setting in fixed.into_iter().chain(durable.iter().map(|setting| &**setting)) {
@@ -99,7 +130,7 @@ impl Cluster {
         for setting in &self.options.settings {
             command.args(["-c", setting]);
         }
-        let url = self.url()?;
+        let url = self.inner_url()?;
         self.process.start(&mut command, || super::database::answers(&url))
     }
 

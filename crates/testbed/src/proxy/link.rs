@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::Faults;
+use super::{Faults, Switches};
 
 /// How much is read at a time, and how many of these may be on their way.
 const PIECE: usize = 16 * 1024;
@@ -25,7 +25,7 @@ pub(super) async fn accept(
     listener: std::net::TcpListener,
     server: String,
     faults: watch::Receiver<Faults>,
-    connections: Arc<Mutex<CancellationToken>>,
+    connections: Arc<Mutex<Switches>>,
     end: CancellationToken,
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
@@ -39,12 +39,13 @@ pub(super) async fn accept(
             reset(&client);
             continue;
         }
-        let cut = connections.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        tokio::spawn(link(client, server.clone(), faults.clone(), cut));
+        let switches = connections.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        tokio::spawn(link(client, server.clone(), faults.clone(), switches));
     }
 }
 
-async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>, cut: CancellationToken) {
+async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>, switches: Switches) {
+    let Switches { cut, stall } = switches;
     let mut client = client;
     let work = async {
         let mut waits = faults.clone();
@@ -70,6 +71,10 @@ async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>
         tokio::select! {
             done = both => done.map(|_| ()),
             () = cut.cancelled() => Err(gone()),
+            () = stall.cancelled() => {
+                cut.cancelled().await;
+                Err(gone())
+            }
         }
     };
     if done.is_err() {

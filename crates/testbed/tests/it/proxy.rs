@@ -103,6 +103,24 @@ fn what_it_holds_arrives_afterwards() {
 }
 
 #[test]
+fn what_it_stalls_says_nothing_for_good_and_new_connections_do() {
+    let proxy = Proxy::start(echo()).unwrap();
+    let mut open = connect(&proxy);
+    assert_eq!(say(&mut open, "one").unwrap(), "one");
+    proxy.stall();
+    open.write_all(b"two").unwrap();
+    silence(&mut open);
+    let mut new = connect(&proxy);
+    assert_eq!(say(&mut new, "three").unwrap(), "three");
+    proxy.heal();
+    silence(&mut open);
+    proxy.cut();
+    for stream in [&mut open, &mut new] {
+        assert_eq!(hear(stream, 1).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    }
+}
+
+#[test]
 fn lost_replies_are_gone_and_their_connection_with_them() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = Proxy::start(listener.local_addr().unwrap().to_string()).unwrap();

@@ -21,8 +21,8 @@ pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u
     Ok(())
 }
 
-/// Writes a response that is an error, in the words of a version. Before the version is known, take
-/// [`Version::LATEST`](crate::Version::LATEST).
+/// Writes a response that is an error, in the words of a version: where there is no call to tell it by, of that which
+/// [`Versions::refusing_method`](crate::Versions::refusing_method) gives.
 pub fn write_error(dialect: &dyn JsonRpcDialect, id: &Id, error: &Error, to: &mut Vec<u8>) {
     to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(to);

@@ -1,17 +1,17 @@
 //! Events of a stream: of a status or of an artifact, told apart by their members (K-4, K-7).
 
 use nuncio_model::{
-    ContextId, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState, TaskStatus,
-    TaskStatusUpdateEvent, Value,
+    ContextId, Error, ErrorKind, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
+    TaskStatus, TaskStatusUpdateEvent, Value,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::{
-    mark,
-    message::{StatusIn, StatusOut, state_around},
-    task::{ArtifactIn, ArtifactOut, Piece},
+    Oldest, mark,
+    message::{StatusOut, complete_status, state_around},
+    task::{ArtifactOut, Piece},
 };
-use crate::dialect::finality;
+use crate::{dialect::finality, shape::reads};
 
 /// Writes an event. The server's course leaves only those of a status or an artifact; of others this tells the status.
 pub(super) struct EventOut<'a>(pub(super) &'a StreamResponse);
@@ -67,38 +67,43 @@ pub(super) fn answered(message: &Message) -> TaskStatus {
     TaskStatus { state: TaskState::Completed, message: Some(message.clone()), timestamp: None }
 }
 
-/// Reads an event.
-pub(super) struct EventIn(pub(super) StreamResponse);
+/// An event as it came.
+#[derive(Default)]
+pub(super) struct EventIn {
+    id: TaskId,
+    status: Option<TaskStatus>,
+    artifact: Option<Piece>,
+    is_final: Value,
+    metadata: Option<Box<Struct>>,
+}
 
-impl<'de> Deserialize<'de> for EventIn {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(expecting = "an event")]
-        struct Members {
-            id: Option<String>,
-            status: Option<StatusIn>,
-            artifact: Option<ArtifactIn>,
-            #[serde(rename = "final")]
-            is_final: Option<Value>,
-            metadata: Option<Struct>,
+reads! {
+    EventIn as Oldest, named Event {
+        id => required "id",
+        status => presence "status",
+        artifact => presence "artifact",
+        is_final => required "final",
+        metadata => presence "metadata",
+    }
+}
+
+impl EventIn {
+    /// The event. Fails with `InvalidAgentResponse` where it is of neither a status nor an artifact.
+    pub(super) fn into_event(self) -> Result<StreamResponse, Error> {
+        let Self { id: task_id, status, artifact, is_final, mut metadata } = self;
+        let context_id = ContextId::default();
+        if let Some(piece) = artifact {
+            let (append, last_chunk, artifact) = (piece.append, piece.last_chunk, piece.into());
+            let update = TaskArtifactUpdateEvent { task_id, context_id, artifact, append, last_chunk, metadata };
+            return Ok(StreamResponse::ArtifactUpdate(update));
         }
-        let Members { id, status, artifact, is_final, mut metadata } = Members::deserialize(from)?;
-        let (task_id, context_id) = (TaskId::from(id.unwrap_or_default()), ContextId::default());
-        Ok(Self(match (status, artifact) {
-            (_, Some(artifact)) => {
-                let Piece { artifact, append, last_chunk } = artifact.into_artifact();
-                let metadata = metadata.map(Box::new);
-                let update = TaskArtifactUpdateEvent { task_id, context_id, artifact, append, last_chunk, metadata };
-                StreamResponse::ArtifactUpdate(update)
-            }
-            (Some(status), None) => {
-                let status = status.into_status(&mut metadata);
-                let metadata = metadata.map(Box::new);
-                let mut update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
-                finality::keep(&mut update, is_final == Some(Value::Bool(true)));
-                StreamResponse::StatusUpdate(update)
-            }
-            (None, None) => return Err(D::Error::custom("an event needs status or artifact")),
-        }))
+        let Some(mut status) = status else {
+            let message = "the agent's answer cannot be read: an event needs status or artifact";
+            return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
+        };
+        complete_status(&mut status, &mut metadata);
+        let mut update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
+        finality::keep(&mut update, is_final == Value::Bool(true));
+        Ok(StreamResponse::StatusUpdate(update))
     }
 }

@@ -1,18 +1,19 @@
 //! JSON-RPC of 0.1, its only binding.
 
-use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamResponse};
+use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamResponse, Task};
 use serde_json::value::RawValue;
 
 use super::{
-    V0_1, error,
+    Oldest, V0_1, error,
     event::{EventIn, EventOut},
     params,
-    push::{PushIn, TaskPushIn, TaskPushOut},
-    task::{TaskIn, TaskOut},
+    push::TaskConfig,
+    task::{self, TaskOut},
 };
 use crate::{
     dialect::{Dialect, Events, JsonRpcDialect, no_list, sealed::Sealed, webhook, wrong_reply},
     json,
+    shape::{In, Read, out},
 };
 
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Events for JsonRpc {
     }
 
     fn decode_event(&self, json: &[u8]) -> Result<StreamResponse, Error> {
-        json::answer::<EventIn>(json).map(|event| event.0)
+        read::<EventIn>(json)?.into_event()
     }
 }
 
@@ -78,7 +79,7 @@ impl JsonRpcDialect for JsonRpc {
         match (method, reply) {
             (M::SendMessage | M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&TaskOut(task), to),
             (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
-                json::write(&TaskPushOut(config), to);
+                json::write(&out::<Oldest, _>(&TaskConfig::from(&**config)), to);
             }
             (method, _) => return Err(wrong_reply(method)),
         }
@@ -88,15 +89,17 @@ impl JsonRpcDialect for JsonRpc {
     fn decode_reply(&self, method: Method, result: &[u8]) -> Result<Reply, Error> {
         match method {
             Method::SendMessage | Method::GetTask | Method::CancelTask => {
-                Ok(Reply::Task(json::answer::<TaskIn>(result)?.into_task().into()))
+                let mut task: Task = read(result)?;
+                task::complete(&mut task);
+                Ok(Reply::Task(task.into()))
             }
             Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
-                let result = json::answer::<Option<TaskPushIn>>(result)?;
-                let (id, config) = result.map_or((None, None), |it| (it.id, it.push_notification_config));
-                let mut config = config.map(PushIn::into_config).unwrap_or_default();
+                let set = json::answer::<Option<In<Oldest, TaskConfig>>>(result)?;
+                let TaskConfig { id, config } = set.map(|set| set.0).unwrap_or_default();
+                let mut config = config.unwrap_or_default();
                 // A task has one configuration, so the task's id names it.
-                config.id = id.as_deref().map(PushConfigId::from);
-                config.task_id = id.map(|id| String::from(id).into());
+                config.id = Some(PushConfigId::from(id.as_str())).filter(|id| !id.is_empty());
+                config.task_id = Some(id).filter(|id| !id.is_empty());
                 Ok(Reply::PushConfig(Box::new(config)))
             }
             method => Err(lacks(method)),
@@ -110,6 +113,11 @@ impl JsonRpcDialect for JsonRpc {
     fn kind_of_code(&self, code: i64) -> Option<ErrorKind> {
         error::kind(code)
     }
+}
+
+/// Reads what a peer answered.
+fn read<T: Read<Oldest>>(json: &[u8]) -> Result<T, Error> {
+    json::answer::<In<Oldest, T>>(json).map(|value| value.0)
 }
 
 fn lacks(method: Method) -> Error {

@@ -43,8 +43,8 @@ fn fact<'a>(metadata: Option<&'a Struct>, name: &str) -> Option<&'a Value> {
 }
 
 /// The state behind the one that 0.1 has for it, if the metadata says it, which then does so no more.
-pub(super) fn take_state(state: TaskState, metadata: &mut Option<Struct>) -> TaskState {
-    let Some(said) = fact(metadata.as_ref(), "state").and_then(Value::as_str).and_then(TaskState::from_name) else {
+pub(super) fn take_state(state: TaskState, metadata: &mut Option<Box<Struct>>) -> TaskState {
+    let Some(said) = fact(metadata.as_deref(), "state").and_then(Value::as_str).and_then(TaskState::from_name) else {
         return state;
     };
     if state != known(said) || state == said {

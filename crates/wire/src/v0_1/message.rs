@@ -1,10 +1,13 @@
 //! Messages and statuses (K-3, K-5): without ids, and with states that are fewer.
 
-use nuncio_model::{Message, MessageId, Part, Role, Struct, TaskState, TaskStatus, Timestamp};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
+use nuncio_model::{Message, MessageId, Part, Role, Struct, TaskState, TaskStatus};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::mark;
-use crate::{json, part};
+use super::{Oldest, mark};
+use crate::{
+    part,
+    shape::{Shape, out, reads},
+};
 
 /// Writes a message. The state is told where it is a status's, and one that 0.1 does not know.
 pub(super) struct MessageOut<'a>(pub(super) &'a Message, pub(super) Option<TaskState>);
@@ -14,7 +17,7 @@ impl Serialize for MessageOut<'_> {
         let Self(message, state) = self;
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("role", if message.role == Role::User { "user" } else { "agent" })?;
-        map.serialize_entry("parts", &PartsOut(&message.parts))?;
+        map.serialize_entry("parts", &out::<Oldest, _>(&message.parts))?;
         if let Some(metadata) = mark::Shown::new(message.metadata.as_deref(), *state) {
             map.serialize_entry("metadata", &metadata)?;
         }
@@ -22,55 +25,33 @@ impl Serialize for MessageOut<'_> {
     }
 }
 
-/// Writes parts (K-4).
-pub(super) struct PartsOut<'a>(pub(super) &'a [Part]);
-
-impl Serialize for PartsOut<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        struct PartOut<'a>(&'a Part);
-        impl Serialize for PartOut<'_> {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                part::write(self.0, "type", to)
-            }
-        }
-        to.collect_seq(self.0.iter().map(PartOut))
+// Parts (K-4).
+impl Shape<Oldest> for Part {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        part::write(self, "type", to)
     }
 }
 
-/// Reads a part.
-pub(super) struct PartIn(Part);
-
-impl<'de> Deserialize<'de> for PartIn {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        part::read(from).map(Self)
+impl Shape<Oldest> for Message {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        MessageOut(self, None).serialize(to)
     }
 }
 
-/// Reads a message.
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-pub(super) struct MessageIn {
-    role: Option<Box<str>>,
-    parts: Option<Vec<PartIn>>,
-    metadata: Option<Struct>,
-}
-
-impl MessageIn {
-    /// The message, with an id that was not there. A role that is none is `otherwise`.
-    pub(super) fn into_message(self, otherwise: Role) -> Message {
-        Message {
-            message_id: MessageId::generate(),
-            role: self.role.and_then(|role| Role::from_name(&role)).unwrap_or(otherwise),
-            parts: into_parts(self.parts),
-            metadata: self.metadata.map(Box::new),
-            ..Message::default()
-        }
+reads! {
+    Message as Oldest, named Message {
+        role => required "role",
+        parts => required "parts",
+        metadata => presence "metadata",
     }
 }
 
-/// The parts, if there are any.
-pub(super) fn into_parts(parts: Option<Vec<PartIn>>) -> Vec<Part> {
-    parts.into_iter().flatten().map(|part| part.0).collect()
+/// Gives a message that was read an id, since it has none, and a role where it has none that is known.
+pub(super) fn complete(message: &mut Message, otherwise: Role) {
+    message.message_id = MessageId::generate();
+    if message.role == Role::Unspecified {
+        message.role = otherwise;
+    }
 }
 
 /// Writes a status.
@@ -103,32 +84,19 @@ fn state_name(state: TaskState) -> &'static str {
     }
 }
 
-/// Reads a status.
-#[derive(Deserialize, Default)]
-#[serde(expecting = "an object")]
-pub(super) struct StatusIn {
-    state: Option<Box<str>>,
-    message: Option<MessageIn>,
-    timestamp: Option<Time>,
-}
-
-impl StatusIn {
-    /// The status; `around` is the metadata of what it is the status of.
-    pub(super) fn into_status(self, around: &mut Option<Struct>) -> TaskStatus {
-        let state = self.state.and_then(|state| TaskState::from_name(&state)).unwrap_or_default();
-        let mut message = self.message;
-        let told_in = message.as_mut().map_or(around, |message| &mut message.metadata);
-        let state = mark::take_state(state, told_in);
-        let message = message.map(|message| message.into_message(Role::Agent));
-        TaskStatus { state, message, timestamp: self.timestamp.map(|time| time.0) }
+reads! {
+    TaskStatus as Oldest, named TaskStatus {
+        state => required "state",
+        message => presence "message",
+        timestamp => presence "timestamp",
     }
 }
 
-/// Reads a time: one without an offset is in UTC.
-struct Time(Timestamp);
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        json::time(&String::deserialize(from)?).map(Self).map_err(D::Error::custom)
+/// Completes a status that was read; `around` is the metadata of what it is the status of.
+pub(super) fn complete_status(status: &mut TaskStatus, around: &mut Option<Box<Struct>>) {
+    let told_in = status.message.as_mut().map_or(around, |message| &mut message.metadata);
+    status.state = mark::take_state(status.state, told_in);
+    if let Some(message) = &mut status.message {
+        complete(message, Role::Agent);
     }
 }

@@ -1,12 +1,13 @@
 //! Tasks and artifacts (K-2, K-6).
 
-use nuncio_model::{Artifact, ArtifactId, Role, Struct, Task};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use nuncio_model::{Artifact, ArtifactId, Part, Role, Struct, Task};
+use serde::{Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use super::{
-    mark,
-    message::{MessageIn, MessageOut, PartIn, PartsOut, StatusIn, StatusOut, into_parts, state_around},
+    Oldest, mark,
+    message::{self, MessageOut, StatusOut, state_around},
 };
+use crate::shape::{Read, out, reads};
 
 /// Writes a task.
 pub(super) struct TaskOut<'a>(pub(super) &'a Task);
@@ -40,35 +41,26 @@ impl Serialize for TaskOut<'_> {
     }
 }
 
-/// Reads a task.
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TaskIn {
-    id: Option<Box<str>>,
-    session_id: Option<Box<str>>,
-    status: Option<StatusIn>,
-    artifacts: Option<Vec<ArtifactIn>>,
-    history: Option<Vec<MessageIn>>,
-    metadata: Option<Struct>,
+reads! {
+    Task as Oldest, named Task {
+        id => required "id",
+        context_id => implicit "sessionId" | "session_id",
+        status => required "status",
+        artifacts => required "artifacts",
+        history => required "history",
+        metadata => presence "metadata",
+    }
 }
 
-impl TaskIn {
-    /// The task, whose messages know what they belong to.
-    pub(super) fn into_task(mut self) -> Task {
-        let mut task = Task {
-            id: self.id.map(String::from).unwrap_or_default().into(),
-            context_id: self.session_id.map(|id| String::from(id).into()),
-            status: self.status.unwrap_or_default().into_status(&mut self.metadata),
-            artifacts: self.artifacts.into_iter().flatten().map(|artifact| artifact.into_artifact().artifact).collect(),
-            history: self.history.into_iter().flatten().map(|it| it.into_message(Role::Unspecified)).collect(),
-            metadata: self.metadata.map(Box::new),
-        };
-        for message in task.status.message.iter_mut().chain(&mut task.history) {
-            message.task_id = Some(task.id.clone());
-            message.context_id.clone_from(&task.context_id);
-        }
-        task
+/// Completes a task that was read: its messages know what they belong to.
+pub(super) fn complete(task: &mut Task) {
+    message::complete_status(&mut task.status, &mut task.metadata);
+    for message in &mut task.history {
+        message::complete(message, Role::Unspecified);
+    }
+    for message in task.status.message.iter_mut().chain(&mut task.history) {
+        message.task_id = Some(task.id.clone());
+        message.context_id.clone_from(&task.context_id);
     }
 }
 
@@ -95,7 +87,7 @@ impl Serialize for ArtifactOut<'_> {
         if let Some(description) = &artifact.description {
             map.serialize_entry("description", description)?;
         }
-        map.serialize_entry("parts", &PartsOut(&artifact.parts))?;
+        map.serialize_entry("parts", &out::<Oldest, _>(&artifact.parts))?;
         let index = artifact.artifact_id.as_str().parse::<u32>().ok();
         map.serialize_entry("index", &index.map_or(self.place, |index| index as usize))?;
         if let Some((append, last_chunk)) = self.chunk {
@@ -109,37 +101,45 @@ impl Serialize for ArtifactOut<'_> {
     }
 }
 
-/// Reads an artifact.
-#[derive(Deserialize)]
-#[serde(expecting = "an object")]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ArtifactIn {
+/// An artifact as it came: whole, or a piece of one.
+#[derive(Default)]
+pub(super) struct Piece {
+    index: i64,
     name: Option<Box<str>>,
     description: Option<Box<str>>,
-    parts: Option<Vec<PartIn>>,
-    index: Option<u32>,
-    append: Option<bool>,
-    last_chunk: Option<bool>,
-    metadata: Option<Struct>,
-}
-
-/// An artifact, or a piece of one.
-pub(super) struct Piece {
-    pub(super) artifact: Artifact,
+    parts: Vec<Part>,
+    metadata: Option<Box<Struct>>,
     pub(super) append: bool,
     pub(super) last_chunk: bool,
 }
 
-impl ArtifactIn {
-    pub(super) fn into_artifact(self) -> Piece {
-        let artifact = Artifact {
-            artifact_id: numbered(self.index.unwrap_or_default() as usize),
-            name: self.name,
-            description: self.description,
-            parts: into_parts(self.parts),
-            metadata: self.metadata.map(Box::new),
+reads! {
+    Piece as Oldest, named Artifact {
+        name => implicit "name",
+        description => implicit "description",
+        parts => required "parts",
+        index => required "index",
+        append => required "append",
+        last_chunk => required "lastChunk" | "last_chunk",
+        metadata => presence "metadata",
+    }
+}
+
+impl From<Piece> for Artifact {
+    fn from(piece: Piece) -> Self {
+        Self {
+            artifact_id: piece.index.to_string().into(),
+            name: piece.name,
+            description: piece.description,
+            parts: piece.parts,
+            metadata: piece.metadata,
             extensions: Vec::new(),
-        };
-        Piece { artifact, append: self.append.unwrap_or_default(), last_chunk: self.last_chunk.unwrap_or_default() }
+        }
+    }
+}
+
+impl Read<Oldest> for Artifact {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Piece::read(from).map(Self::from)
     }
 }

@@ -3,7 +3,7 @@
 use nuncio_model::{
     Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
-use serde::{Deserializer, Serializer, de};
+use serde::Serializer;
 
 use super::Kinded;
 use crate::{
@@ -15,10 +15,6 @@ use crate::{
 impl Shape<Kinded> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         part::write(self, "kind", to)
-    }
-
-    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        part::read(from)
     }
 }
 
@@ -92,36 +88,16 @@ pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
     finality::said(update.metadata.as_deref()).unwrap_or_else(is_over)
 }
 
-/// An enum of the model in its short form. A name that is not known is the default, `Unspecified`.
+/// An enum of the model in its short form.
 macro_rules! short_names {
-    ($type:ident, $unspecified:literal $(, $alias:literal = $variant:ident)*) => {
+    ($type:ident, $unspecified:literal) => {
         impl Shape<Kinded> for $type {
-            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct NameVisitor;
-                impl de::Visitor<'_> for NameVisitor {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str(concat!("a ", stringify!($type), " by name or number"))
-                    }
-                    fn visit_str<E>(self, name: &str) -> Result<$type, E> {
-                        if let Some(known) = $type::ALL.iter().find(|known| known.short() == name) {
-                            return Ok(*known);
-                        }
-                        $(if name.eq_ignore_ascii_case($alias) { return Ok($type::$variant); })*
-                        Ok($type::from_name(name).unwrap_or_default())
-                    }
-                    fn visit_u64<E>(self, number: u64) -> Result<$type, E> {
-                        Ok(i32::try_from(number).ok().and_then($type::from_number).unwrap_or_default())
-                    }
-                }
-                from.deserialize_any(NameVisitor)
-            }
             fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_str(if *self == $type::Unspecified { $unspecified } else { self.short() })
             }
         }
     };
 }
-short_names!(TaskState, "unknown", "cancelled" = Canceled, "TASK_STATE_CANCELLED" = Canceled);
+short_names!(TaskState, "unknown");
 // A role must be one of two, and it is agents whose messages are written without one.
 short_names!(Role, "agent");

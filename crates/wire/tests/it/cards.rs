@@ -1,6 +1,8 @@
 //! Cards of every version.
 
 #[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod losses;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod older;
 mod read;
 

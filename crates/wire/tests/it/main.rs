@@ -3,6 +3,8 @@
 
 mod aliases;
 mod cards;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod emitted;
 mod envelope;
 mod errors;
 mod events;

@@ -4,10 +4,11 @@ mod ask;
 mod envelope;
 mod examples;
 mod harness;
+mod lenient;
 #[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;
 mod reopen;
-mod schema;
+pub(crate) mod schema;
 mod serve;
 mod shapes;
 mod streams;

@@ -1,7 +1,7 @@
 //! A database of either kind, as the commands open it.
 
 use nuncio_engine::{StoreError, TaskStore};
-use nuncio_store::{SchemaVersion, SqliteStore};
+use nuncio_store::{Owner, SchemaVersion, SqliteStore, Which};
 
 #[cfg(feature = "postgres")]
 use super::postgres;
@@ -42,6 +42,15 @@ impl Database {
             Self::Sqlite(store) => store,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store,
+        }
+    }
+
+    /// Whose tasks there are.
+    pub(super) async fn owners(&self, which: Which<'_>) -> Result<Vec<Owner>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.owners(which).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.owners(which).await,
         }
     }
 

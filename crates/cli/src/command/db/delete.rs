@@ -2,15 +2,16 @@
 //! tables, nor in the files of SQLite.
 
 use clap::Args;
-use nuncio_engine::{StoreError, TaskStore, store::Erase};
-use nuncio_model::Scope;
+use nuncio_engine::{StoreError, store::Erase};
+use nuncio_model::{ContextId, Principal, Scope, TaskId};
+use nuncio_store::{Owner, Which};
 use serde_json::json;
 
 use super::{
     StoreArgs,
     database::{self, Database},
     failed,
-    select::{Scan, Whose},
+    select::Whose,
 };
 use crate::{context::Context, error::CliError};
 
@@ -37,48 +38,47 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
     let kept = args.store.kept(context, &[])?;
     if !args.yes {
         let opened = Database::reading(&kept).await?;
-        let (_, tasks) = meant(opened.store(), args).await.map_err(|error| failed(&error))?;
+        let owners = owners(&opened, args).await.map_err(|error| failed(&error))?;
+        let tasks: u64 = owners.iter().map(|owner| owner.tasks).sum();
         return Err(CliError::usage(format!("{tasks} tasks would be deleted for good")).with_hint("say --yes to do it"));
     }
     let opened = Database::writing(&kept).await?;
     let store = opened.store();
-    let (erasures, _) = meant(store, args).await.map_err(|error| failed(&error))?;
     let mut deleted = 0;
-    for erase in &erasures {
-        deleted += store.erase(erase).await.map_err(|error| failed(&error))?;
+    for erase in meant(&opened, args).await.map_err(|error| failed(&error))? {
+        deleted += store.erase(&erase).await.map_err(|error| failed(&error))?;
     }
     store.close().await.map_err(|error| failed(&error))?;
     let document = json!({"database": database::shown(&kept)?, "tasks": deleted});
     context.output.document(&document, |text| text.field("Deleted", &format!("{deleted} tasks")))
 }
 
-/// What is to be erased for it, and how many tasks that are now.
-async fn meant(store: &dyn TaskStore, args: &DeleteArgs) -> Result<(Vec<Erase>, usize), StoreError> {
+/// Who has tasks that are meant, and how many.
+async fn owners(opened: &Database, args: &DeleteArgs) -> Result<Vec<Owner>, StoreError> {
+    let (task, context) = (args.task.as_deref().map(TaskId::from), args.whose.context.as_deref().map(ContextId::from));
+    let which = match (&task, &context) {
+        (Some(task), _) => Which::Task(task),
+        (None, Some(context)) => Which::Context(context),
+        (None, None) => Which::All,
+    };
+    let owners = opened.owners(which).await?.into_iter();
+    Ok(owners.filter(|owner| args.whose.is_of(&owner.scope)).collect())
+}
+
+/// What is to be erased for it.
+async fn meant(opened: &Database, args: &DeleteArgs) -> Result<Vec<Erase>, StoreError> {
     let Whose { tenant, caller, context } = &args.whose;
-    let (mut scopes, mut tasks) = (Vec::<Scope>::new(), 0);
-    let mut scan = Scan::of(store);
-    while let Some(page) = scan.next().await? {
-        // One that cannot be read is in no context that is known.
-        let unreadable =
-            page.unreadable.iter().map(|it| (&it.scope, &it.id, args.whose.is_of(&it.scope) && context.is_none()));
-        let found = page.tasks.iter().map(|it| (&it.scope, &it.stored.task.id, args.whose.is_meant(it)));
-        for (scope, id, is_meant) in found.chain(unreadable) {
-            if is_meant && args.task.as_ref().is_none_or(|task| id.as_str() == task) {
-                tasks += 1;
-                if !scopes.contains(scope) {
-                    scopes.push(scope.clone());
-                }
-            }
-        }
+    if let (Some(tenant), None, None, None) = (tenant, caller, context, &args.task) {
+        return Ok(vec![Erase::Tenant(tenant.as_str().into())]);
     }
+    let scopes = match (tenant, caller) {
+        (Some(tenant), Some(caller)) => vec![Scope::new(tenant.as_str().into(), Principal::named(caller.as_str()))],
+        _ => owners(opened, args).await?.into_iter().map(|owner| owner.scope).collect(),
+    };
     let of_scope = |scope: Scope| match (&args.task, context) {
         (Some(task), _) => Erase::Task(scope, task.as_str().into()),
         (None, Some(context)) => Erase::Context(scope, context.as_str().into()),
         (None, None) => Erase::Scope(scope),
     };
-    let erasures = match (tenant, caller, context, &args.task) {
-        (Some(tenant), None, None, None) => vec![Erase::Tenant(tenant.as_str().into())],
-        _ => scopes.into_iter().map(of_scope).collect(),
-    };
-    Ok((erasures, tasks))
+    Ok(scopes.into_iter().map(of_scope).collect())
 }

@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use nuncio_engine::address;
 use toml::{Table, Value};
 
-use super::{
-    settings::{Kind, SETTINGS, Setting, is_address},
-    values,
-};
+use super::settings::{Kind, SETTINGS, Setting, is_address};
 use crate::{
     config::{Source, is_exposed},
     diag,
@@ -22,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<Set, CliError> {
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", path.display())))?;
     let set = parse(path, &text)?;
     let is_secret = |(name, (values, _)): (&&str, &(Vec<String>, Source))| {
-        *name == "token" || is_address(name) && values.iter().any(|value| !values::secrets(value).is_empty())
+        *name == "token" || is_address(name) && values.iter().any(|value| !address::secrets(value).is_empty())
     };
     if set.iter().any(is_secret) && is_exposed(path) {
         diag::warn(&format!("{} holds secrets and can be read by others; chmod 600 it", path.display()));

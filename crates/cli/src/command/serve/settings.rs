@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use nuncio_engine::address;
+
 use super::{args::ServeArgs, file, values};
 use crate::{args::duration, command::config_show::Effective, config::Source, diag, error::CliError};
 
@@ -157,8 +159,8 @@ const TASKS: [Setting; 11] = headed(
         row(
             One,
             "lease",
-            "SECONDS",
-            "10",
+            "DURATION",
+            "10s",
             "How long a node on a shared store may be silent before others take its tasks over",
         ),
         row(
@@ -314,7 +316,7 @@ impl Settings {
             settings.set.insert(name, (values.clone(), Source::Flag));
         }
         for (_, (values, _)) in settings.set.iter().filter(|(name, _)| is_address(name)) {
-            diag::hide(values.iter().flat_map(|value| values::secrets(value)).map(str::to_owned));
+            diag::hide(values.iter().flat_map(|value| address::secrets(value)).map(str::to_owned));
         }
         Ok(settings)
     }
@@ -381,7 +383,7 @@ impl Settings {
                 let is_secret = setting.name == "token";
                 let (value, source) = match self.set.get(setting.name) {
                     Some((values, source)) if is_address(setting.name) => {
-                        (values::without_secrets(&values.join(",")), source.clone())
+                        (address::without_secrets(&values.join(",")), source.clone())
                     }
                     Some((values, source)) => (values.join(","), source.clone()),
                     None if setting.kind == Kind::Switch => ("false".to_owned(), Source::Default),

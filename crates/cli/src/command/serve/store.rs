@@ -5,10 +5,10 @@ mod postgres;
 
 use std::{path::PathBuf, sync::Arc};
 
-use nuncio_engine::{MemoryStore, TaskStore};
+use nuncio_engine::{MemoryStore, TaskStore, address};
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
-use super::{settings::Settings, values};
+use super::settings::Settings;
 use crate::error::CliError;
 
 /// A store, and what people are told of it.
@@ -41,7 +41,7 @@ impl Place {
             return Ok(Self::Postgres(wanted.to_owned()));
         }
         let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
-            let wanted = values::without_secrets(wanted);
+            let wanted = address::without_secrets(wanted);
             let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
             return Err(settings.wrong("store", &reason));
         };
@@ -57,7 +57,7 @@ pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, Cli
         Place::Postgres(address) => return postgres::open(settings, &address).await,
         #[cfg(not(feature = "postgres"))]
         Place::Postgres(address) => {
-            let reason = format!("`{}`: PostgreSQL is not built into this nuncio", values::without_secrets(&address));
+            let reason = format!("`{}`: PostgreSQL is not built into this nuncio", address::without_secrets(&address));
             return Err(settings.wrong("store", &reason));
         }
         Place::Memory => {
@@ -94,6 +94,8 @@ pub(super) fn is_postgres(store: &str) -> bool {
 
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::explain as explain_postgres;
+#[cfg(all(test, feature = "postgres"))]
+pub(super) use postgres::options as postgres_options;
 
 pub(crate) fn explain(error: &OpenError) -> CliError {
     let mut text = error.to_string();

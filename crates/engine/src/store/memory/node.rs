@@ -6,6 +6,7 @@ use nuncio_model::{ContextId, Task, TaskId, TaskState};
 use parking_lot::Mutex;
 
 use super::{
+    EPOCH,
     hooks::Hook,
     order::{Entry, Moment, Place},
     tables::ScopeLists,
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     lifecycle::Fold,
     record::Record,
-    store::{Commit, StoreError},
+    store::{Commit, StoreError, Stored},
 };
 
 /// A task. The mutex is held for a commit or a read of this task only.
@@ -128,6 +129,11 @@ impl Head {
             self.fold()?;
         }
         Ok(Arc::clone(&self.task))
+    }
+
+    /// The task with what its writer must know.
+    pub(super) fn stored(&mut self) -> Result<Stored, StoreError> {
+        Ok(Stored { task: self.task()?, sequence: self.sequence, epoch: EPOCH })
     }
 
     fn fold(&mut self) -> Result<(), StoreError> {

@@ -14,7 +14,7 @@ use super::{
     order::{Entry, Moment},
     tables::ScopeLists,
 };
-use crate::store::{Erase, Orphan, Purge, ScanPage, Scanned, StoreError, Stored, Unreadable};
+use crate::store::{Erase, Orphan, Purge, ScanPage, Scanned, StoreError, Unreadable};
 
 /// Entries that are looked at under one lock.
 const STRETCH: usize = 256;
@@ -132,9 +132,8 @@ fn add(page: &mut ScanPage, node: &Arc<Node>) {
         return;
     }
     let scope = node.scope.scope.clone();
-    match head.task() {
-        Ok(task) => {
-            let stored = Stored { task, sequence: head.sequence, epoch: super::EPOCH };
+    match head.stored() {
+        Ok(stored) => {
             let configs = head.hooks().iter().map(Hook::to_config).collect();
             page.tasks.push(Scanned { scope, stored, configs });
         }
@@ -182,7 +181,7 @@ fn each_older(scope: &ScopeLists, state: TaskState, before: Moment, mut with: im
     }
 }
 
-fn orphan(node: &Node) -> Orphan {
+pub(super) fn orphan(node: &Node) -> Orphan {
     Orphan { scope: node.scope.scope.clone(), id: node.id.clone() }
 }
 
@@ -194,6 +193,9 @@ impl MemoryStore {
         }
         head.hooks().iter().for_each(|hook| self.debts.forget(node, hook));
         head.gone = true;
+        if !head.released {
+            self.work.gone(node);
+        }
         self.retention.gone(head);
         self.forget(node, head);
         true

@@ -10,7 +10,8 @@ use crate::{
     testing::store::writer::{Writer, at, chunk},
 };
 
-/// While its owner lives and is at work nobody else gets a task, and the owner keeps its epoch.
+/// While its owner lives and is at work nobody else gets a task. The owner keeps its epoch, and is told that it was at work:
+/// it would not claim the task if it had a runner for it.
 pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -19,7 +20,7 @@ pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
     let epoch = task.epoch;
     for _ in 0..2 {
         assert!(matches!(claim(&b, &task).await, Claimed::Held(holder) if holder == cluster(&a).node()));
-        assert!(!own(&a, &mut task).await, "its owner has not abandoned it");
+        assert!(own(&a, &mut task).await, "nobody is at work on it any more");
         assert_eq!(task.epoch, epoch);
     }
     task.stage(chunk("x"));
@@ -57,7 +58,8 @@ pub async fn who_lets_go_of_a_task_owns_it_no_more<F: ClusterFixture>() {
     }
 }
 
-/// A node that is gone leaves its task to the next that claims it, once, and it is known to be abandoned.
+/// A node that is gone leaves its task to the next that claims it, and it is known to be abandoned; also to that node if it
+/// claims it again, as it may have had no answer.
 pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -70,7 +72,7 @@ pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
     assert!(own(&b, &mut task).await);
     assert!(task.epoch > before);
     let taken = task.epoch;
-    assert!(!own(&b, &mut task).await, "it is not abandoned any more");
+    assert!(own(&b, &mut task).await, "it is settled by nobody yet");
     assert_eq!(task.epoch, taken);
     let c = fixture.open().await;
     assert!(matches!(claim(&c, &task).await, Claimed::Held(holder) if holder == cluster(&b).node()));

@@ -137,6 +137,32 @@ pub async fn marks_are_noted<F: ClusterFixture>() {
     }
 }
 
+/// How far many letters have come is known by one question, in its order.
+pub async fn letters_are_looked_up_together<F: ClusterFixture>() {
+    let fixture = F::new(LONG);
+    let (a, b) = two(&fixture).await;
+    let (mut held, mut parked) = (Writer::new("held"), Writer::new("parked"));
+    held.run(&a).await;
+    parked.run(&a).await;
+    let letters = [letter(&held, "one"), letter(&parked, "two"), letter(&held, "three")];
+    for letter in &letters {
+        cluster(&b).post(letter).await.unwrap();
+    }
+    parked.set(&a, TaskState::InputRequired, at(1)).await;
+    cluster(&a).mark(&letters[2].id, Mark::Begun(4)).await.unwrap();
+    let [one, two, three] = letters.map(|letter| letter.id);
+    let here = Some(LetterStatus { holder: Some(cluster(&a).node()), ..LetterStatus::default() });
+    let begun = here.clone().map(|status| LetterStatus { begun: Some(4), ..status });
+    let ids = [three.clone(), LetterId::generate(), one.clone(), two, three];
+    let expected = [begun.clone(), None, here, Some(LetterStatus::default()), begun];
+    assert_eq!(cluster(&b).letters(&ids).await.unwrap(), expected);
+    assert_eq!(cluster(&b).letters(&[]).await.unwrap(), []);
+    assert_eq!(cluster(&b).letter(&one).await.unwrap(), expected[2]);
+    let many: Vec<_> = (0..3_000).map(|at| if at == 2_999 { one.clone() } else { LetterId::generate() }).collect();
+    let found = cluster(&b).letters(&many).await.unwrap();
+    assert_eq!((found.len(), found.iter().position(Option::is_some)), (3_000, Some(2_999)));
+}
+
 /// Who claims a task is given what waits for it, oldest first: after a node is gone, and after it let go of the task.
 pub async fn a_claim_brings_the_letters<F: ClusterFixture>() {
     let fixture = F::new(LONG);

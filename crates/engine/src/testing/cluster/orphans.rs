@@ -6,8 +6,11 @@ use nuncio_model::{Principal, Scope, TaskState};
 
 use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, letter, own, two};
 use crate::{
-    store::{Orphan, Posted, TaskStore},
-    testing::store::writer::{Writer, at},
+    store::{Lease, Orphan, Posted, TaskStore},
+    testing::store::{
+        work::{at_work, entry},
+        writer::{Writer, at, chunk},
+    },
 };
 
 fn orphan(task: &Writer) -> Orphan {
@@ -47,6 +50,47 @@ pub async fn tasks_of_nodes_that_are_gone_are_orphans<F: ClusterFixture>() {
         task.set(&c, TaskState::Failed, at(2)).await;
     }
     assert_eq!(c.orphans(10).await.unwrap(), [orphan(&of_b)]);
+}
+
+/// Nobody is at work on a task that was let go of in the middle, so whoever lives should be.
+pub async fn a_task_that_was_let_go_of_in_the_middle_is_an_orphan<F: ClusterFixture>() {
+    let fixture = F::new(LONG);
+    let (a, b) = two(&fixture).await;
+    let mut tasks = [Writer::new("submitted"), Writer::new("working").in_state(TaskState::Working, at(0))];
+    for task in &mut tasks {
+        task.run(&a).await;
+        assert_eq!(b.orphans(10).await.unwrap(), []);
+    }
+    for task in &mut tasks {
+        task.stage(chunk("x"));
+        task.release(&a).await;
+    }
+    for node in [&a, &b] {
+        assert_eq!(node.orphans(10).await.unwrap(), [orphan(&tasks[0]), orphan(&tasks[1])]);
+        assert_eq!(node.orphans(1).await.unwrap(), [orphan(&tasks[0])]);
+    }
+    own(&b, &mut tasks[0]).await;
+    assert_eq!(a.orphans(10).await.unwrap(), [orphan(&tasks[1])]);
+}
+
+/// A node sees what it is at work on as of now, and nothing that another is.
+pub async fn a_node_sees_what_it_is_at_work_on<F: ClusterFixture>() {
+    let fixture = F::new(LONG);
+    let (a, b) = two(&fixture).await;
+    let (mut of_a, mut of_b, mut parked) = (Writer::new("of a"), Writer::new("of b"), Writer::new("parked"));
+    of_a.run(&a).await;
+    of_b.run(&b).await;
+    parked.run(&a).await;
+    assert_eq!(at_work(&a, 10).await, [entry(&of_a), entry(&parked)]);
+    parked.set(&a, TaskState::InputRequired, at(1)).await;
+    assert_eq!((at_work(&a, 10).await, at_work(&b, 10).await), (vec![entry(&of_a)], vec![entry(&of_b)]));
+    own(&b, &mut parked).await;
+    assert_eq!(at_work(&b, 1).await, [entry(&of_b), entry(&parked)]);
+    fixture.expire(&a).await;
+    assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Lost);
+    assert_eq!(at_work(&a, 10).await, [], "it has nothing under its new name");
+    own(&b, &mut of_a).await;
+    assert_eq!(at_work(&b, 2).await, [entry(&of_a), entry(&of_b), entry(&parked)]);
 }
 
 /// Where a letter waits for longer than a lease and nobody is at work, somebody should be; but not on what has ended.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Principal, Scope, TaskState};
+use nuncio_model::{Message, Principal, Scope, TaskState};
 
 use super::{Claimed, ClusterFixture, LONG, claim, cluster, letter, own, two};
 use crate::{
@@ -69,6 +69,39 @@ pub async fn a_letter_is_left_once<F: ClusterFixture>() {
     assert_eq!(cluster(&a).mail(10).await.unwrap(), [first]);
 }
 
+/// Who does not know what came of a letter posts it again, whatever has happened meanwhile: it is there once, and is not
+/// taken for one that was never left, or its writer would do what it says and the next owner too.
+pub async fn a_letter_that_was_left_is_known_to_be_there<F: ClusterFixture>() {
+    let fixture = F::new(LONG);
+    let (a, b) = two(&fixture).await;
+    for is_gone in [false, true] {
+        let mut task = Writer::new(if is_gone { "abandoned" } else { "parked" });
+        task.run(&a).await;
+        let (left, taken) = (letter(&task, "left"), letter(&task, "taken"));
+        for letter in [&left, &taken] {
+            cluster(&b).post(letter).await.unwrap();
+        }
+        task.stage_received(Message::user("taken"));
+        let mut commit = task.next_commit(false, false);
+        commit.letters = vec![(taken.id.clone(), 2)];
+        a.commit(commit).await.unwrap();
+        task.committed();
+        if is_gone {
+            fixture.expire(&a).await;
+        } else {
+            task.set(&a, TaskState::InputRequired, at(1)).await;
+        }
+        for letter in [&left, &taken, &left] {
+            assert_eq!(cluster(&b).post(letter).await.unwrap(), Posted::Waits);
+        }
+        assert_eq!(cluster(&b).post(&letter(&task, "new")).await.unwrap(), Posted::Unheld);
+        let Claimed::Owned { letters, .. } = claim(&b, &task).await else { panic!("it is held") };
+        assert_eq!(letters, std::slice::from_ref(&left));
+        let holder = cluster(&b).node();
+        assert_eq!(cluster(&b).post(&left).await.unwrap(), Posted::Left(holder));
+    }
+}
+
 /// Mail comes oldest first, as much as was asked for, to who has the task now.
 pub async fn mail_is_in_order_and_of_this_node<F: ClusterFixture>() {
     let fixture = F::new(LONG);
@@ -118,7 +151,7 @@ pub async fn a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all<F: Clus
                 assert_eq!(letters, []);
                 assert_eq!(cluster(&*b).letter(&letter.id).await.unwrap(), None);
             }
-            Posted::NoTask => panic!("it is there"),
+            Posted::NoTask | Posted::Waits => panic!("it is there, and its letter was not"),
         }
         task.epoch = stored.epoch;
         own(&*b, &mut task).await;

@@ -1,28 +1,43 @@
 //! One node's view of the shared store.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    collections::HashSet,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
-use tokio::time::Instant;
+use parking_lot::Mutex;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     SharedMemory,
-    state::{Owner, State, Waiting},
+    state::{Key, Owner, State, Waiting},
 };
 use crate::{
     record::Record,
     store::{
-        Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus, ListPage, ListQuery,
-        Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError, Stored, TaskStore,
+        AtWork, AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus,
+        ListPage, ListQuery, Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError,
+        Stored, TaskStore,
     },
 };
 
 /// The epoch of every task in the store beneath; those of the nodes are kept beside it.
 const BENEATH: u64 = 1;
+
+/// What a [`MemoryNode`] does wrong.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct MemoryFaults {
+    /// Letters are left, and nobody hears of it.
+    pub loses_answers_to_letters: bool,
+    /// Nothing is noted on letters.
+    pub refuses_marks: bool,
+    /// Nothing is committed.
+    pub refuses_commits: bool,
+}
 
 /// A node of a [`SharedMemory`].
 pub struct MemoryNode {
@@ -30,7 +45,11 @@ pub struct MemoryNode {
     id: AtomicU64,
     cut_off: AtomicBool,
     silent: AtomicBool,
+    stalled: watch::Sender<bool>,
     rejoined: AtomicBool,
+    damaged: parking_lot::Mutex<HashSet<TaskId>>,
+    faults: Mutex<MemoryFaults>,
+    reads: AtomicUsize,
 }
 
 impl MemoryNode {
@@ -40,8 +59,27 @@ impl MemoryNode {
             id: AtomicU64::new(id.0),
             cut_off: AtomicBool::new(false),
             silent: AtomicBool::new(false),
+            stalled: watch::Sender::new(false),
             rejoined: AtomicBool::new(false),
+            damaged: parking_lot::Mutex::default(),
+            faults: Mutex::default(),
+            reads: AtomicUsize::new(0),
         }
+    }
+
+    /// Another node of the same store, which lives from now on.
+    pub async fn beside(&self) -> Self {
+        self.shared.node().await
+    }
+
+    /// Lets the node read a task no more, or again: it is `Corrupt` meanwhile.
+    pub fn damage(&self, task: &TaskId, yes: bool) {
+        let mut damaged = self.damaged.lock();
+        if yes {
+            damaged.insert(task.clone())
+        } else {
+            damaged.remove(task)
+        };
     }
 
     /// Cuts the node off from the store, or joins it again: every call fails with `Unavailable` meanwhile.
@@ -49,9 +87,25 @@ impl MemoryNode {
         self.cut_off.store(yes, Ordering::Relaxed);
     }
 
-    /// Lets the node do everything but renew its lease, as one does that was stopped and has just been let go on.
+    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped and
+    /// has just been let go on.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
+    }
+
+    /// Leaves the node's renewals without an answer, or answers them again.
+    pub fn stall(&self, yes: bool) {
+        self.stalled.send_replace(yes);
+    }
+
+    /// Changes what the node does wrong.
+    pub fn set(&self, change: impl FnOnce(&mut MemoryFaults)) {
+        change(&mut self.faults.lock());
+    }
+
+    /// How often records or letters were asked for.
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
@@ -63,6 +117,20 @@ impl MemoryNode {
 
     fn me(&self) -> NodeId {
         NodeId(self.id.load(Ordering::Relaxed))
+    }
+
+    fn read(&self, id: &TaskId) -> Result<(), StoreError> {
+        if self.damaged.lock().contains(id) {
+            return Err(StoreError::Corrupt("the task is damaged".into()));
+        }
+        self.reach()
+    }
+
+    fn fails(&self, does: impl FnOnce(&MemoryFaults) -> bool) -> Result<(), StoreError> {
+        if does(&self.faults.lock()) {
+            return Err(StoreError::Unavailable("the node has a fault".into()));
+        }
+        Ok(())
     }
 
     fn reach(&self) -> Result<(), StoreError> {
@@ -93,6 +161,7 @@ impl MemoryNode {
 impl TaskStore for MemoryNode {
     async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_commits)?;
         let mut state = self.shared.state.lock().await;
         let key = (commit.scope.clone(), commit.id.clone());
         let creates = commit.expected == 0;
@@ -107,7 +176,8 @@ impl TaskStore for MemoryNode {
             node: before.filter(|owner| owner.at_work).map_or_else(|| self.me(), |owner| owner.node),
             epoch,
             at_work: !commit.released,
-            ended: commit.state.is_terminal(),
+            state: commit.state,
+            sequence: commit.sequence(),
             number: before.map_or(state.owners.len(), |owner| owner.number),
         };
         commit.epoch = if creates { 0 } else { BENEATH };
@@ -122,14 +192,14 @@ impl TaskStore for MemoryNode {
     }
 
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
-        self.reach()?;
+        self.read(id)?;
         let state = self.shared.state.lock().await;
         let stored = self.shared.tasks.load(scope, id).await?;
         Ok(stored.map(|stored| Self::with_epoch(stored, state.owners.get(&(scope.clone(), id.clone())))))
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        self.reach()?;
+        self.read(id)?;
         let mut state = self.shared.state.lock().await;
         let Some(stored) = self.shared.tasks.load(scope, id).await? else { return Ok(None) };
         let key = (scope.clone(), id.clone());
@@ -139,12 +209,11 @@ impl TaskStore for MemoryNode {
             return Ok(Some(Claim::Held(other)));
         }
         let mut abandoned = false;
-        if let Some(owner) = state.owners.get_mut(&key)
-            && holder.is_none()
-            && !owner.ended
-        {
+        if let Some(owner) = state.owners.get_mut(&key).filter(|owner| !owner.has_ended()) {
             abandoned = owner.at_work;
-            *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
+            if holder.is_none() {
+                *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
+            }
         }
         let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
         let stored = Self::with_epoch(stored, state.owners.get(&key));
@@ -164,6 +233,7 @@ impl TaskStore for MemoryNode {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         self.shared.tasks.events_after(scope, id, after, limit).await
     }
 
@@ -191,6 +261,19 @@ impl TaskStore for MemoryNode {
         self.reach()?;
         let orphans = self.shared.state.lock().await.orphans(self.shared.lease);
         Ok(orphans.into_iter().take(limit).map(|(scope, id)| Orphan { scope, id }).collect())
+    }
+
+    async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError> {
+        self.reach()?;
+        let after = after.map(str::parse).transpose().map_err(|_| StoreError::BadPageToken)?;
+        let state = self.shared.state.lock().await;
+        let found = state.at_work(self.me(), after, limit);
+        let next = found.last().filter(|_| found.len() == limit).map(|(_, owner)| owner.number.to_string().into());
+        let at_work = |(key, owner): &(&Key, &Owner)| {
+            let (scope, id) = Key::clone(key);
+            AtWork { scope, id, epoch: owner.epoch, sequence: owner.sequence }
+        };
+        Ok(AtWorkPage { tasks: found.iter().map(at_work).collect(), next })
     }
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
@@ -284,9 +367,11 @@ impl Cluster for MemoryNode {
     }
 
     async fn renew(&self) -> Result<Lease, StoreError> {
+        // Its sender is here.
+        drop(self.stalled.subscribe().wait_for(|stalled| !stalled).await);
         self.reach()?;
         if self.silent.load(Ordering::Relaxed) {
-            return Err(StoreError::Unavailable("the node is silent".into()));
+            return Ok(Lease::Kept);
         }
         let mut state = self.shared.state.lock().await;
         if self.rejoined.swap(false, Ordering::Relaxed) {
@@ -306,9 +391,13 @@ impl Cluster for MemoryNode {
         if !state.owners.contains_key(&key) {
             return Ok(Posted::NoTask);
         }
-        let Some(holder) = state.holder(&key) else { return Ok(Posted::Unheld) };
+        let Some(holder) = state.holder(&key) else {
+            let is_there = state.letters.contains_key(&letter.id);
+            return Ok(if is_there { Posted::Waits } else { Posted::Unheld });
+        };
         let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
         state.letters.entry(letter.id.clone()).or_insert_with(waiting);
+        self.fails(|faults| faults.loses_answers_to_letters)?;
         Ok(Posted::Left(holder))
     }
 
@@ -322,6 +411,7 @@ impl Cluster for MemoryNode {
 
     async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_marks)?;
         if let Some(waiting) = self.shared.state.lock().await.letters.get_mut(id) {
             match mark {
                 Mark::Begun(sequence) => waiting.status.begun = Some(sequence),
@@ -332,12 +422,15 @@ impl Cluster for MemoryNode {
         Ok(())
     }
 
-    async fn letter(&self, id: &LetterId) -> Result<Option<LetterStatus>, StoreError> {
+    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
         self.reach()?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let state = self.shared.state.lock().await;
-        let Some(waiting) = state.letters.get(id) else { return Ok(None) };
-        let holder = state.holder(&State::key(&waiting.letter));
-        Ok(Some(LetterStatus { holder, ..waiting.status.clone() }))
+        let status = |waiting: &Waiting| {
+            let holder = state.holder(&State::key(&waiting.letter));
+            LetterStatus { holder, ..waiting.status.clone() }
+        };
+        Ok(ids.iter().map(|id| state.letters.get(id).map(status)).collect())
     }
 
     async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {

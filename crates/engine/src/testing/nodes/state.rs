@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{Scope, TaskId};
+use nuncio_model::{Scope, TaskId, TaskState};
 use tokio::time::Instant;
 
 use crate::store::{Letter, LetterId, LetterStatus, NodeId};
@@ -26,9 +26,17 @@ pub(super) struct Owner {
     pub(super) node: NodeId,
     pub(super) epoch: u64,
     pub(super) at_work: bool,
-    pub(super) ended: bool,
+    pub(super) state: TaskState,
+    /// The last record.
+    pub(super) sequence: u64,
     /// Its place among all tasks, oldest first.
     pub(super) number: usize,
+}
+
+impl Owner {
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.is_terminal()
+    }
 }
 
 pub(super) struct Waiting {
@@ -76,14 +84,29 @@ impl State {
         (letter.scope.clone(), letter.task.clone())
     }
 
+    /// Those of whom this is so, oldest first.
+    fn owners(&self, is_meant: impl Fn(&Owner) -> bool) -> Vec<(&Key, &Owner)> {
+        let mut owners: Vec<_> = self.owners.iter().filter(|(_, owner)| is_meant(owner)).collect();
+        owners.sort_by_key(|(_, owner)| owner.number);
+        owners
+    }
+
+    /// The tasks that a node is at work on, oldest first, behind the one that has this place.
+    pub(super) fn at_work(&self, node: NodeId, after: Option<usize>, limit: usize) -> Vec<(&Key, &Owner)> {
+        let is_meant = |it: &Owner| it.at_work && it.node == node && after.is_none_or(|after| it.number > after);
+        self.owners(is_meant).into_iter().take(limit).collect()
+    }
+
     /// Tasks that nobody who lives is at work on, though they are not at rest, or letters have waited for a lease.
     pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
-        let is_left = |owner: &Owner| owner.at_work && !owner.ended && !self.lives(owner.node);
-        let mut left: Vec<_> = self.owners.iter().filter(|(_, it)| is_left(it)).collect();
-        left.sort_by_key(|(_, owner)| owner.number);
-        let mut left: Vec<_> = left.into_iter().map(|(key, _)| key.clone()).collect();
+        let is_left = |it: &Owner| {
+            let is_cut_off = it.at_work && !self.lives(it.node);
+            !it.has_ended() && (is_cut_off || !it.at_work && !it.state.is_interrupted())
+        };
+        let mut left: Vec<_> = self.owners(is_left).into_iter().map(|(key, _)| key.clone()).collect();
         let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.letter));
-        let unheld = old.filter(|key| self.holder(key).is_none() && self.owners.get(key).is_some_and(|it| !it.ended));
+        let is_open = |key: &Key| self.owners.get(key).is_some_and(|owner| !owner.has_ended());
+        let unheld = old.filter(|key| self.holder(key).is_none() && is_open(key));
         left.extend(unheld);
         left.dedup();
         left

@@ -115,6 +115,7 @@ pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     let next_attempt = later(60_000);
+    assert_eq!(owed(&store).await.len(), 1, "it is ours to deliver");
     let failed = PushSettlement {
         attempts: 3,
         next_attempt,
@@ -145,6 +146,7 @@ pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
         let mut task = Writer::new(&id);
         task.push_configs.push(PushConfig { config: config(&id, &id), format: None, delivered: 0 });
         task.run(&store).await;
+        assert_eq!(store.due_pushes(later(0), 10).await.unwrap().len(), 1, "it is ours to deliver");
         let failed = PushSettlement { attempts: 1, next_attempt: time(number), ..settlement(&task, &id, 0) };
         store.settle_push(failed).await.unwrap();
     }

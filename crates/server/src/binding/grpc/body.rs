@@ -10,6 +10,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
+use nuncio_engine::admission::RETRY_AFTER;
 use nuncio_model::{Error, ErrorKind, EventStream, StreamEvent};
 use nuncio_wire::{
     GrpcDialect,
@@ -185,4 +186,5 @@ fn trailers(dialect: &dyn GrpcDialect, outcome: Result<(), Error>, last: Option<
 
 pub(super) fn going_away() -> Error {
     Error::new(ErrorKind::Unavailable, "the server is going away; come back with the id of the last event")
+        .with_retry_after(RETRY_AFTER)
 }

@@ -2,13 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use nuncio_model::{ErrorKind, op::SendStreamingMessageRequest};
+use nuncio_model::{
+    ErrorKind,
+    op::{GetTaskRequest, SendStreamingMessageRequest},
+};
 use nuncio_server::Limits;
 use nuncio_wire::proto;
 
 use super::{
     Running,
     client::{Outgoing, text},
+    engine,
 };
 
 async fn with_limit(size: usize) -> Running {
@@ -75,4 +79,15 @@ async fn a_deadline_ends_a_stream() {
     let answer = running.client.send(call).await;
     assert_eq!((answer.code(), answer.error().kind()), (4, ErrorKind::DeadlineExceeded));
     assert!(!answer.messages.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_says_when_to_try_again() {
+    let running = Running::of(engine().store(crate::store::away().await), |builder| builder).await;
+    for call in [Outgoing::call(GetTaskRequest::new("t")), Outgoing::call(text("hello"))] {
+        let answer = running.client.send(call).await;
+        let error = answer.error();
+        assert_eq!((answer.code(), error.kind()), (14, ErrorKind::Unavailable));
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+    }
 }

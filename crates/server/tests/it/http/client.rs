@@ -35,13 +35,14 @@ pub(super) struct Answer {
 impl Outgoing {
     pub(super) fn new(address: SocketAddr, method: &str, path: &str) -> Self {
         let request = Request::builder().method(method).uri(path);
-        Self { address, request, body: Bytes::new() }.header("host", &address.to_string()).header("a2a-version", "1.0")
+        Self { address, request, body: Bytes::new() }.header("host", address.to_string()).header("a2a-version", "1.0")
     }
 
     /// Sets a header, in place of one that is there.
-    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let name: http::HeaderName = name.parse().unwrap();
-        self.request.headers_mut().unwrap().insert(name, value.parse().unwrap());
+        let value = http::HeaderValue::from_bytes(value.as_ref()).unwrap();
+        self.request.headers_mut().unwrap().insert(name, value);
         self
     }
 

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use nuncio_server::Limits;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Running,
-    agent::message,
+    agent::{engine, message},
     client::{Raw, reason, until},
 };
 
@@ -46,7 +46,9 @@ async fn messages_of_many_megabytes_pass_by_default() {
 async fn a_body_that_does_not_come_is_given_up() {
     let running = limited(|limits| limits.body_time = Duration::from_millis(100)).await;
     let mut raw = Raw::connect(running.address).await;
-    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").await;
+    let head =
+        "POST / HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: 100";
+    raw.write(&format!("{head}\r\n\r\n{{")).await;
     let answer = raw.read_to_end().await;
     assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
     assert!(answer.contains("DEADLINE_EXCEEDED"), "{answer}");
@@ -77,7 +79,7 @@ async fn an_idle_connection_is_closed_and_a_stream_is_not() {
 #[tokio::test]
 async fn a_head_over_the_limit_is_431() {
     let running = Running::start().await;
-    let answer = running.send("GET", "/tasks").header("x-large", &"x".repeat(12 * 1024)).fetch().await;
+    let answer = running.send("GET", "/tasks").header("x-large", "x".repeat(12 * 1024)).fetch().await;
     assert_eq!(answer.status, 200);
     let mut raw = Raw::connect(running.address).await;
     raw.write(&format!("GET /tasks HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "x".repeat(20 * 1024))).await;
@@ -121,4 +123,28 @@ async fn what_is_no_http_is_no_harm() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{garbage:?}: {answer}");
     }
     assert_eq!(running.send("GET", "/healthz").fetch().await.status, 200);
+}
+
+/// What may go by is said so over every binding (over gRPC by its own tests), wherever it is noticed.
+#[tokio::test]
+async fn a_store_that_is_away_says_when_to_try_again() {
+    let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
+    let retry_delay = |error: &Value| {
+        let details = error.get("data").or_else(|| error.get("details")).unwrap().as_array().unwrap();
+        let retry = details.iter().find(|it| it["@type"] == "type.googleapis.com/google.rpc.RetryInfo").unwrap();
+        retry["retryDelay"].clone()
+    };
+    for (method, params) in [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello"))] {
+        let error = running.error(method, &params).await;
+        assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")), "{method}");
+    }
+    for answer in [
+        running.send("GET", "/tasks/t").fetch().await,
+        running.send("POST", "/message:send").json(&message("hello")).fetch().await,
+        running.send("POST", "/message:stream").json(&message("hello")).fetch().await,
+    ] {
+        assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
+        let error = answer.rest_error();
+        assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")));
+    }
 }

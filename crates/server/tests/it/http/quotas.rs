@@ -30,7 +30,7 @@ trait By {
 
 impl By for Outgoing {
     fn by(self, name: &str) -> Self {
-        self.header("authorization", &format!("Bearer of-{name}"))
+        self.header("authorization", format!("Bearer of-{name}"))
     }
 }
 

@@ -70,7 +70,7 @@ async fn exactly_the_events_after_the_cursor_come_by_either_name_of_it() {
     for last in 0..END {
         for name in ["last-event-id", PARAMETER] {
             for request in ways(&running, &id) {
-                let feed = request.header(name, &last.to_string()).open().await;
+                let feed = request.header(name, last.to_string()).open().await;
                 assert_eq!(places(feed).await, (last + 1..=END).collect::<Vec<_>>(), "{name}: {last}");
             }
         }

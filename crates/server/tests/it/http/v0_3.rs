@@ -179,4 +179,8 @@ async fn strangers_are_told_in_json_rpc_as_the_version_tells_it() {
     assert_eq!(told(&[Version::V0_1], None).await, (json!(-32007), false));
     assert_eq!(told(&[Version::V0_1, Version::V1_0], Some("0.1")).await, (json!(-32007), false));
     assert_eq!(told(&[Version::V0_1, Version::V1_0], None).await, (json!(-32091), true));
+    let all = Version::ALL;
+    assert_eq!(told(all, None).await, (json!(-32091), false), "to say nothing is to mean 0.3");
+    assert_eq!(told(all, Some("1.0")).await, (json!(-32091), true));
+    assert_eq!(told(all, Some("9.9")).await, (json!(-32091), true), "nobody knows what that is");
 }

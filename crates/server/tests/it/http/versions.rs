@@ -113,3 +113,50 @@ async fn a_required_extension_must_be_declared() {
     let call = running.rpc("SendMessage", &message("hello")).header("a2a-extensions", "https://example.com/required");
     assert!(call.fetch().await.json()["result"]["task"].is_object());
 }
+
+#[tokio::test]
+async fn a_version_that_is_no_text_or_two_is_refused() {
+    let running = Running::start().await;
+    let odd: [&[u8]; 6] = [b"1.0, 0.3", b"1.\xff", b"\xc3\xa9", b"1.0;q=1", b"v1.0", b"1"];
+    for value in odd {
+        for method in ["ListTasks", "message/send", "tasks/get"] {
+            let answer = running.rpc(method, &json!({})).header("a2a-version", value).fetch().await;
+            assert_eq!(answer.json()["error"]["code"], -32009, "{value:?} {method}");
+        }
+        assert_eq!(running.send("GET", "/tasks").header("a2a-version", value).fetch().await.status, 400);
+        assert_eq!(running.send("GET", "/v1/card").header("a2a-version", value).fetch().await.status, 400);
+    }
+    // Said twice is said once, and what contradicts itself is nothing.
+    let twice = |other| running.send("GET", "/tasks").more("a2a-version", other).fetch();
+    assert_eq!(twice("1.0").await.status, 200);
+    let refused = twice("0.3").await;
+    assert_eq!((refused.status, reason(&refused.rest_error())), (400, "VERSION_NOT_SUPPORTED"));
+}
+
+#[tokio::test]
+async fn who_is_refused_is_told_in_the_version_that_its_method_is_of() {
+    let running = Running::start().await;
+    let told = async |method: &str, says: Option<&str>| {
+        let call = running.rpc(method, &json!({})).without("a2a-version");
+        let call = if let Some(version) = says { call.header("a2a-version", version) } else { call };
+        let error = call.fetch().await.json()["error"].clone();
+        assert!(error["message"].as_str().unwrap().contains("version"), "{error}");
+        (error["code"].as_i64().unwrap(), error["data"].is_array())
+    };
+    // -32009 means another thing in 0.1, so it is not said to who knows its methods, or says that it is of 0.1.
+    for (method, says, expected) in [
+        ("SendMessage", None, (-32009, true)),
+        ("SendMessage", Some("9.9"), (-32009, true)),
+        ("SendMessage", Some("0.3"), (-32009, false)),
+        ("SendMessage", Some("0.1"), (-32600, false)),
+        ("message/send", Some("1.0"), (-32009, true)),
+        ("message/send", Some("9.9"), (-32009, false)),
+        ("message/send", Some("0.1"), (-32600, false)),
+        ("tasks/send", Some("1.0"), (-32009, true)),
+        ("tasks/send", Some("9.9"), (-32600, false)),
+        ("tasks/send", Some("0.3"), (-32009, false)),
+        ("tasks/get", Some("9.9"), (-32009, false)),
+    ] {
+        assert_eq!(told(method, says).await, expected, "{method} {says:?}");
+    }
+}

@@ -295,7 +295,8 @@ async fn claim(session: &Session, scope: &Scope, id: &TaskId, node: NodeId) -> R
     let claimed: Option<i64> = row.get(5);
     Ok(Some(match owner {
         _ if claimed.is_some() => Claimed::Owned { abandoned: owner.is_some() },
-        _ if ended || own => Claimed::Owned { abandoned: false },
+        // Who claims its own task has lost its runner, or would not ask.
+        _ if ended || own => Claimed::Owned { abandoned: own && !ended },
         Some(owner) if held => Claimed::Held(NodeId(from_column(owner))),
         _ if !lives => Claimed::NoLease,
         _ => return Err(Refusal::Known(StoreError::Conflict)),

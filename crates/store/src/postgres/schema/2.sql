@@ -7,3 +7,6 @@ CREATE TABLE deleted (
 -- Since when a task waits for its client: those that wait for too long are ended.
 CREATE INDEX tasks_parked ON tasks (state, updated, updated_rest, id)
     WHERE owner IS NULL AND state NOT IN (3, 4, 5, 7);
+
+-- Tasks that nobody is at work on though they are neither parked nor ended. There are none, unless something went wrong.
+CREATE INDEX tasks_unowned ON tasks (created, id) WHERE owner IS NULL AND state IN (1, 2);

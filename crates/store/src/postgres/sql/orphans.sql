@@ -1,5 +1,6 @@
--- Tasks of nodes that are gone, those that this node may have claimed without knowing, and those that nobody is at work
--- on while a letter waits for longer than a lease; oldest first.
+-- Tasks of nodes that are gone, those that this node may have claimed without knowing, those that nobody is at work on
+-- while a letter waits for longer than a lease, and such as nobody is at work on though they are submitted (1) or working
+-- (2); oldest first.
 SELECT tenant, caller, id FROM (
     (
         SELECT t.tenant, t.caller, t.id, t.created FROM nodes AS n JOIN tasks AS t ON t.owner = n.node
@@ -12,5 +13,10 @@ SELECT tenant, caller, id FROM (
     WHERE l.taken IS NULL AND l.refused IS NULL
         AND l.left_at < clock_timestamp() - $4::float8 * interval '1 second'
         AND t.owner IS NULL AND t.state <> ALL ($5::int2[])
+    UNION
+    (
+        SELECT tenant, caller, id, created FROM tasks WHERE owner IS NULL AND state IN (1, 2)
+        ORDER BY created, id LIMIT $1
+    )
 ) AS orphan
 ORDER BY created, id LIMIT $1

@@ -1,5 +1,6 @@
 -- Leaves a letter, if a node that lives is at work on the task. The lock on the head has a commit that lets go of the
--- task wait, or is waited for: either the letter is there before, or nobody is at work any more.
+-- task wait, or is waited for: either the letter is there before, or nobody is at work any more. Whether it was there
+-- before this statement is told too.
 WITH head AS MATERIALIZED (
     SELECT id, tenant, caller, owner FROM tasks WHERE id = $2 AND tenant = $3 AND caller = $4 FOR SHARE
 ),
@@ -11,4 +12,4 @@ posted AS (
     SELECT $1, head.id, head.tenant, head.caller, $5 FROM head, holder
     ON CONFLICT (id) DO NOTHING
 )
-SELECT (SELECT node FROM holder) FROM head
+SELECT (SELECT node FROM holder), EXISTS (SELECT 1 FROM letters WHERE id = $1) FROM head

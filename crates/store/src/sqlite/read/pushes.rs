@@ -1,8 +1,8 @@
-//! Reads push configurations, and tasks that a crash left running.
+//! Reads push configurations.
 
 use nuncio_engine::{
     StoreError,
-    store::{DuePush, Orphan, PushConfig},
+    store::{DuePush, PushConfig},
 };
 use nuncio_model::{Scope, TaskId, Timestamp};
 use rusqlite::Connection;
@@ -18,8 +18,6 @@ const DUE: &str = "SELECT tenant, caller, config, delivered, owed, attempts \
     FROM push_configs INDEXED BY push_configs_due CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
     WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
 const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered";
-const ORPHANS: &str = "SELECT tenant, caller, id FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
-    WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2";
 
 /// The configurations of a task, by id.
 pub(in crate::sqlite) fn configs(
@@ -76,33 +74,17 @@ pub(in crate::sqlite) fn next(connection: &Connection) -> Result<Option<Timestam
     Ok(read().map_err(store_error)?.and_then(Timestamp::from_millisecond))
 }
 
-/// Tasks that run under an earlier opening, oldest first.
-pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-    let read = || {
-        let mut statement = connection.prepare_cached(ORPHANS)?;
-        let rows = statement.query_map((to_column(epoch), to_column(limit as u64)), |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
-        rows.collect::<rusqlite::Result<Vec<(String, String, String)>>>()
-    };
-    let rows = read().map_err(store_error)?.into_iter();
-    let orphans =
-        rows.map(|(tenant, caller, id)| Ok(Orphan { scope: columns::scope(tenant, &caller)?, id: id.into() }));
-    orphans.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sqlite::schema;
 
     #[test]
-    fn what_is_due_and_who_is_an_orphan_come_in_order_from_an_index() {
+    fn what_is_due_comes_in_order_from_an_index() {
         let database = schema::in_memory();
         for (sql, index) in [
             (DUE, "USING INDEX push_configs_due (next_attempt<?)"),
             (NEXT, "SEARCH push_configs USING INDEX push_configs_due"),
-            (ORPHANS, "USING INDEX tasks_running (epoch<?)"),
         ] {
             let plan = schema::plan(&database, sql);
             assert!(plan[0].contains(index), "{plan:?}");

@@ -90,11 +90,12 @@ impl<'o> GroupWriter<'_, 'o> {
         Ok(Ok(Done::Committed(Committed { epoch: self.writer.epoch, owes_push })))
     }
 
-    /// Makes a task this process's own, if there is one.
+    /// Makes a task this process's own, if there is one and it has not ended. Tells whether it was at work: under an
+    /// earlier process, or under this one, whose runner is gone then.
     pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> Written<Done> {
         let Some(mut head) = self.head(scope, id)? else { return Ok(Done::Found(false)) };
-        let abandoned = head.running && head.epoch != self.writer.epoch;
-        if head.epoch != self.writer.epoch {
+        let abandoned = head.running;
+        if head.epoch != self.writer.epoch && !head.state.is_terminal() {
             head.epoch = self.writer.epoch;
             let mut statement = self.writer.connection.prepare_cached("UPDATE tasks SET epoch = ?2 WHERE task = ?1")?;
             statement.execute((head.task, to_column(head.epoch)))?;

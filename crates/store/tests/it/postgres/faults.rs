@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nuncio_engine::{Record, StoreError, TaskStore, store::Commit};
+use nuncio_engine::{
+    Record, StoreError, TaskStore,
+    store::{Commit, Lease},
+};
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{PostgresOptions, PostgresStore};
 use nuncio_testbed::{Postgres, Proxy};
@@ -244,4 +247,28 @@ async fn a_commit_that_was_given_up_does_not_come_later() {
     store.commit(chunk("t", 1, 1, "now")).await.unwrap();
     let records = store.events_after(&scope, &id, 1, 10).await.unwrap();
     assert_eq!(records.iter().map(text).collect::<Vec<_>>(), ["now"]);
+}
+
+/// The other end of a connection may be there and say nothing for ever. The lease must not hang on it, although an answer
+/// may take longer than a lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_renewed_over_another_connection_when_its_own_says_nothing() {
+    let server = Postgres::shared().unwrap();
+    let place = Place::on(server);
+    let proxy = Proxy::start(server.address()).unwrap();
+    let lease = Duration::from_secs(6);
+    let store = PostgresStore::open(&place.url_by(&proxy), options().with_lease(lease)).await.unwrap();
+    let cluster = store.cluster().unwrap();
+    for _ in 0..2 {
+        assert_eq!(cluster.renew().await.unwrap(), Lease::Kept);
+        let renewed = Instant::now();
+        proxy.stall();
+        let mut failures = 0;
+        while let Err(error) = cluster.renew().await {
+            assert!(renewed.elapsed() < lease, "{error:?}");
+            failures += 1;
+        }
+        assert_eq!(failures, 1, "one renewal finds out");
+        assert!(renewed.elapsed() < lease / 2, "{:?}", renewed.elapsed());
+    }
 }

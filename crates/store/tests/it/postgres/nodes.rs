@@ -7,7 +7,7 @@ use nuncio_engine::{
     store::{Claim, Lease, Letter, LetterId, Posted, PushConfig, PushSettlement},
 };
 use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
-use nuncio_store::PostgresStore;
+use nuncio_store::{PostgresOptions, PostgresStore};
 
 use super::place::{Place, options};
 use crate::support::{create, task};
@@ -34,17 +34,26 @@ fn settlement(delivered: u64, attempts: u32, next_attempt: Timestamp) -> PushSet
 
 /// A node with a task that a push configuration is owed a record of, and another node.
 async fn with_a_debt(place: &Place) -> (PostgresStore, PostgresStore) {
-    let (a, b) = (place.open(options()).await, place.open(options()).await);
+    with_a_debt_on(place, options()).await
+}
+
+async fn with_a_debt_on(place: &Place, options: PostgresOptions) -> (PostgresStore, PostgresStore) {
+    let (a, b) = (place.open(options.clone()).await, place.open(options).await);
+    let mut commit = create(&task("t", TaskState::Working));
+    commit.push_configs.push(debt());
+    a.commit(commit).await.unwrap();
+    (a, b)
+}
+
+/// A configuration that is owed everything.
+fn debt() -> PushConfig {
     let config = TaskPushNotificationConfig {
         id: Some("p".into()),
         task_id: Some("t".into()),
         url: "https://example.org/".into(),
         ..Default::default()
     };
-    let mut commit = create(&task("t", TaskState::Working));
-    commit.push_configs.push(PushConfig { config, format: None, delivered: 0 });
-    a.commit(commit).await.unwrap();
-    (a, b)
+    PushConfig { config, format: None, delivered: 0 }
 }
 
 #[tokio::test]
@@ -59,6 +68,41 @@ async fn of_two_nodes_one_delivers_a_push_until_it_puts_it_off() {
     assert_eq!((due(&b).await, due(&a).await), (1, 0));
     b.settle_push(settlement(1, 0, Timestamp::now())).await.unwrap();
     assert_eq!((due(&a).await, due(&b).await), (0, 0));
+}
+
+/// A node that stood still through its own attempt and that of another says what it knows late.
+#[tokio::test]
+async fn failures_of_who_has_a_push_no_longer_say_nothing() {
+    let place = Place::new();
+    let options = options().with_push_claim(Duration::from_millis(50));
+    let (a, b) = with_a_debt_on(&place, options).await;
+    let failures = async |node: &PostgresStore| node.due_pushes(later(10), 10).await.unwrap()[0].attempts;
+    assert_eq!((due(&a).await, due(&b).await), (1, 0));
+    let is_over = async {
+        while due(&b).await == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), is_over).await.unwrap();
+    // While the other has it, and once that has put it off.
+    a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
+    assert_eq!(failures(&b).await, 0);
+    b.settle_push(settlement(0, 1, Timestamp::now())).await.unwrap();
+    a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
+    assert_eq!(failures(&b).await, 1);
+    // What was delivered stays so, whoever says it.
+    a.settle_push(settlement(1, 0, Timestamp::now())).await.unwrap();
+    assert_eq!((due(&a).await, due(&b).await), (0, 0));
+}
+
+#[tokio::test]
+async fn failures_of_a_config_that_was_replaced_say_nothing_of_the_new_one() {
+    let place = Place::new();
+    let (a, _b) = with_a_debt(&place).await;
+    assert_eq!(due(&a).await, 1);
+    assert!(a.put_push_config(&Scope::open(), debt()).await.unwrap());
+    a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
+    assert_eq!(a.due_pushes(later(10), 10).await.unwrap()[0].attempts, 0);
 }
 
 #[tokio::test]
@@ -102,7 +146,9 @@ async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
     assert!(matches!(claimed, Claim::Held(node) if node == holder), "{claimed:?}");
     assert_eq!(a.orphans(10).await.unwrap().len(), 1);
     assert_eq!(b.orphans(10).await.unwrap(), []);
-    assert!(matches!(a.claim(&Scope::open(), &"t".into()).await.unwrap(), Some(Claim::Owned { .. })));
+    // Also who claims it for another reason is told that somebody may have been at work on it.
+    let claimed = a.claim(&Scope::open(), &"t".into()).await.unwrap();
+    assert!(matches!(claimed, Some(Claim::Owned { abandoned: true, .. })), "{claimed:?}");
     assert_eq!(a.orphans(10).await.unwrap(), []);
 }
 

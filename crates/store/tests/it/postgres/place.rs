@@ -7,34 +7,34 @@ use nuncio_testbed::{Database, Postgres, Proxy};
 use tokio_postgres::{Client, NoTls};
 
 /// A database of its own in the server of the tests, or in one that is given.
-pub(super) struct Place {
+pub(crate) struct Place {
     database: Database,
 }
 
 impl Place {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::on(Postgres::shared().unwrap())
     }
 
-    pub(super) fn on(server: &Postgres) -> Self {
+    pub(crate) fn on(server: &Postgres) -> Self {
         Self { database: server.database().unwrap() }
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         self.database.url()
     }
 
     /// By way of a proxy.
-    pub(super) fn url_by(&self, proxy: &Proxy) -> String {
+    pub(crate) fn url_by(&self, proxy: &Proxy) -> String {
         self.database.url_by(&proxy.address().to_string()).unwrap()
     }
 
-    pub(super) async fn open(&self, options: PostgresOptions) -> PostgresStore {
+    pub(crate) async fn open(&self, options: PostgresOptions) -> PostgresStore {
         PostgresStore::open(self.url(), options).await.unwrap()
     }
 
     /// The server, past the store.
-    pub(super) async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> Client {
         let (client, connection) = tokio_postgres::connect(self.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
         client.batch_execute("SET search_path = nuncio").await.unwrap();
@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// As though the leases of all nodes that there were had been over for a moment.
-    pub(super) async fn end_leases(&self) {
+    pub(crate) async fn end_leases(&self) {
         let sql = "DO $$ BEGIN UPDATE nodes SET expires = clock_timestamp(); \
                    EXCEPTION WHEN undefined_table THEN NULL; END $$";
         self.client().await.batch_execute(sql).await.unwrap();
@@ -55,6 +55,6 @@ pub(super) const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE p
     CREATE TRIGGER slow BEFORE DELETE ON events FOR EACH ROW EXECUTE FUNCTION slow()";
 
 /// Few connections, and a lease that no test outlasts.
-pub(super) fn options() -> PostgresOptions {
+pub(crate) fn options() -> PostgresOptions {
     PostgresOptions::new().with_lease(Duration::from_mins(10)).with_connections(2)
 }

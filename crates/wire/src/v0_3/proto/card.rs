@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nuncio_model::{
-    AgentCard as ModelCard, Error,
+    AgentCard as ModelCard, Error, Value,
     card::{AgentCardSignature, AgentExtension, AgentProvider, OAuthFlows, SecurityRequirement, SecurityScheme},
 };
 
@@ -60,13 +60,13 @@ impl AgentCard {
     pub(in crate::v0_3) fn new(card: &ModelCard, version: Version) -> Result<Self, Error> {
         let json = card::encode_for(card, version);
         let mut to: Self = serde_json::from_slice(&json).map_err(Error::internal)?;
-        // The JSON card has those that the version knows.
-        to.security_schemes = card
-            .security_schemes
-            .iter()
-            .filter(|(name, _)| to.security_schemes.contains_key(*name))
-            .map(|(name, scheme)| (name.clone(), down(scheme.clone())))
-            .collect();
+        // The JSON card has those that the version knows, and of each what it knows.
+        let document: Value = serde_json::from_slice(&json).map_err(Error::internal)?;
+        let schemes = card.security_schemes.iter().filter_map(|(name, scheme)| {
+            let known = document.get("securitySchemes")?.get(name)?;
+            Some((name.clone(), down(scheme.clone(), known)))
+        });
+        to.security_schemes = schemes.collect();
         Ok(to)
     }
 
@@ -74,13 +74,20 @@ impl AgentCard {
     pub(in crate::v0_3) fn into_card(self) -> Result<ModelCard, Error> {
         let mut document = Vec::with_capacity(2048);
         json::write(&self, &mut document);
-        card::decode(&document)
+        let mut card = card::decode(&document)?;
+        // The proto has no way to leave them open.
+        let said = &mut card.capabilities;
+        for flag in [&mut said.streaming, &mut said.push_notifications, &mut said.extended_agent_card] {
+            flag.get_or_insert_default();
+        }
+        Ok(card)
     }
 }
 
-/// A scheme without what only 1.0 knows of it.
-fn down(mut scheme: SecurityScheme) -> SecurityScheme {
+/// A scheme without what only later versions know of it; `known` is what the JSON card has.
+fn down(mut scheme: SecurityScheme, known: &Value) -> SecurityScheme {
     if let SecurityScheme::OAuth2(oauth2) = &mut scheme {
+        oauth2.oauth2_metadata_url.take_if(|_| known.get("oauth2MetadataUrl").is_none());
         match &mut oauth2.flows {
             OAuthFlows::AuthorizationCode(flow) => flow.pkce_required = false,
             flows @ OAuthFlows::DeviceCode(_) => *flows = OAuthFlows::Unknown,

@@ -154,7 +154,7 @@ impl Item for Time {
 
 impl Field for Time {
     fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        <Timestamp as crate::shape::Shape<Kinded>>::read(from).map(Self)
+        <Timestamp as crate::shape::Read<Kinded>>::read(from).map(Self)
     }
 
     fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -153,6 +153,12 @@ impl Sent {
         let read = oracle::from_bytes(&self.message.descriptor(), bytes);
         assert!(read == self.message, "{}\n{}", oracle::to_json(&read), self.json);
     }
+
+    /// The oracle knows each member of the JSON, and reads the same of it.
+    fn assert_is_json(&self, json: &[u8]) {
+        let read = oracle::from_json(&self.message.descriptor(), &serde_json::from_slice(json).unwrap());
+        self.assert_is(&read.encode_to_vec());
+    }
 }
 
 impl std::fmt::Debug for Sent {
@@ -205,6 +211,7 @@ proptest! {
         let mut bytes = Vec::new();
         proto::encode_call(&call, &mut bytes);
         sent.assert_is(&bytes);
+        sent.assert_is_json(dialect(Version::V1_0).jsonrpc().encode_call(&call).unwrap().get().as_bytes());
         prop_assert_eq!(proto::decode_call(method, &bytes).unwrap(), call);
     }
 
@@ -215,11 +222,15 @@ proptest! {
             let event = proto::decode_event(&sent.bytes).unwrap();
             prop_assert_eq!(&event, &dialect(Version::V1_0).jsonrpc().decode_event(sent.json.as_bytes()).unwrap());
             proto::encode_event(&event, &mut bytes);
+            let mut json = Vec::new();
+            dialect(Version::V1_0).jsonrpc().encode_event(&event, &mut json);
+            sent.assert_is_json(&json);
             prop_assert_eq!(proto::decode_event(&bytes).unwrap(), event);
         } else {
             let reply = proto::decode_reply(method, &sent.bytes).unwrap();
             let same = dialect(Version::V1_0).jsonrpc().decode_reply(method, sent.json.as_bytes()).unwrap();
             prop_assert_eq!(json_of(method, &reply), json_of(method, &same));
+            sent.assert_is_json(json_of(method, &reply).to_string().as_bytes());
             proto::encode_reply(method, &reply, &mut bytes).unwrap();
         }
         sent.assert_is(&bytes);

@@ -174,3 +174,17 @@ fn members_in_snake_case_are_read() {
     assert_eq!((update.task_id.as_str(), update.context_id.as_str(), update.last_chunk), ("t", "c", true));
     assert_eq!(update.artifact.artifact_id.as_str(), "a");
 }
+
+#[test]
+fn numbers_are_read_as_texts_and_beyond_their_range() {
+    for (form, length) in
+        [(json!("3"), 3), (json!(3.0), 3), (json!(9_007_199_254_740_991_u64), i32::MAX), (json!(1e300), i32::MAX)]
+    {
+        let raw = serde_json::value::to_raw_value(&json!({"id": "t", "historyLength": form})).unwrap();
+        let nuncio_model::Call::GetTask(get) = v03().decode_call(nuncio_model::Method::GetTask, Some(&raw)).unwrap()
+        else {
+            panic!("{form}")
+        };
+        assert_eq!(get.history_length, Some(length), "{form}");
+    }
+}

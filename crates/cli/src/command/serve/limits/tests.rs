@@ -1,9 +1,6 @@
 //! `docs/limits.md` against the code: each limit is in its table with its default and its flag, and nothing else is.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Debug,
-};
+use std::{collections::BTreeMap, fmt::Debug};
 
 use nuncio_push::CourierBuilder;
 
@@ -20,6 +17,9 @@ struct Row {
 fn rows() -> BTreeMap<String, Row> {
     let mut rows = BTreeMap::new();
     for line in PAGE.lines().filter(|line| line.starts_with("| `")) {
+        if cfg!(not(feature = "postgres")) && line.starts_with("| `postgres.") {
+            continue;
+        }
         let inside = line.strip_prefix('|').and_then(|line| line.strip_suffix('|')).unwrap_or_default();
         let cells: Vec<_> = inside.split('|').map(str::trim).collect();
         assert!(cells.len() == 6, "six cells: {line}");
@@ -47,6 +47,7 @@ fn canonical(text: &str) -> String {
         "ms" => format!("{number} ms"),
         "s" => format!("{} ms", number * 1_000),
         "min" | "m" => format!("{} ms", number * 60_000),
+        "h" => format!("{} ms", number * 3_600_000),
         // No value that has a limit's form.
         _ => text.to_ascii_lowercase(),
     }
@@ -76,8 +77,102 @@ fn limits() -> BTreeMap<String, String> {
     .into_iter()
     .flatten()
     .collect();
-    assert!(limits.remove("sqlite.synchronous").is_some(), "it bounds nothing");
+    #[cfg(feature = "postgres")]
+    limits.extend(fields("postgres", &nuncio_store::PostgresOptions::default()));
+    for name in ["sqlite.synchronous", "postgres.schema"] {
+        let is_built_in = cfg!(feature = "postgres") || !name.starts_with("postgres.");
+        assert_eq!(limits.remove(name).is_some(), is_built_in, "{name} bounds nothing");
+    }
     limits
+}
+
+/// The queues of a fixed size, with the constants of theirs; none where the size is how the code is built.
+const QUEUES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "words of an agent on their way to its runner",
+        &[(include_str!("../../../../../engine/src/channel.rs"), "LIMIT")],
+    ),
+    ("what comes to a task from outside", &[]),
+    ("records that a task shows its readers", &[]),
+    (
+        "events of a stream on their way out",
+        &[
+            (include_str!("../../../../../server/src/frame.rs"), "BATCH"),
+            (include_str!("../../../../../server/src/frame.rs"), "FULL"),
+        ],
+    ),
+    ("commits in one transaction of SQLite", &[(include_str!("../../../../../store/src/sqlite/queue.rs"), "GROUP")]),
+    (
+        "commits in one statement to PostgreSQL",
+        &[
+            (include_str!("../../../../../store/src/postgres/committer/batch.rs"), "MOST"),
+            (include_str!("../../../../../store/src/postgres/committer/batch.rs"), "FULL"),
+        ],
+    ),
+    ("what is handed to the thread that writes", &[]),
+    (
+        "tasks of which one listener has yet to read a signal, on any bus",
+        &[(include_str!("../../../../../engine/src/bus/listeners.rs"), "WAITING")],
+    ),
+    (
+        "tasks of which a signal is to go out to other nodes",
+        &[(include_str!("../../../../../engine/src/bus/outgoing.rs"), "WAITING")],
+    ),
+    (
+        "signals that go out to other nodes at a time",
+        &[(include_str!("../../../../../engine/src/bus/remote/driver.rs"), "GROUP")],
+    ),
+    (
+        "messages of NATS for one topic that have come in",
+        &[(include_str!("../../../../../nats/src/broker.rs"), "WAITING")],
+    ),
+    ("letters to a node that are read at a time", &[(include_str!("../../../../../engine/src/cluster.rs"), "MAIL")]),
+    ("letters that nobody came back for", &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "LETTERS")]),
+    ("push deliveries", &[]),
+    (
+        "nesting of JSON and of protobuf values",
+        &[(include_str!("../../../../../wire/src/proto/value.rs"), "MAX_DEPTH")],
+    ),
+];
+
+/// What a constant is set to in a source, as [`canonical`] has it.
+fn constant((source, name): &(&str, &str)) -> String {
+    let declared = format!("const {name}: ");
+    let line = source.lines().find(|line| line.contains(&declared)).unwrap_or_else(|| panic!("there is no {name}"));
+    let value = line.rsplit_once(" = ").unwrap().1.trim_end_matches(';');
+    let number = |text: &str| text.trim().replace('_', "").parse::<u64>().unwrap();
+    if let Some(hours) = value.strip_prefix("Duration::from_hours(") {
+        return canonical(&format!("{} s", 3_600 * number(hours.trim_end_matches(')'))));
+    }
+    match (value.split_once('*'), value.split_once("<<")) {
+        (Some((a, b)), _) => (number(a) * number(b)).to_string(),
+        (_, Some((a, b))) => (number(a) << number(b)).to_string(),
+        _ => number(value).to_string(),
+    }
+}
+
+#[test]
+fn every_queue_of_a_fixed_size_is_in_the_table_with_it_and_nothing_else_is() {
+    let (_, table) = PAGE.split_once("## Queues of a fixed size").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")).skip(1);
+    let mut told = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.split(" | ").collect();
+        // Numbers with their units, and without what they count.
+        let sizes = cells[1].split(" or ").map(|size| {
+            let (number, unit) = size.split_once(' ').unwrap_or((size, ""));
+            let unit = if ["KiB", "MiB", "h", "s"].contains(&unit) { unit } else { "" };
+            canonical(&format!("{number} {unit}"))
+        });
+        assert!(told.insert(cells[0], sizes.collect::<Vec<_>>()).is_none(), "twice: {row}");
+    }
+    for (name, constants) in QUEUES {
+        let sizes = told.remove(name).unwrap_or_else(|| panic!("`{name}` is not in docs/limits.md"));
+        if !constants.is_empty() {
+            assert_eq!(sizes, constants.iter().map(constant).collect::<Vec<_>>(), "{name}");
+        }
+    }
+    assert!(told.is_empty(), "nobody knows {told:?}");
 }
 
 #[test]
@@ -89,7 +184,7 @@ fn every_limit_is_in_the_table_with_its_default_and_nothing_else_is() {
 #[test]
 fn every_flag_of_a_limit_is_in_the_table_with_its_default_and_nothing_else_is() {
     let setting = |name: &str| SETTINGS.iter().find(|setting| setting.name == name);
-    let mut named = BTreeSet::new();
+    let mut named = BTreeMap::new();
     for (limit, row) in rows() {
         for (number, (flag, own)) in row.flags.iter().enumerate() {
             let setting = setting(flag).unwrap_or_else(|| panic!("{limit}: --{flag} is no setting"));
@@ -98,11 +193,14 @@ fn every_flag_of_a_limit_is_in_the_table_with_its_default_and_nothing_else_is() 
                 let default = own.as_deref().map_or(row.default.clone(), canonical);
                 assert_eq!(canonical(setting.default), default, "{limit}: --{flag}");
             }
-            assert!(named.insert(flag.clone()), "--{flag} is of two limits");
+            // Of one, or of the same one of two stores.
+            let own = limit.rsplit_once('.').map(|(_, own)| own.to_owned());
+            let other = named.insert(flag.clone(), own.clone());
+            assert!(other.is_none_or(|other| other == own), "--{flag} is of two limits");
         }
     }
     for setting in SETTINGS.iter().filter(|setting| setting.heading == "Limits") {
-        assert!(named.contains(setting.name), "--{} is not in docs/limits.md", setting.name);
+        assert!(named.contains_key(setting.name), "--{} is not in docs/limits.md", setting.name);
     }
 }
 
@@ -112,8 +210,9 @@ fn flags_reach_the_limits_that_they_are_of() {
     let mut args = ServeArgs::default();
     // Each gets a value of its own.
     let mut expected = BTreeMap::new();
-    for (number, (limit, row)) in rows().into_iter().enumerate() {
+    for (limit, row) in rows() {
         let Some((flag, _)) = row.flags.first() else { continue };
+        let number = SETTINGS.iter().position(|setting| setting.name == flag).unwrap();
         let is_duration =
             row.default.ends_with(" ms") || matches!(&**flag, "turn-timeout" | "silence-timeout" | "stall-timeout");
         let value = if is_duration { format!("{}s", 2_000 + number) } else { (100_000 + number).to_string() };
@@ -132,6 +231,13 @@ fn flags_reach_the_limits_that_they_are_of() {
     .into_iter()
     .flatten()
     .collect();
+    #[cfg(feature = "postgres")]
+    {
+        let options = super::super::store::postgres_options(&settings).unwrap();
+        found.extend(fields("postgres", &options));
+        let timeout = settings.duration("webhook-timeout").unwrap().unwrap();
+        assert_eq!(options.push_claim, 2 * timeout + CourierBuilder::TIMEOUT, "longer than an attempt");
+    }
     let rate = super::server(&settings).unwrap().rate.unwrap();
     found.insert("server.rate".to_owned(), rate.per_second.to_string());
     assert_eq!(rate.burst, rate.per_second);

@@ -3,22 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::TaskStore as _;
+use nuncio_push::CourierBuilder;
 use nuncio_store::{PostgresError, PostgresOptions, PostgresStore};
 
 use super::Opened;
 use crate::{command::serve::settings::Settings, error::CliError};
 
 pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliError> {
-    let mut options = PostgresOptions::new();
-    if let Some(lease) = settings.duration("lease")? {
-        if lease < Duration::from_secs(1) {
-            return Err(settings.wrong("lease", "it is shorter than a second"));
-        }
-        options = options.with_lease(lease);
-    }
-    if let Some(retention) = settings.duration("log-retention")? {
-        options = options.with_log_retention(retention);
-    }
+    let options = options(settings)?;
     let store = PostgresStore::open(url, options).await.map_err(|error| match &error {
         PostgresError::Url(reason) => settings
             .wrong("store", reason)
@@ -30,6 +22,26 @@ pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliEr
     let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
     let database = format!("PostgreSQL, {}{node}", store.place());
     Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
+}
+
+/// What the settings say of the store and the nodes.
+pub(in crate::command::serve) fn options(settings: &Settings) -> Result<PostgresOptions, CliError> {
+    let mut options = PostgresOptions::new();
+    if let Some(lease) = settings.duration("lease")? {
+        if lease < Duration::from_secs(1) {
+            return Err(settings.wrong("lease", "it is shorter than a second"));
+        }
+        options = options.with_lease(lease);
+    }
+    if let Some(retention) = settings.duration("log-retention")? {
+        options = options.with_log_retention(retention);
+    }
+    if let Some(timeout) = settings.duration("webhook-timeout")? {
+        // Room for an attempt, and for what the database takes around it.
+        let claim = timeout.saturating_mul(2).saturating_add(CourierBuilder::TIMEOUT);
+        options.push_claim = options.push_claim.max(claim);
+    }
+    Ok(options)
 }
 
 pub(crate) fn explain(error: &PostgresError) -> CliError {

@@ -1,0 +1,221 @@
+//! The addresses of what the seams to stores and buses stand for, as people write them: `SCHEME://[LOGIN@]PLACE[?PARAMETERS]`.
+//!
+//! Whoever connects, and whoever shows an address, takes it apart here, so that nobody takes a part of a password for
+//! something else.
+
+use std::ops::Range;
+
+/// An address, taken apart and not decoded.
+#[derive(Clone, Copy)]
+pub struct Address<'a> {
+    /// What stands before `://`.
+    pub scheme: &'a str,
+    /// Who connects.
+    pub login: Option<Login<'a>>,
+    /// Hosts, and what is behind them.
+    pub place: &'a str,
+    query: &'a str,
+}
+
+/// Who connects: what stands before the last `@`.
+#[derive(Clone, Copy)]
+pub struct Login<'a> {
+    /// Up to the first colon: a user, or a token where there is no password.
+    pub user: &'a str,
+    /// What follows the colon.
+    pub password: Option<&'a str>,
+}
+
+/// Why an address cannot be taken apart. It repeats nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// There is no `://`.
+    #[error("it does not begin with a scheme and ://")]
+    Scheme,
+    /// An `@` behind a `?`: a login, or a parameter.
+    #[error("an `@` stands behind a `?`; in a user or password write `?` as %3F, and in a parameter write `@` as %40")]
+    Mark,
+}
+
+impl<'a> Address<'a> {
+    /// Takes an address apart. A password may have `:`, `/`, `#` and `@` as they are, but no `?`.
+    ///
+    /// # Errors
+    ///
+    /// Where it has no scheme, and where it cannot be told whether a login or a parameter is meant.
+    pub fn parse(text: &'a str) -> Result<Self, AddressError> {
+        let (scheme, rest) = text.split_once("://").ok_or(AddressError::Scheme)?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if query.contains('@') {
+            return Err(AddressError::Mark);
+        }
+        let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
+        let login = login.map(|login| match login.split_once(':') {
+            Some((user, password)) => Login { user, password: Some(password) },
+            None => Login { user: login, password: None },
+        });
+        Ok(Self { scheme, login, place, query })
+    }
+
+    /// Names and values of what stands behind the `?`; a name alone has an empty value.
+    pub fn parameters(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    }
+}
+
+/// Whether a parameter is a password, or may be one: its name is written in escapes.
+pub fn is_secret(name: &str) -> bool {
+    name.contains('%') || name.to_ascii_lowercase().contains("password")
+}
+
+/// The parts of an address that are secret: the password, or all that is before the host where that is a token; and the
+/// passwords among its parameters. Of an address that is none, whatever may be one of them.
+pub fn secrets(address: &str) -> Vec<&str> {
+    secret_ranges(address).into_iter().map(|range| &address[range]).collect()
+}
+
+/// An address as it may be shown.
+pub fn without_secrets(address: &str) -> String {
+    let mut shown = address.to_owned();
+    for range in secret_ranges(address).into_iter().rev() {
+        shown.replace_range(range, "***");
+    }
+    shown
+}
+
+/// Where the secrets of an address stand, first to last.
+fn secret_ranges(address: &str) -> Vec<Range<usize>> {
+    if address.starts_with("sqlite:") {
+        return Vec::new();
+    }
+    let start = address.find("://").map_or(0, |scheme| scheme + 3);
+    let is_postgres = start > 0 && address.starts_with("postgres");
+    // What an address might be whose `?` and `@` stand as they should not, is secret as well.
+    let login = match address.rfind('@').filter(|at| *at >= start) {
+        Some(at) => match address[start..at].find(':') {
+            Some(colon) => Some(start + colon + 1..at),
+            // A name alone is that of a user.
+            None if is_postgres => None,
+            None => Some(start..at),
+        },
+        // No port: a login whose `@` is missing.
+        None if start > 0 => {
+            let end = address[start..].find(['/', '?']).map_or(address.len(), |end| start + end);
+            let colon = address[start..end].find(':').filter(|_| !are_hosts(&address[start..end]));
+            colon.map(|colon| start + colon + 1..address.len())
+        }
+        None => None,
+    };
+    let mut ranges: Vec<_> = login.into_iter().chain(secret_parameters(address)).collect();
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let overlaps = next.start <= before.end;
+        if overlaps {
+            before.end = before.end.max(next.end);
+        }
+        overlaps
+    });
+    ranges
+}
+
+/// The values of passwords among the parameters, wherever these begin.
+fn secret_parameters(address: &str) -> impl Iterator<Item = Range<usize>> {
+    address.match_indices(['?', '&']).filter_map(|(mark, _)| {
+        let pair = &address[mark + 1..];
+        let pair = &pair[..pair.find('&').unwrap_or(pair.len())];
+        let (name, value) = pair.split_once('=').filter(|(name, _)| is_secret(name))?;
+        let value_start = mark + 1 + name.len() + 1;
+        Some(value_start..value_start + value.len())
+    })
+}
+
+fn are_hosts(hosts: &str) -> bool {
+    hosts.split(',').all(|host| {
+        let port = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+            Some((_, port)) => port.strip_prefix(':'),
+            None => host.split_once(':').map(|(_, port)| port),
+        };
+        port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_taken_apart_at_the_end_of_its_login() {
+        let address = Address::parse("nats://us%40er:p:a/s#s@w@a,b:1/x?ca=/a.pem&flag&&key=").unwrap();
+        let login = address.login.unwrap();
+        assert_eq!((address.scheme, login.user, login.password), ("nats", "us%40er", Some("p:a/s#s@w")));
+        assert_eq!(address.place, "a,b:1/x");
+        assert_eq!(address.parameters().collect::<Vec<_>>(), [("ca", "/a.pem"), ("flag", ""), ("key", "")]);
+        let token = Address::parse("nats://t0ken@a").unwrap().login.unwrap();
+        assert_eq!((token.user, token.password), ("t0ken", None));
+        assert!(Address::parse("nats://a").unwrap().login.is_none());
+    }
+
+    #[test]
+    fn what_may_be_a_login_or_a_parameter_is_neither() {
+        for text in ["x://ann:p?ss@h/d", "x://ann:p?ss@h/d?sslmode=require", "x://ann:p@h/d?name=a@b", "x://?@"] {
+            assert_eq!(Address::parse(text).err(), Some(AddressError::Mark), "{text}");
+        }
+        assert_eq!(Address::parse("ann@host").err(), Some(AddressError::Scheme));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (address, shown) in [
+            ("nats://ann:s3cret@host/x", "nats://ann:***@host/x"),
+            ("nats://t0ken@a,b", "nats://***@a,b"),
+            ("postgres://ann:p@ss/w@host/d?schema=x", "postgres://ann:***@host/d?schema=x"),
+            ("postgres://host/d", "postgres://host/d"),
+            ("postgres://a:1,[::1]:2/d", "postgres://a:1,[::1]:2/d"),
+            ("postgresql://ann@host/d", "postgresql://ann@host/d"),
+            ("sqlite:./a@b.db", "sqlite:./a@b.db"),
+            ("memory", "memory"),
+            ("postgres://h/d?user=a&password=s3cret&schema=x", "postgres://h/d?user=a&password=***&schema=x"),
+            ("postgres://a:a@h/d?sslpassword=s3cret", "postgres://a:***@h/d?sslpassword=***"),
+            ("postgres://h/d?pass%77ord=s3cret", "postgres://h/d?pass%77ord=***"),
+            ("postgres://h?password=a@b", "postgres://h?password=***"),
+            ("postgres://h/d?password=", "postgres://h/d?password="),
+            // Not as they should be.
+            ("postgres://ann:p?ss@host/d", "postgres://ann:***@host/d"),
+            ("postgres://ann:p?a=b@host/d?password=s3cret", "postgres://ann:***@host/d?password=***"),
+            ("postgres://h:5432/d?password=a@b", "postgres://h:***"),
+            ("postgres://h/d?password=a?b", "postgres://h/d?password=***"),
+            ("postgres://ann:s3cret/d", "postgres://ann:***"),
+            ("postgres:ann:s3cret@h/d", "postgres:***@h/d"),
+            ("t0ken@h", "***@h"),
+        ] {
+            assert_eq!(without_secrets(address), shown, "{address}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_of_a_password_is_shown(
+            parts in proptest::collection::vec("[?@/:#=%!&]{0,3}", 1..5),
+            scheme in prop_oneof![Just("postgres"), Just("postgresql"), Just("nats"), Just("tls")],
+            query in prop_oneof![Just(""), Just("?schema=x"), Just("?a=b&sslmode=require")],
+            is_parameter: bool,
+        ) {
+            let password = parts.join("s3cr3t") + "s3cr3t";
+            let address = if is_parameter {
+                let mark = if query.is_empty() { "?" } else { "&" };
+                format!("{scheme}://ann@host:1/d{query}{mark}password={}", password.replace('&', "%26"))
+            } else {
+                format!("{scheme}://ann:{password}@host:1/d{query}")
+            };
+            let shown = without_secrets(&address);
+            prop_assert!(!shown.contains("s3cr3t"), "{} of {}", shown, address);
+            prop_assert!(shown.starts_with(scheme));
+            let hidden: usize = secrets(&address).iter().map(|secret| secret.matches("s3cr3t").count()).sum();
+            prop_assert_eq!(hidden, parts.len());
+        }
+    }
+}

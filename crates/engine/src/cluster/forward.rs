@@ -1,0 +1,210 @@
+//! What is wanted of a task that runs elsewhere goes there by letter, and is followed until it has come to its end.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_model::Error;
+use tokio::{
+    select,
+    time::{Instant, sleep},
+};
+
+use super::{
+    Body,
+    correspondence::{Correspondence, Wanted},
+};
+use crate::{
+    admission::Permit,
+    bus::Topic,
+    conversation::start,
+    inbox::{Control, Course},
+    registry::Hold,
+    shared::Shared,
+    store::{Cluster, Letter, LetterId, Posted, StoreError},
+};
+
+/// How often a letter is taken back of which nobody knows whether it was left.
+const WITHDRAWALS: usize = 60;
+
+/// Sends what came for a runner to the node that has the task.
+pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
+    let body = match &control {
+        // The letter by which it came waits for whoever has the task now; another would bring it twice.
+        Control::Message(incoming) if incoming.came_by().is_some() => return,
+        Control::Cancel(cancel) if cancel.by_letter => return,
+        Control::Message(incoming) => {
+            Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
+        }
+        Control::Cancel(_) => Body::Cancel,
+        // The node that has it sees to it.
+        Control::Settle(..)
+        | Control::Expire(..)
+        | Control::Fail(_)
+        | Control::Leave
+        | Control::Lost
+        | Control::Letter(..)
+        | Control::Letters => return,
+    };
+    let shared = Arc::clone(shared);
+    Shared::spawn(async move {
+        let left = shared.members.left().clone();
+        select! {
+            () = send(&shared, &hold, control, body) => {}
+            () = left.cancelled() => {}
+        }
+    });
+}
+
+async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: Body) {
+    let Some(cluster) = shared.store.cluster() else { return };
+    let (body, place) = match (body.encode(), place(shared, hold, &mut control)) {
+        (Ok(body), Ok(place)) => (body, place),
+        (Err(error), _) | (_, Err(error)) => return control.refuse(error),
+    };
+    let letter = Letter { id: id(&mut control), scope: hold.scope.clone(), task: hold.id.clone(), body };
+    match leave(shared, cluster, &letter).await {
+        Ok(Posted::Left(node)) => shared.members.publish(Topic::Node(node), &hold.id, 0),
+        Ok(Posted::Waits) => {}
+        Ok(Posted::Unheld) => {
+            if keeps_letter(shared, &mut control, &letter.id) {
+                // It finds a place here where it waits.
+                drop(place);
+                return take_over(shared, hold, control);
+            }
+        }
+        Ok(Posted::NoTask) => return control.refuse(Error::task_not_found(hold.id.as_str())),
+        Err(error) => {
+            control.refuse(error.into());
+            return take_back(shared, cluster, &letter).await;
+        }
+    }
+    shared.members.listen(shared, Topic::of(&hold.id)).await;
+    let course = match &control {
+        Control::Message(incoming) => incoming.course.clone(),
+        _ => Course::new(),
+    };
+    course.forward();
+    let correspondence = Arc::new(Correspondence::new(letter.id, course, place));
+    hold.lock().correspondences.push(Arc::clone(&correspondence));
+    correspondence.follow(shared, cluster, hold, Wanted::of(control)).await;
+    hold.lock().correspondences.retain(|it| !Arc::ptr_eq(it, &correspondence));
+    if let Err(error) = cluster.discard(&correspondence.letter).await {
+        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is left behind");
+    }
+}
+
+/// A place among the messages that wait, where it is one.
+fn place(shared: &Shared, hold: &Hold, control: &mut Control) -> Result<Option<Permit>, Error> {
+    match control {
+        Control::Message(incoming) => match incoming.place.take() {
+            None => shared.queued.take(&hold.scope.principal, 1).map(Some),
+            place => Ok(place),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// The id of the letter: of a message that was to go by one before, the same, so that it never goes by two.
+fn id(control: &mut Control) -> LetterId {
+    let before = match control {
+        Control::Message(incoming) => {
+            incoming.unsent = None;
+            incoming.letter.take()
+        }
+        _ => None,
+    };
+    before.unwrap_or_else(LetterId::generate)
+}
+
+/// Leaves a letter. Where the store does not say whether it was left, it is left again under its id, which changes nothing
+/// where it was, for as long as a commit is tried.
+async fn leave(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) -> Result<Posted, StoreError> {
+    let (mut pause, mut failed) = (Duration::from_millis(10), None);
+    loop {
+        let error = match cluster.post(letter).await {
+            Err(error) if error.is_transient() => error,
+            outcome => return outcome,
+        };
+        if failed.get_or_insert_with(Instant::now).elapsed() >= shared.limits.commit_retry {
+            return Err(error);
+        }
+        tracing::debug!(task = %letter.task, error = &error as &dyn std::error::Error, "a letter is left again");
+        sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+/// Takes back a letter of which nobody knows whether it was left: its writer was told that nothing came of it, and may
+/// send another.
+async fn take_back(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) {
+    for _ in 0..WITHDRAWALS {
+        match cluster.withdraw(&letter.id).await {
+            Err(error) if error.is_transient() => sleep(shared.limits.reread).await,
+            _ => return,
+        }
+    }
+    tracing::warn!(task = %letter.task, "a letter may be there of which its writer was told that it is not");
+}
+
+/// Has a message keep the letter that was not left: should it be there all the same, it is taken with the message. Not
+/// where that was found already, and a runner of this node has it.
+fn keeps_letter(shared: &Shared, control: &mut Control, letter: &LetterId) -> bool {
+    let Control::Message(incoming) = control else { return true };
+    incoming.unsent = shared.members.take(letter);
+    incoming.letter = incoming.unsent.as_ref().map(|taking| taking.letter().clone());
+    incoming.unsent.is_some()
+}
+
+/// Runs the task here, as nobody has it.
+pub(super) fn take_over(shared: &Arc<Shared>, hold: &Hold, control: Control) {
+    match start(shared, hold, control) {
+        Ok(Some(runner)) => runner.detach(),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(task = %hold.id, %error, "a task without a node is not run here"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Message, Request, Scope, TaskId, op::SendMessageRequest};
+
+    use super::*;
+    use crate::{
+        Engine, agent_fn,
+        inbox::Incoming,
+        store::{ListQuery, TaskStore as _},
+        testing::SharedMemory,
+    };
+
+    /// What a node that lost a task passes on: its own clients' messages, and not those that wait in letters already.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_came_by_letter_is_not_sent_by_another() {
+        let memory = SharedMemory::new(Duration::from_mins(1));
+        let (here, there) = (Arc::new(memory.node().await), Arc::new(memory.node().await));
+        let agent = agent_fn(|turn| async move {
+            turn.begin().await?;
+            turn.cancelled().cancelled().await;
+            Ok(())
+        });
+        let busy = Engine::builder(agent).store(Arc::clone(&there) as _).build();
+        let request = Request::new(Scope::open(), SendMessageRequest::new(Message::user("begin")));
+        let running = tokio::spawn(async move { busy.call(request).await });
+        let id: TaskId = loop {
+            let query = ListQuery { page_size: 1, ..ListQuery::default() };
+            match there.list(&Scope::open(), &query).await.unwrap().tasks.first() {
+                Some(task) => break task.id.clone(),
+                None => sleep(Duration::from_millis(10)).await,
+            }
+        };
+        let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).store(Arc::clone(&here) as _).build();
+        let shared = engine.shared();
+        let hold = shared.attach(&Scope::open(), &id).await.unwrap();
+        for (letter, sent) in [(Some(LetterId::generate()), 0), (None, 1)] {
+            let mut incoming = Incoming::new(SendMessageRequest::new(Message::user("more")), Arc::default());
+            incoming.letter = letter;
+            forward(shared, hold.clone(), Control::Message(incoming));
+            sleep(Duration::from_millis(100)).await;
+            assert_eq!(there.mail(10).await.unwrap().len(), sent);
+        }
+        running.abort();
+    }
+}

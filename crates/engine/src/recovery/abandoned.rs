@@ -1,0 +1,215 @@
+//! Tasks that this node knows to be at work with no runner: each is tried until it is settled, after pauses that grow.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use nuncio_model::{Error, ErrorKind, Scope, TaskId};
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use super::{GIVEN_UP, Unsettled, settle_all};
+use crate::{shared::Shared, store::Orphan};
+
+/// The pause before the first attempt.
+const FIRST: Duration = Duration::from_millis(50);
+
+/// The longest pause while the store, or room, is what is missing.
+const OUTAGE: Duration = Duration::from_secs(1);
+
+/// The longest pause otherwise; and how long it is remembered of a task that it was settled, so that one that is given
+/// up again and again is not run again and again without a pause.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// Tasks that are to be settled.
+#[derive(Default)]
+pub(crate) struct Abandoned {
+    tasks: Mutex<Tasks>,
+    more: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    known: HashMap<(Scope, TaskId), Known>,
+    /// Whether somebody is at them.
+    tended: bool,
+}
+
+struct Known {
+    stage: Stage,
+    pause: Duration,
+    /// Why it fails, where it does.
+    reason: &'static str,
+}
+
+enum Stage {
+    /// The next attempt is to be then.
+    Due(Instant),
+    /// One is being made. Whether the task was given up meanwhile.
+    UnderWay(bool),
+    /// One succeeded then.
+    Settled(Instant),
+}
+
+impl Known {
+    fn is_unsettled(&self) -> bool {
+        !matches!(self.stage, Stage::Settled(_))
+    }
+
+    fn put_off(&mut self, longest: Duration) {
+        self.stage = Stage::Due(Instant::now() + self.pause);
+        self.pause = longest.min(2 * self.pause);
+    }
+
+    /// It was given up, or could not be settled by somebody else.
+    fn abandoned(&mut self, reason: &'static str) {
+        match &mut self.stage {
+            Stage::Due(_) => {}
+            Stage::UnderWay(again) => *again = true,
+            Stage::Settled(at) => {
+                if at.elapsed() > LONGEST {
+                    self.pause = FIRST;
+                }
+                self.reason = reason;
+                self.put_off(LONGEST);
+            }
+        }
+    }
+
+    /// An attempt was made.
+    fn tried(&mut self, outcome: &Result<(), Error>) {
+        let again = matches!(self.stage, Stage::UnderWay(true));
+        match outcome.as_ref().map_err(Error::kind) {
+            Ok(()) if !again => self.stage = Stage::Settled(Instant::now()),
+            Err(ErrorKind::Unavailable | ErrorKind::ResourceExhausted) => self.put_off(OUTAGE),
+            _ => self.put_off(LONGEST),
+        }
+    }
+}
+
+impl Abandoned {
+    /// Whether a task is to be settled already.
+    pub(crate) fn has(&self, scope: &Scope, id: &TaskId) -> bool {
+        self.why(scope, id).is_some()
+    }
+
+    /// Why a task fails that is to be settled, where it does.
+    pub(crate) fn why(&self, scope: &Scope, id: &TaskId) -> Option<&'static str> {
+        let tasks = self.tasks.lock();
+        if tasks.known.is_empty() {
+            return None;
+        }
+        let known = tasks.known.get(&(scope.clone(), id.clone()))?;
+        known.is_unsettled().then_some(known.reason)
+    }
+
+    /// How many are to be settled.
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.lock().known.values().filter(|known| known.is_unsettled()).count()
+    }
+
+    /// Takes those that are due. When the next will be, where none is; nothing where there are no tasks any more.
+    fn take(&self) -> Option<Result<Vec<Unsettled>, Instant>> {
+        let mut tasks = self.tasks.lock();
+        let now = Instant::now();
+        tasks.known.retain(|_, known| !matches!(known.stage, Stage::Settled(at) if now > at + LONGEST));
+        if tasks.known.is_empty() {
+            tasks.tended = false;
+            return None;
+        }
+        let (mut due, mut next) = (Vec::new(), now + LONGEST);
+        for ((scope, id), known) in &mut tasks.known {
+            match known.stage {
+                Stage::Due(at) if at <= now => {
+                    known.stage = Stage::UnderWay(false);
+                    let task = Orphan { scope: scope.clone(), id: id.clone() };
+                    due.push(Unsettled { task, reason: known.reason });
+                }
+                Stage::Due(at) => next = next.min(at),
+                Stage::UnderWay(_) | Stage::Settled(_) => {}
+            }
+        }
+        Some(if due.is_empty() { Err(next) } else { Ok(due) })
+    }
+
+    fn tried(&self, task: Orphan, outcome: &Result<(), Error>) {
+        let mut tasks = self.tasks.lock();
+        let Entry::Occupied(mut known) = tasks.known.entry((task.scope, task.id)) else { return };
+        if outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::TaskNotFound) {
+            known.remove();
+        } else {
+            known.get_mut().tried(outcome);
+        }
+    }
+}
+
+impl Shared {
+    /// Notes a task that may be at work in the store with nobody at work on it, and settles it as soon as the store can
+    /// write. As many are kept as turns may run; those beyond are found by who looks for strays.
+    pub(crate) fn abandon(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
+        self.abandon_for(scope, id, GIVEN_UP);
+    }
+
+    /// The same, with a reason.
+    pub(crate) fn abandon_for(self: &Arc<Self>, scope: &Scope, id: &TaskId, reason: &'static str) {
+        let mut tasks = self.abandoned.tasks.lock();
+        if tasks.known.len() >= self.limits.running_turns {
+            tasks.known.retain(|_, known| known.is_unsettled());
+        }
+        let room = tasks.known.len() < self.limits.running_turns;
+        match tasks.known.entry((scope.clone(), id.clone())) {
+            Entry::Occupied(mut known) => known.get_mut().abandoned(reason),
+            Entry::Vacant(vacant) if room => {
+                let mut known = Known { stage: Stage::UnderWay(false), pause: FIRST, reason };
+                known.put_off(LONGEST);
+                vacant.insert(known);
+            }
+            Entry::Vacant(_) => {
+                return tracing::warn!(task = %id, "too many tasks are to be settled; this one has to wait");
+            }
+        }
+        if !std::mem::replace(&mut tasks.tended, true) {
+            Self::spawn(tend(Arc::downgrade(self)));
+        }
+        drop(tasks);
+        self.abandoned.more.notify_one();
+    }
+}
+
+/// Settles abandoned tasks until there are none.
+async fn tend(shared: Weak<Shared>) {
+    let Some((more, left)) = shared.upgrade().map(|it| (Arc::clone(&it.abandoned.more), it.members.left().clone()))
+    else {
+        return;
+    };
+    loop {
+        let Some(taken) = shared.upgrade().and_then(|shared| Some((shared.abandoned.take()?, shared))) else { return };
+        let next = match taken {
+            (Err(next), _) => next,
+            (Ok(due), shared) => {
+                settle_due(&shared, due).await;
+                continue;
+            }
+        };
+        select! {
+            () = sleep_until(next) => {}
+            () = more.notified() => {}
+            () = left.cancelled() => return,
+        }
+    }
+}
+
+async fn settle_due(shared: &Arc<Shared>, due: Vec<Unsettled>) {
+    for (task, outcome) in settle_all(shared, due).await {
+        if let Err(error) = &outcome {
+            tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet");
+        }
+        shared.abandoned.tried(task, &outcome);
+    }
+}

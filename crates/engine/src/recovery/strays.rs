@@ -1,0 +1,107 @@
+//! The net beneath everything else: now and then this node looks through the tasks that the store says it is at work on,
+//! for those that nobody here is at work on. Whatever led to that, and nobody told: none stays at work for ever.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use nuncio_model::{Scope, TaskId};
+use tokio::{select, time::sleep};
+
+use crate::{
+    shared::Shared,
+    store::{AtWork, Cluster, StoreError},
+};
+
+/// How many tasks are looked up at a time.
+const PAGE: usize = 1_000;
+
+/// How many are remembered until the next look; others wait for a later one.
+const REMEMBERED: usize = 10_000;
+
+/// The time between two looks where nobody shares the store; else it is a lease.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Counts strays.
+#[derive(Default)]
+pub(crate) struct Strays {
+    watched: AtomicBool,
+    found: AtomicU64,
+}
+
+impl Strays {
+    /// How many were found.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+}
+
+/// Tasks without a runner, each with the epoch and the number of its last record.
+type Look = HashMap<(Scope, TaskId), (u64, u64)>;
+
+/// Begins to look for strays; it ends with the engine.
+pub(crate) fn watch(shared: &Arc<Shared>) {
+    if !shared.strays.watched.swap(true, Ordering::Relaxed) {
+        Shared::spawn(look_around(Arc::downgrade(shared)));
+    }
+}
+
+async fn look_around(shared: Weak<Shared>) {
+    let Some((left, period)) = shared.upgrade().map(|shared| {
+        let period = shared.store.cluster().map_or(PERIOD, Cluster::lease);
+        (shared.members.left().clone(), period)
+    }) else {
+        return;
+    };
+    let mut last = Look::new();
+    loop {
+        select! {
+            () = sleep(period) => {}
+            () = left.cancelled() => return,
+        }
+        let Some(shared) = shared.upgrade() else { return };
+        if shared.turns.are_draining() {
+            continue;
+        }
+        match look(&shared, &last).await {
+            Ok(seen) => last = seen,
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "it cannot be seen whether all tasks at work have a runner");
+            }
+        }
+    }
+}
+
+/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a stray: a runner that came
+/// or went just now is none.
+async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
+    let (mut seen, mut after) = (Look::new(), None);
+    loop {
+        let page = shared.store.at_work(after.as_deref(), PAGE).await?;
+        for AtWork { scope, id, epoch, sequence } in page.tasks {
+            let has_runner = shared.registry.find(&scope, &id).is_some_and(|hold| hold.lock().running);
+            if has_runner || shared.abandoned.has(&scope, &id) {
+                continue;
+            }
+            let (key, place) = ((scope, id), (epoch, sequence));
+            if last.get(&key) == Some(&place) {
+                let (scope, id) = &key;
+                tracing::warn!(task = %id, "a stray task: it is at work in the store, and nobody is at work on it");
+                shared.strays.found.fetch_add(1, Ordering::Relaxed);
+                shared.abandon(scope, id);
+            } else if seen.len() < REMEMBERED {
+                seen.insert(key, place);
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(seen);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A node that cannot say that it lives stops what it runs, before others run it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use nuncio_engine::{
+    Engine, EngineBuilder, EventBus, agent_fn,
+    bus::{BusError, Subscription, Topic, Wake},
+    store::Lease,
+    testing::{MemoryNode, SharedMemory},
+};
+use nuncio_model::{ErrorKind, Message, TaskState, op::SendMessageRequest};
+use tokio::time::{Instant, sleep};
+
+use crate::support::*;
+
+const LEASE: Duration = Duration::from_secs(12);
+
+/// Counts the turns that are under way.
+struct UnderWay(Arc<AtomicUsize>);
+
+impl UnderWay {
+    fn of(turns: &Arc<AtomicUsize>) -> Self {
+        turns.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(turns))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+struct Node {
+    engine: Engine,
+    store: Arc<MemoryNode>,
+    turns: Arc<AtomicUsize>,
+}
+
+impl Node {
+    /// A node whose agent answers `now`, and is silent for ever at anything else.
+    async fn of(memory: &SharedMemory, with: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
+        let store = Arc::new(memory.node().await);
+        let turns = Arc::<AtomicUsize>::default();
+        let agent = agent_fn({
+            let turns = Arc::clone(&turns);
+            move |turn| {
+                let under_way = UnderWay::of(&turns);
+                async move {
+                    turn.begin().await?;
+                    if turn.message().text() != "now" {
+                        std::future::pending::<()>().await;
+                    }
+                    drop(under_way);
+                    turn.complete("done").await
+                }
+            }
+        });
+        let engine = with(Engine::builder(agent).store(Arc::clone(&store) as _)).build();
+        engine.recover().await.unwrap();
+        Self { engine, store, turns }
+    }
+
+    fn turns(&self) -> usize {
+        self.turns.load(Ordering::SeqCst)
+    }
+}
+
+async fn until(is_so: impl Fn() -> bool) {
+    within(async {
+        while !is_so() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// The store says no, or says nothing.
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_cut_off_when_the_lease_is_over_by_the_nodes_own_clock() {
+    for away in [MemoryNode::cut_off, MemoryNode::stall] {
+        let memory = SharedMemory::new(LEASE);
+        let (a, b) = (Node::of(&memory, |it| it).await, Node::of(&memory, |it| it).await);
+        let task = send(&a.engine, at_once(Message::user("work"))).await.unwrap();
+        sleep(LEASE * 3).await;
+        assert_eq!(a.turns(), 1);
+        away(&a.store, true);
+        let began = Instant::now();
+        until(|| a.turns() == 0).await;
+        let took = began.elapsed();
+        assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+        assert!(took >= LEASE / 2, "a lease that goes on is used: {took:?}");
+        assert_ne!(get(&b.engine, &task).await.status.state, TaskState::Completed);
+        sleep(LEASE).await;
+        assert_state(&get(&b.engine, &task).await, TaskState::Failed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_on_a_node_that_cannot_say_that_it_lives() {
+    let memory = SharedMemory::new(LEASE);
+    let a = Node::of(&memory, |it| it).await;
+    let now = || SendMessageRequest::new(Message::user("now"));
+    send(&a.engine, now()).await.unwrap();
+    a.store.stall(true);
+    sleep(LEASE * 2).await;
+    let error = send(&a.engine, now()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    a.store.stall(false);
+    sleep(Duration::from_millis(10)).await;
+    assert_state(&send(&a.engine, now()).await.unwrap(), TaskState::Completed);
+}
+
+/// A bus on which nobody is ever heard.
+struct Deaf;
+
+#[async_trait::async_trait]
+impl EventBus for Deaf {
+    fn publish(&self, _: Topic, _: Wake) {}
+
+    async fn subscribe(&self, _: Topic) -> Result<Box<dyn Subscription>, BusError> {
+        std::future::pending().await
+    }
+
+    async fn check(&self) -> Result<(), BusError> {
+        Ok(())
+    }
+
+    async fn close(&self, _: Duration) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_does_not_wait_for_the_bus() {
+    let memory = SharedMemory::new(LEASE);
+    let a = Node::of(&memory, |it| it.bus(Arc::new(Deaf))).await;
+    sleep(LEASE * 3).await;
+    assert_eq!(a.engine.store().cluster().unwrap().renew().await.unwrap(), Lease::Kept);
+}

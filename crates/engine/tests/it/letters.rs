@@ -1,0 +1,262 @@
+//! What is wanted of a task on another node, where something goes wrong on the way, and at limits.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use nuncio_engine::{Record, TaskStore as _, admission::RETRY_AFTER, store::Commit};
+use nuncio_model::{
+    Error, ErrorKind, Message, Scope, StreamResponse, Task, TaskState, TaskStatus, Timestamp, op::SendMessageRequest,
+};
+use tokio::{task::JoinHandle, time::sleep};
+
+use crate::{
+    cluster::{LEASE, Node, Nodes, begin, until_messages, waits_behind},
+    support::*,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn sends(node: &Node, request: SendMessageRequest) -> JoinHandle<Result<Task, Error>> {
+    let engine = node.engine.clone();
+    tokio::spawn(async move { send(&engine, request).await })
+}
+
+fn more_at_once(task: &Task, text: &str) -> SendMessageRequest {
+    at_once(follow(task, text).message)
+}
+
+/// The letter is there, its writer does not know, and the node that it was for is gone before it is asked for again.
+#[tokio::test(start_paused = true)]
+async fn a_message_whose_letter_had_no_answer_has_one_turn() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    a.store.cut_off(true);
+    sleep(LEASE * 5 / 6).await;
+    b.store.set(|faults| faults.loses_answers_to_letters = true);
+    let sent = sends(&b, follow(&task, "2 second?"));
+    sleep(SECOND + SECOND / 10).await;
+    b.store.set(|faults| faults.loses_answers_to_letters = false);
+    sleep(SECOND).await;
+    nodes.open(8);
+    let answer = within(sent).await.unwrap().unwrap();
+    assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
+    assert_eq!(history(&answer), ["1 first?", "2 second?", "first"]);
+    assert_eq!(nodes.runs(), 3, "the first, the first again, and the second");
+}
+
+/// Who is told that nothing came of a message may send it again.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_refused_as_its_letter_has_no_answer_has_no_turn() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    a.store.cut_off(true);
+    b.store.set(|faults| faults.loses_answers_to_letters = true);
+    let error = within(sends(&b, follow(&task, "2"))).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    a.store.cut_off(false);
+    // It has read its mail.
+    sleep(SECOND * 2).await;
+    nodes.open(2);
+    sleep(SECOND).await;
+    let task = get(&a.engine, &task).await;
+    assert_state(&task, TaskState::InputRequired);
+    assert_eq!(history(&task), ["1 first?"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
+    for from_elsewhere in [false, true] {
+        let mut nodes = Nodes::new();
+        nodes.resumes.store(true, Ordering::SeqCst);
+        nodes.limits.cancel_grace = SECOND * 4;
+        let (a, b) = nodes.two().await;
+        let task = begin(&a, "1 first?").await;
+        let engine = if from_elsewhere { &b.engine } else { &a.engine };
+        let canceled = tokio::spawn({
+            let (engine, task) = (engine.clone(), task.clone());
+            async move { cancel(&engine, &task).await }
+        });
+        sleep(SECOND / 2).await;
+        // The turn has been asked to stop, and goes to another node before it has.
+        a.store.rejoin().await;
+        sleep(LEASE).await;
+        assert_state(&within(canceled).await.unwrap().unwrap(), TaskState::Canceled);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_could_not_be_noted_is_told_later() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1").await;
+    for _ in 0..2 {
+        send(&b.engine, more_at_once(&task, "2")).await.unwrap();
+    }
+    a.store.set(|faults| faults.refuses_marks = true);
+    let refused = sends(&b, follow(&task, "3"));
+    sleep(SECOND * 3).await;
+    assert!(!refused.is_finished());
+    a.store.set(|faults| faults.refuses_marks = false);
+    let error = within(refused).await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)));
+    assert_eq!(get(&a.engine, &task).await.history.len(), 3);
+}
+
+/// The node that has the task counts what comes by letter.
+#[tokio::test(start_paused = true)]
+async fn messages_by_letter_count_among_all_that_wait() {
+    let mut nodes = Nodes::new();
+    (nodes.limits.queued_messages, nodes.limits.queued_in_all) = (10, 3);
+    let a = nodes.node().await;
+    nodes.limits.queued_in_all = 100;
+    let b = nodes.node().await;
+    let task = begin(&a, "1 2?").await;
+    for _ in 0..3 {
+        send(&b.engine, more_at_once(&task, "3?")).await.unwrap();
+    }
+    for node in [&a, &b] {
+        let error = send(&node.engine, more_at_once(&task, "4?")).await.unwrap_err();
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)));
+    }
+    nodes.open(5);
+    until_messages(&b, &task, 7).await;
+    sleep(SECOND).await;
+    send(&b.engine, more_at_once(&task, "4?")).await.unwrap();
+}
+
+/// So does the node that sends them, until their turns begin.
+#[tokio::test(start_paused = true)]
+async fn messages_that_wait_elsewhere_count_where_they_came_from() {
+    let mut nodes = Nodes::new();
+    (nodes.limits.queued_messages, nodes.limits.queued_in_all) = (10, 100);
+    let a = nodes.node().await;
+    nodes.limits.queued_in_all = 2;
+    let b = nodes.node().await;
+    let task = begin(&a, "1 2?").await;
+    let waiting = [sends(&b, follow(&task, "3?")), sends(&b, follow(&task, "4?"))];
+    until_messages(&a, &task, 3).await;
+    let error = send(&b.engine, follow(&task, "5?")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    nodes.open(3);
+    until_messages(&a, &task, 5).await;
+    sleep(SECOND / 10).await;
+    let third = sends(&b, follow(&task, "5?"));
+    until_messages(&a, &task, 6).await;
+    nodes.open(2);
+    for sent in waiting.into_iter().chain([third]) {
+        assert_state(&within(sent).await.unwrap().unwrap(), TaskState::InputRequired);
+    }
+}
+
+/// A letter that a runner has in hand, and has yet to commit, is not brought again, and takes no other's place.
+#[tokio::test(start_paused = true)]
+async fn a_letter_is_in_an_inbox_once() {
+    let mut nodes = Nodes::new();
+    nodes.limits.commit_retry = SECOND * 20;
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 2?").await;
+    a.store.set(|faults| faults.refuses_commits = true);
+    nodes.open(1);
+    sleep(SECOND / 10).await;
+    let there = sends(&b, more_at_once(&task, "3"));
+    sleep(SECOND * 4).await;
+    let here = sends(&a, more_at_once(&task, "4"));
+    sleep(SECOND / 10).await;
+    assert!(!here.is_finished() && !there.is_finished());
+    a.store.set(|faults| faults.refuses_commits = false);
+    for sent in [here, there] {
+        within(sent).await.unwrap().unwrap();
+    }
+    assert_eq!(get(&b.engine, &task).await.history.len(), 3);
+}
+
+/// A task of a node that lives, and that nobody there is at work on, as after a claim that nobody heard the answer of.
+#[tokio::test(start_paused = true)]
+async fn a_letter_for_a_task_without_a_runner_has_it_settled() {
+    let nodes = Nodes::new();
+    nodes.open(4);
+    let (a, b) = nodes.two().await;
+    let task = left_by(&a, "fails").await;
+    let error = within(sends(&b, follow(&task, "2"))).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
+    assert_state(&get(&b.engine, &task).await, TaskState::Failed);
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let task = left_by(&a, "resumes").await;
+    let answer = within(sends(&b, follow(&task, "2?"))).await.unwrap().unwrap();
+    assert_state(&answer, TaskState::InputRequired);
+    assert_eq!(history(&answer), ["1?", "2?", "1"]);
+    assert_eq!(nodes.runs(), 2);
+}
+
+/// A task at work on a node that does not work on it.
+async fn left_by(node: &Node, id: &str) -> Task {
+    let mut task = Task::new(id.into(), "context".into());
+    task.status = TaskStatus::new(TaskState::Working);
+    task.history.push(Message::user("1?"));
+    let commit = Commit {
+        scope: Scope::open(),
+        id: task.id.clone(),
+        context: "context".into(),
+        expected: 0,
+        epoch: 0,
+        records: vec![Record::update(1, StreamResponse::Task(task.clone()))],
+        state: TaskState::Working,
+        updated: Timestamp::now(),
+        released: false,
+        snapshot: Some(Arc::new(task.clone())),
+        push_configs: Vec::new(),
+        letters: Vec::new(),
+        remember: None,
+    };
+    node.store.commit(commit).await.unwrap();
+    task
+}
+
+/// Messages that wait elsewhere are looked at together.
+#[tokio::test(start_paused = true)]
+async fn letters_that_wait_cost_one_question_each_second() {
+    let mut nodes = Nodes::on(None);
+    nodes.limits.queued_messages = 64;
+    let (a, b) = nodes.two().await;
+    let tasks = [begin(&a, "1 2?").await, begin(&a, "1 2?").await];
+    let mut waiting: Vec<_> = tasks.iter().map(|task| sends(&b, follow(task, "3?"))).collect();
+    waiting.extend((0..40).map(|number| sends(&b, follow(&tasks[number % 2], "3?"))));
+    for task in &tasks {
+        until_messages(&a, task, 22).await;
+    }
+    sleep(SECOND * 3).await;
+    let before = b.store.reads();
+    sleep(SECOND * 10).await;
+    let reads = b.store.reads() - before;
+    assert!(reads <= 11, "{reads}");
+    nodes.open(4 + waiting.len());
+    for sent in waiting {
+        assert_state(&within(sent).await.unwrap().unwrap(), TaskState::InputRequired);
+    }
+}
+
+/// Whoever did not wait for the turn has its answer, and nothing is followed for it.
+#[tokio::test(start_paused = true)]
+async fn a_letter_that_nobody_waits_for_is_done_with_once_it_is_taken() {
+    let nodes = Nodes::new();
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 2?").await;
+    send(&b.engine, more_at_once(&task, "3?")).await.unwrap();
+    let left = waits_behind(&b, &task, "4?").await;
+    until_messages(&b, &task, 3).await;
+    left.abort();
+    within(async {
+        while b.engine.live_tasks() > 0 {
+            sleep(SECOND / 10).await;
+        }
+    })
+    .await;
+    nodes.open(5);
+    until_messages(&b, &task, 5).await;
+    assert_eq!(nodes.runs(), 3);
+}

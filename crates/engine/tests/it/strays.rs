@@ -1,0 +1,118 @@
+//! Tasks that are at work in the store, with nobody at work on them, and nobody told: the net beneath all else.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::{AgentError, Engine, Limits, TaskStore, Turn, testing::SharedMemory};
+use nuncio_model::{ErrorKind, Message, Scope, Task, TaskState, op::SendMessageRequest};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    rigged::{Rigged, at_work},
+    support::*,
+};
+
+/// The time between two looks of one node.
+const PERIOD: Duration = Duration::from_secs(10);
+
+const LEASE: Duration = Duration::from_secs(6);
+
+async fn asks(turn: Turn) -> Result<(), AgentError> {
+    turn.begin().await?;
+    if turn.message().text() == "for ever" { std::future::pending().await } else { turn.ask("what else?").await }
+}
+
+/// Waits until a task has ended, but not for longer than this.
+async fn ends_within(engine: &Engine, id: &str, time: Duration) -> Task {
+    let task = Task { id: id.into(), ..Task::default() };
+    let begun = Instant::now();
+    loop {
+        let task = get(engine, &task).await;
+        if task.state().is_terminal() {
+            return task;
+        }
+        assert!(begun.elapsed() < time, "{id} is at work after {:?}", begun.elapsed());
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stray_is_found_and_settled() {
+    // Where there are more than can be kept in mind, some wait for a later look.
+    for running_turns in [100_000, 1_000] {
+        let mut limits = Limits::default();
+        limits.running_turns = running_turns;
+        let store = Rigged::new();
+        let engine = builder(asks).store(Arc::clone(&store) as _).limits(limits).build();
+        engine.recover().await.unwrap();
+        // There are more than are looked up at a time.
+        for number in 0..2_500 {
+            store.orphan(&number.to_string()).await;
+        }
+        let looks = if running_turns < 2_500 { 10 } else { 3 };
+        for number in (0..2_500).step_by(100) {
+            ends_within(&engine, &number.to_string(), PERIOD * looks).await;
+        }
+        assert!(engine.strays() >= 2_500);
+        assert!(store.inner().at_work(None, 10).await.unwrap().tasks.is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_a_runner_or_rests_is_no_stray() {
+    let store = Rigged::new();
+    let engine = builder(asks).store(Arc::clone(&store) as _).build();
+    engine.recover().await.unwrap();
+    let running = send(&engine, at_once(Message::user("for ever"))).await.unwrap();
+    let parked = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    sleep(PERIOD * 10).await;
+    assert_state(&get(&engine, &running).await, TaskState::Working);
+    assert_state(&get(&engine, &parked).await, TaskState::InputRequired);
+    assert_eq!(engine.strays(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_fails_is_made_again() {
+    let memory = SharedMemory::new(LEASE);
+    let node = Arc::new(memory.node().await);
+    let engine = builder(asks).store(Arc::clone(&node) as _).build();
+    engine.recover().await.unwrap();
+    node.commit(at_work("stray")).await.unwrap();
+    // Shorter than a lease, and there when it looks for the second time.
+    sleep((LEASE * 2).saturating_sub(Duration::from_secs(1))).await;
+    node.cut_off(true);
+    sleep(Duration::from_secs(2)).await;
+    node.cut_off(false);
+    assert_state(&ends_within(&engine, "stray", LEASE * 3).await, TaskState::Failed);
+    assert_eq!(engine.strays(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_node_looks_through_its_own() {
+    let memory = SharedMemory::new(LEASE);
+    let (here, there) = (Arc::new(memory.node().await), Arc::new(memory.node().await));
+    let engines = [&here, &there].map(|node| builder(asks).store(Arc::clone(node) as _).build());
+    for engine in &engines {
+        engine.recover().await.unwrap();
+    }
+    let running = send(&engines[1], at_once(Message::user("for ever"))).await.unwrap();
+    here.commit(at_work("stray")).await.unwrap();
+    ends_within(&engines[1], "stray", LEASE * 3).await;
+    assert_eq!(engines.each_ref().map(Engine::strays), [1, 0]);
+    assert_state(&get(&engines[0], &running).await, TaskState::Working);
+}
+
+/// Whoever comes before the net is told that the task was cut off, and has no turn on top of it.
+#[tokio::test]
+async fn a_message_to_a_stray_settles_it() {
+    let store = Rigged::new();
+    let engine = builder(asks).store(Arc::clone(&store) as _).build();
+    let orphan = store.orphan("stray").await;
+    let task = Task { id: orphan.id, ..Task::default() };
+    let error = send(&engine, follow(&task, "more")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+    let task = get(&engine, &task).await;
+    assert_state(&task, TaskState::Failed);
+    assert_eq!(history(&task), ["work"]);
+    let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
+    assert_eq!(stored.sequence, 3);
+}

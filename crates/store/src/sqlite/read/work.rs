@@ -1,0 +1,85 @@
+//! Reads which tasks this process is at work on, and which nobody is and somebody should be.
+
+use nuncio_engine::{
+    StoreError,
+    store::{AtWork, AtWorkPage, Orphan},
+};
+use rusqlite::Connection;
+
+use crate::sqlite::{
+    columns::{self, from_column, to_column},
+    error::store_error,
+};
+
+/// Of an earlier opening, or at work by nobody though submitted (1) or working (2).
+const ORPHANS: &str = "SELECT tenant, caller, id, task FROM ( \
+        SELECT * FROM (SELECT task, scope, id FROM tasks INDEXED BY tasks_running \
+            WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2) \
+        UNION ALL \
+        SELECT * FROM (SELECT task, scope, id FROM tasks INDEXED BY tasks_parked \
+            WHERE NOT running AND state NOT IN (3, 4, 5, 7) AND state IN (1, 2) LIMIT ?2) \
+    ) CROSS JOIN scopes USING (scope) ORDER BY task LIMIT ?2";
+
+const AT_WORK: &str = "SELECT tenant, caller, id, sequence, task \
+    FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
+    WHERE running AND epoch = ?1 AND task > ?2 ORDER BY task LIMIT ?3";
+
+/// Tasks that somebody should be at work on, oldest first.
+pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    let read = || {
+        let mut statement = connection.prepare_cached(ORPHANS)?;
+        let rows = statement.query_map((to_column(epoch), to_column(limit as u64)), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<(String, String, String)>>>()
+    };
+    let rows = read().map_err(store_error)?.into_iter();
+    let orphans =
+        rows.map(|(tenant, caller, id)| Ok(Orphan { scope: columns::scope(tenant, &caller)?, id: id.into() }));
+    orphans.collect()
+}
+
+/// A page of the tasks that this opening is at work on, behind the task of this key.
+pub(in crate::sqlite) fn at_work(
+    connection: &Connection,
+    epoch: u64,
+    after: i64,
+    limit: usize,
+) -> Result<AtWorkPage, StoreError> {
+    let read = || {
+        let mut statement = connection.prepare_cached(AT_WORK)?;
+        let rows = statement.query_map((to_column(epoch), after, to_column(limit as u64)), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })?;
+        rows.collect::<rusqlite::Result<Vec<(String, String, String, i64, i64)>>>()
+    };
+    let rows = read().map_err(store_error)?;
+    let next = rows.last().filter(|_| rows.len() == limit).map(|(.., task)| task.to_string().into());
+    let tasks = rows.into_iter().map(|(tenant, caller, id, sequence, _)| {
+        let scope = columns::scope(tenant, &caller)?;
+        Ok(AtWork { scope, id: id.into(), epoch, sequence: from_column(sequence) })
+    });
+    Ok(AtWorkPage { tasks: tasks.collect::<Result<_, StoreError>>()?, next })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn who_is_at_work_and_who_is_an_orphan_come_from_an_index() {
+        let database = schema::in_memory();
+        for (sql, indices) in [
+            (ORPHANS, &["USING INDEX tasks_running (epoch<?)", "USING INDEX tasks_parked (state=?)"][..]),
+            (AT_WORK, &["USING INDEX tasks_running (epoch=? AND task>?)"]),
+        ] {
+            let plan = schema::plan(&database, sql);
+            for index in indices {
+                assert!(plan.iter().any(|step| step.contains(index)), "{plan:?}");
+            }
+            assert!(!plan.iter().any(|step| step.contains("SCAN tasks") || step.contains("SCAN scopes")), "{plan:?}");
+        }
+        assert!(!schema::plan(&database, AT_WORK).iter().any(|step| step.contains("TEMP B-TREE")));
+    }
+}

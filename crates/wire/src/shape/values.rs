@@ -1,0 +1,224 @@
+//! How values of each type stand in the JSON of all versions before 1.0, and how far off they may be.
+
+use std::{fmt, marker::PhantomData};
+
+use nuncio_model::{
+    ArtifactId, ContextId, MessageId, Part, PushConfigId, Role, Struct, TaskId, TaskState, Timestamp, Value,
+    json::Field,
+};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, SeqAccess, Visitor},
+    ser::SerializeSeq,
+};
+
+use super::{In, Read, Shape, out};
+use crate::part;
+
+/// What every version spells as the model does.
+macro_rules! same {
+    ($($type:ty),*) => {$(
+        impl<V> Read<V> for $type {
+            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                Field::decode(from)
+            }
+        }
+        impl<V> Shape<V> for $type {
+            fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                Field::encode(self, to)
+            }
+            fn is_unset(&self) -> bool {
+                Field::is_unset(self)
+            }
+        }
+    )*};
+}
+same!(String, Box<str>, bool, Struct, TaskId, ContextId, MessageId, ArtifactId, PushConfigId);
+
+/// An enum of the model by name or number. What is not known is the default, `Unspecified`.
+macro_rules! names {
+    ($type:ident $(, $alias:literal = $variant:ident)*) => {
+        impl<V> Read<V> for $type {
+            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct NameVisitor;
+                impl Visitor<'_> for NameVisitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("a ", stringify!($type), " by name or number"))
+                    }
+                    fn visit_str<E>(self, name: &str) -> Result<$type, E> {
+                        if let Some(known) = $type::ALL.iter().find(|known| known.short() == name) {
+                            return Ok(*known);
+                        }
+                        $(if name.eq_ignore_ascii_case($alias) { return Ok($type::$variant); })*
+                        Ok($type::from_name(name).unwrap_or_default())
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$type, E> {
+                        Ok(i32::try_from(number).ok().and_then($type::from_number).unwrap_or_default())
+                    }
+                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$type, E> {
+                        self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+                    }
+                }
+                from.deserialize_any(NameVisitor)
+            }
+        }
+    };
+}
+names!(TaskState, "cancelled" = Canceled, "TASK_STATE_CANCELLED" = Canceled);
+names!(Role);
+
+impl<V> Read<V> for Part {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        part::read(from)
+    }
+}
+
+impl<V> Read<V> for Value {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+}
+
+/// A whole number, also as a text or with a fraction of zero. One that is out of reach is the last within it: what it
+/// counts is all the same to a peer.
+impl<V> Read<V> for i64 {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct WholeVisitor;
+        impl Visitor<'_> for WholeVisitor {
+            type Value = i64;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number")
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<i64, E> {
+                Ok(number)
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<i64, E> {
+                Ok(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<i64, E> {
+                if number.fract() != 0.0 {
+                    return Err(E::invalid_value(de::Unexpected::Float(number), &self));
+                }
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "it has no fraction, and the cast stops at the ends"
+                )]
+                Ok(number as i64)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<i64, E> {
+                let number = text.trim().parse::<i64>();
+                number.map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+        from.deserialize_any(WholeVisitor)
+    }
+}
+
+impl<V> Read<V> for i32 {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = <i64 as Read<V>>::read(from)?;
+        Ok(i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX }))
+    }
+}
+
+impl<V> Shape<V> for i32 {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i32(*self)
+    }
+    fn is_unset(&self) -> bool {
+        *self == 0
+    }
+}
+
+impl<V> Read<V> for Timestamp {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct TimeVisitor;
+        impl Visitor<'_> for TimeVisitor {
+            type Value = Timestamp;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                crate::json::time(text).map_err(E::custom)
+            }
+        }
+        from.deserialize_str(TimeVisitor)
+    }
+}
+
+impl<V> Shape<V> for Timestamp {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.serialize(to)
+    }
+}
+
+impl<V, T: Read<V>> Read<V> for Option<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(Some)
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Option<T> {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => value.write(to),
+            None => to.serialize_none(),
+        }
+    }
+    fn is_unset(&self) -> bool {
+        self.is_none()
+    }
+    fn settle(self) -> Self {
+        self.filter(|value| !value.is_unset())
+    }
+}
+
+impl<V, T: Read<V>> Read<V> for Box<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(Box::new)
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Box<T> {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (**self).write(to)
+    }
+    fn is_unset(&self) -> bool {
+        (**self).is_unset()
+    }
+}
+
+impl<V, T: Read<V>> Read<V> for Vec<T> {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ListVisitor<V, T>(PhantomData<(V, T)>);
+        impl<'de, V, T: Read<V>> Visitor<'de> for ListVisitor<V, T> {
+            type Value = Vec<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = seq.next_element::<In<V, T>>()? {
+                    list.push(item.0);
+                }
+                list.shrink_to_fit();
+                Ok(list)
+            }
+        }
+        from.deserialize_seq(ListVisitor(PhantomData))
+    }
+}
+
+impl<V, T: Shape<V>> Shape<V> for Vec<T> {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut seq = to.serialize_seq(Some(self.len()))?;
+        for item in self {
+            seq.serialize_element(&out::<V, T>(item))?;
+        }
+        seq.end()
+    }
+    fn is_unset(&self) -> bool {
+        self.is_empty()
+    }
+}
