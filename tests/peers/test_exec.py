@@ -36,9 +36,14 @@ def test_a_filter_answers_with_its_output(program, binding):
 
 
 def test_text_goes_in_and_out_byte_for_byte(program):
-    text = "héllo ✓\n\ttab\u2028 end without newline"
+    text = "héllo ✓\n\ttab\u2028 end\n"
     task = program("cat").send(text)
     assert output(task) == text
+
+
+def test_the_last_line_has_a_line_break(program):
+    task = program("sh", "-c", 'while read -r line; do echo "got $line"; done').send("one\ntwo")
+    assert output(task) == "got one\ngot two\n"
 
 
 def test_output_is_streamed_line_by_line(program):

@@ -13,7 +13,8 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 /// Makes an agent of a program that reads text and writes text.
 ///
 /// The program runs once for each message. Its stdin is the text of the message's parts, joined by a space; a file by
-/// reference reads `[file: URL]`, inline bytes `[binary N bytes]`, data is JSON. It need not read it.
+/// reference reads `[file: URL]`, inline bytes `[binary N bytes]`, data is JSON. A last line without a line break gets
+/// one, as in a text file. It need not read it.
 ///
 /// Its stdout is one artifact, `output`, in chunks as they come: a line each, with its line break, or by
 /// [`with_delimiter`](Self::with_delimiter). The last is marked as such when the program has ended well; where a line

@@ -22,7 +22,7 @@ pub const FACT: &str = "resume";
 pub const INVALID: &str = "invalid";
 /// [`FACT`]: the place is beyond the end of this task's log.
 pub const AHEAD: &str = "ahead";
-/// [`FACT`]: events behind the place are no longer kept.
+/// [`FACT`]: events behind the place are no longer kept, or never were.
 pub const EXPIRED: &str = "expired";
 
 /// The member of the extension's data that has the place.
@@ -69,9 +69,10 @@ pub fn ahead(task: &TaskId, place: u64, end: u64) -> Error {
     Error::invalid_params(PARAMETER, reason).with_metadata(FACT, AHEAD).with_metadata("taskId", task.as_str())
 }
 
-/// The error for events that are no longer kept.
+/// The error for events that are no longer kept, or never were: those of a task that began and ended in one moment.
 pub fn expired(task: &TaskId, place: u64) -> Error {
-    let message = format!("the events of task {task} behind {place} are no longer kept; read it with GetTask");
+    let message =
+        format!("the events of task {task} behind {place} were not kept, or are no longer; read it with GetTask");
     Error::new(ErrorKind::UnsupportedOperation, message)
         .with_metadata(FACT, EXPIRED)
         .with_metadata("taskId", task.as_str())

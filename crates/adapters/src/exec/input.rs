@@ -2,7 +2,8 @@
 
 use nuncio_model::{Message, PartContent};
 
-/// The parts of a message, joined by a space.
+/// The parts of a message, joined by a space, and a line break where the last line has none: a filter that reads lines
+/// sees the last one only then. No text at all stays an empty input.
 pub(super) fn text(message: &Message) -> String {
     let mut text = String::new();
     for (index, part) in message.parts.iter().enumerate() {
@@ -15,6 +16,9 @@ pub(super) fn text(message: &Message) -> String {
             PartContent::Raw(bytes) => text.extend(["[binary ", &bytes.len().to_string(), " bytes]"]),
             PartContent::Data(data) => text.push_str(&data.to_string()),
         }
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
     }
     text
 }
@@ -37,8 +41,14 @@ mod tests {
         assert_eq!(
             text(&Message::new(Role::User, parts)),
             r#"two
-lines [file: https://example.com/x] [binary 3 bytes] {"k":[1,null]}"#
+lines [file: https://example.com/x] [binary 3 bytes] {"k":[1,null]}
+"#
         );
-        assert_eq!(text(&Message::user("as is\n")), "as is\n");
+    }
+
+    #[test]
+    fn the_last_line_ends_with_one_line_break() {
+        let ended = ["as is\n", "as is\r\n", "two\n\n", "cut off", ""].map(|line| text(&Message::user(line)));
+        assert_eq!(ended, ["as is\n", "as is\r\n", "two\n\n", "cut off\n", ""]);
     }
 }

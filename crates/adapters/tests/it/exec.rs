@@ -23,8 +23,17 @@ async fn a_filter_answers_with_its_output() {
 
 #[tokio::test]
 async fn text_goes_in_and_out_byte_for_byte() {
-    let text = "héllo ✓\r\n\n\ttab\u{2028}\0 end without a line break";
+    let text = "héllo ✓\r\n\n\ttab\u{2028}\0 end\r\n";
     assert_eq!(output(&send(&exec("cat"), text).await), text);
+}
+
+#[tokio::test]
+async fn the_last_line_reaches_a_program_that_reads_lines() {
+    assert_eq!(
+        output(&send(&exec(r#"while read -r line; do echo "got $line"; done"#), "a\nb").await),
+        "got a\ngot b\n"
+    );
+    assert_eq!(output(&send(&exec("wc -c"), "äb").await).trim(), "4");
 }
 
 #[tokio::test]
@@ -65,7 +74,7 @@ async fn a_delimiter_cuts_the_output_and_is_left_out() {
 
 #[tokio::test]
 async fn an_empty_delimiter_is_none() {
-    assert_eq!(output(&send(&cut_at("", "cat"), "a\nb").await), "a\nb");
+    assert_eq!(output(&send(&cut_at("", "cat"), "a\nb").await), "a\nb\n");
 }
 
 #[tokio::test]
@@ -138,7 +147,7 @@ async fn every_part_of_the_message_reaches_the_program() {
     let parts = vec![Part::text("see"), Part::url("https://example.com/x"), Part::raw([1, 2]), Part::data(true)];
     let response = answer(&exec("cat"), Message::new(Role::User, parts)).await;
     let nuncio_model::op::SendMessageResponse::Task(task) = response else { panic!("a task") };
-    assert_eq!(output(&task), "see [file: https://example.com/x] [binary 2 bytes] true");
+    assert_eq!(output(&task), "see [file: https://example.com/x] [binary 2 bytes] true\n");
 }
 
 #[tokio::test]
@@ -156,7 +165,7 @@ async fn words_of_the_message_are_never_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let bait = folder.path().join("bait");
     let text = format!("$(touch {0}); touch {0} `touch {0}`", bait.display());
-    assert_eq!(output(&send(&exec("cat"), text.clone()).await), text);
+    assert_eq!(output(&send(&exec("cat"), text.clone()).await), format!("{text}\n"));
     assert!(!bait.exists());
 }
 

@@ -16,9 +16,9 @@ fn limits() -> ProgramLimits {
 async fn a_line_over_the_limit_is_cut_between_characters() {
     let task = send(&exec_within("cat", limits().with_piece(4)), "äöüß\nab").await;
     let parts: Vec<_> = task.artifacts[0].parts.iter().filter_map(|part| part.as_text()).collect();
-    assert_eq!(parts, ["äö", "üß\n", "ab"]);
+    assert_eq!(parts, ["äö", "üß\n", "ab\n"]);
     let task = send(&exec_within("cat", limits().with_piece(3)), "äöü").await;
-    assert_eq!(output(&task), "äöü");
+    assert_eq!(output(&task), "äöü\n");
 }
 
 #[tokio::test]

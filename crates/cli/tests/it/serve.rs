@@ -57,7 +57,7 @@ fn a_program_is_an_agent() {
     let home = Home::new();
     let agent = home.serve(&["--exec", "--", "tr", "a-z", "A-Z"]);
     let task = home.run(&["send", "hello", "-o", "json", "-a", &agent.address]).ok().json()["task"].clone();
-    assert_eq!(task["artifacts"][0]["parts"][0]["text"], "HELLO");
+    assert_eq!(task["artifacts"][0]["parts"][0]["text"], "HELLO\n");
     assert_eq!(home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json()["name"], "tr");
 
     let agent = home.serve(&["--jsonl", "read -r line; echo '{\"text\":\"hi\"}'"]);

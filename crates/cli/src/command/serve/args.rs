@@ -51,7 +51,7 @@ impl Args for ServeArgs {
         command
             .arg(Arg::new("echo").long("echo").action(ArgAction::SetTrue).hide(true))
             .arg(Arg::new(COMMAND).last(true).num_args(1..).value_name("CMD").help("The program and its arguments"))
-            .after_help("Each setting is also a variable, NUNCIO_SERVE_PORT for example, and a line of a TOML file: --config FILE, port = 8080.")
+            .after_help("Each setting is also a variable, NUNCIO_SERVE_PORT for example, and a line of a TOML file: --config FILE, port = 8080. A .env file holds none of them.")
     }
 
     fn augment_args_for_update(command: Command) -> Command {
