@@ -100,11 +100,12 @@ impl Output {
         self.document(task, |to| to.task(task))
     }
 
-    pub(crate) fn tasks(self, page: &ListTasksResponse) -> Result<(), CliError> {
+    /// A page of tasks, and the command that gives the next one.
+    pub(crate) fn tasks(self, page: &ListTasksResponse, next: Option<&str>) -> Result<(), CliError> {
         if self.is_lines {
             return page.tasks.iter().try_for_each(|task| self.task(task));
         }
-        self.document(page, |to| to.tasks(page))
+        self.document(page, |to| to.tasks(page, next))
     }
 
     pub(crate) fn push_config(self, config: &TaskPushNotificationConfig) -> Result<(), CliError> {

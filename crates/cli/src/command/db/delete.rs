@@ -38,7 +38,10 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
     if !args.yes {
         let opened = Database::reading(&kept).await?;
         let (_, tasks) = meant(opened.store(), args).await.map_err(|error| failed(&error))?;
-        return Err(CliError::usage(format!("{tasks} tasks would be deleted for good")).with_hint("say --yes to do it"));
+        let document = json!({"database": database::shown(&kept)?, "tasks": tasks, "deleted": false});
+        return context.output.document(&document, |text| {
+            text.field("Would-Delete", &format!("{}, for good; --yes does it", counted(tasks as u64)));
+        });
     }
     let opened = Database::writing(&kept).await?;
     let store = opened.store();
@@ -49,7 +52,11 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
     }
     store.close().await.map_err(|error| failed(&error))?;
     let document = json!({"database": database::shown(&kept)?, "tasks": deleted});
-    context.output.document(&document, |text| text.field("Deleted", &format!("{deleted} tasks")))
+    context.output.document(&document, |text| text.field("Deleted", &counted(deleted as u64)))
+}
+
+fn counted(tasks: u64) -> String {
+    format!("{tasks} {}", if tasks == 1 { "task" } else { "tasks" })
 }
 
 /// What is to be erased for it, and how many tasks that are now.
