@@ -124,7 +124,11 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--store", "sqlite:./held.db"], "is in use by another process", "of its own: --store sqlite:PATH"),
         (&["--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
         (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
-        (&["--host", "0.0.0.0", "--store", "memory"], "refusing to listen on 0.0.0.0:", "--token NAME=SECRET"),
+        (
+            &["--host", "0.0.0.0", "--store", "memory"],
+            "refusing to listen on 0.0.0.0:",
+            "NUNCIO_SERVE_TOKEN=NAME=SECRET",
+        ),
         (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
         (&["--config", "none.toml"], "cannot read none.toml", ""),
         (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
