@@ -240,3 +240,15 @@ fn a_script_can_have_a_task_that_failed_fail() {
     assert_eq!(run(&["task", "get", id.as_str().unwrap(), "--fail"]).code, 1);
     run(&["task", "get", id.as_str().unwrap()]).ok();
 }
+
+#[test]
+fn a_file_that_is_too_large_is_told_from_a_broken_connection() {
+    let home = Home::new();
+    let agent = home.serve(&["--max-body", "1M"]);
+    std::fs::write(home.path().join("big.bin"), vec![7; 20 << 20]).unwrap();
+    for transport in ["jsonrpc", "rest"] {
+        let send = ["send", "x", "--file-part", "big.bin", "-o", "json", "--transport", transport];
+        let error = home.run(&[&send[..], &["-a", &agent.address]].concat()).error("InvalidRequestError", 1);
+        assert!(error["hint"].as_str().unwrap().contains("--max-body"), "{error}");
+    }
+}
