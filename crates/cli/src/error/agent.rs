@@ -86,3 +86,20 @@ fn hint(error: &Error) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn when_to_try_again_is_said_once() {
+        let busy = |message: &str| Error::new(ErrorKind::ResourceExhausted, message);
+        let hint = |error: Error| CliError::from(error).hint;
+        let told = hint(busy("too many; try again later").with_retry_after(Duration::from_millis(2500)));
+        assert_eq!(told.as_deref(), Some("try again in 3 s, as the agent says"));
+        assert_eq!(hint(busy("too many; try again later")), None);
+        assert_eq!(hint(busy("too many")).as_deref(), Some("try again later"));
+    }
+}

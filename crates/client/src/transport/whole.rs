@@ -22,7 +22,7 @@ impl Whole {
         let is_html = answer.is("text/html");
         let body = answer.bytes(limit).await?;
         let is_html = is_html || body.trim_ascii_start().starts_with(b"<");
-        Ok(Self { status, retry_after, is_html, body })
+        Ok(Self { status, body, retry_after, is_html })
     }
 
     pub(super) fn is_success(&self) -> bool {

@@ -80,9 +80,8 @@ async fn data(value: &str) -> Result<Part, CliError> {
         (stdin_text().await?, "stdin")
     } else if Path::new(value).is_file() {
         (read_text(value).await?, value)
-    } else if is_json(value).is_ok() {
-        (value.to_owned(), "--data-part")
-    } else if value.trim_start().starts_with(['{', '[', '"']) {
+    } else if value.trim_start().starts_with(['{', '[', '"']) || is_json(value).is_ok() {
+        // What begins as JSON is meant to be some, and it is said where it breaks.
         (value.to_owned(), "--data-part")
     } else {
         let message = format!("--data-part `{value}` is neither a file nor JSON");
