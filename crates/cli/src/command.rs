@@ -62,11 +62,11 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
 async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Card(CardCommand::Get(args)) => card_get::run(context, args).await?,
-        Command::Send(args) => send::run(context, args).await?,
-        Command::Task(TaskCommand::Get(args)) => task_get::run(context, args).await?,
+        Command::Send(args) => return send::run(context, args).await,
+        Command::Task(TaskCommand::Get(args)) => return task_get::run(context, args).await,
         Command::Task(TaskCommand::List(args)) => task_list::run(context, args).await?,
         Command::Task(TaskCommand::Cancel(args)) => task_cancel::run(context, args).await?,
-        Command::Task(TaskCommand::Subscribe(args)) => task_subscribe::run(context, args).await?,
+        Command::Task(TaskCommand::Subscribe(args)) => return task_subscribe::run(context, args).await,
         Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
         Command::Serve(args) => return serve::run(context, args).await,
         Command::Db(command) => return Box::pin(db::run(context, command)).await,

@@ -7,7 +7,9 @@
 mod document;
 mod dotenv;
 mod layers;
+mod nearest;
 mod setting;
 
 pub(crate) use layers::{Layers, Source, is_exposed};
+pub(crate) use nearest::nearest;
 pub(crate) use setting::{SETTINGS, Setting, variable};

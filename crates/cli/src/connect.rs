@@ -34,6 +34,7 @@ impl Connection {
             Target::Endpoint(url, binding) => builder.endpoint(url, *binding)?,
             Target::Card(reference) => {
                 let resolved = builder.resolve(reference).await.map_err(|error| explain(error, has_credentials))?;
+                warn_of_other_place(reference, &resolved);
                 builder.with_card(resolved)?
             }
         };
@@ -55,6 +56,20 @@ impl Connection {
                 diag::progress(&format!("the agent speaks version {version} of the protocol"));
             }
             _ => {}
+        }
+        if context.global.verbose {
+            diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
+        }
+        let wanted = bindings(context, args).unwrap_or_default();
+        if Binding::from_name(&interface.protocol_binding).is_some_and(|it| !wanted.is_empty() && !wanted.contains(&it))
+        {
+            let names = wanted.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
+            let pin = context.text(args.a2a_version.as_ref(), "a2a-version");
+            let pin = pin.map(|pin| format!(" in version {pin}")).unwrap_or_default();
+            diag::warn(&format!(
+                "the agent does not speak {names}{pin}; it is called by {}",
+                interface.protocol_binding
+            ));
         }
         let elsewhere = self.client.card_url().is_some_and(|card| !is_same_origin(card.as_str(), &interface.url));
         if self.client.withholds_credentials() {
@@ -100,7 +115,20 @@ pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Res
         return Err(CliError::usage("an endpoint has no card").with_hint("name the agent with -a"));
     };
     let (builder, has_credentials) = builder(context, args)?;
-    builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))
+    let resolved = builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))?;
+    warn_of_other_place(&reference, &resolved);
+    Ok(resolved)
+}
+
+/// A path that has no card is one of the origin's agent, or a slip that reaches another agent than the one meant.
+fn warn_of_other_place(reference: &AgentRef, resolved: &Resolved) {
+    let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return };
+    let bare = |url: &str| url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+    let (place, path) = (bare(wanted.as_str()), wanted.path().trim_end_matches('/'));
+    let is_interface = resolved.card.supported_interfaces.iter().any(|interface| bare(&interface.url) == place);
+    if !path.is_empty() && !found.path().starts_with(path) && !is_interface {
+        diag::warn(&format!("no card at {place}, using that of {}", found.origin().ascii_serialization()));
+    }
 }
 
 /// Finds the document of a card, also of one that cannot be used.

@@ -26,6 +26,7 @@ pub(crate) fn redact(text: &str) -> String {
 
 /// A line on stderr. One that cannot be written is lost, as there is nobody to tell.
 pub(crate) fn line(text: &str) {
+    crate::output::end_text();
     let _ = writeln!(io::stderr().lock(), "{}", redact(text));
 }
 

@@ -4,7 +4,7 @@
 mod changes;
 mod fold;
 
-use std::{cell::Cell, future::Future, time::Duration};
+use std::{cell::Cell, future::Future, process::ExitCode, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_client::Watch;
@@ -185,8 +185,9 @@ impl<'a> Follower<'a> {
         self.is_announced.get() && !self.is_stream && self.output.is_text()
     }
 
-    /// Says what is to be done next, and what an exit code of 0 does not tell.
-    pub(crate) fn close(&self, task: &Task) -> Result<(), CliError> {
+    /// Says what is to be done next, and what an exit code of 0 does not tell. Where the user wants it told (`fails`), the
+    /// code is 1 for a task that has ended and is not completed.
+    pub(crate) fn close(&self, task: &Task, fails: bool) -> Result<ExitCode, CliError> {
         let state = task.state();
         if state.is_interrupted() {
             let resume = self.in_hand(task).resume_command();
@@ -199,8 +200,9 @@ impl<'a> Follower<'a> {
             }
         } else if state.is_terminal() && state != TaskState::Completed {
             diag::warn(&format!("the task is {}", state.short()));
+            return Ok(ExitCode::from(u8::from(fails)));
         }
-        Ok(())
+        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -74,7 +74,8 @@ fn refuse(error: &clap::Error, arguments: &[std::ffi::OsString]) -> ExitCode {
     use clap::error::ErrorKind as Kind;
     let format = wanted_format(arguments);
     if error.kind() == Kind::UnknownArgument
-        && let Some(hint) = command::serve::program_hint(arguments)
+        && let Some(hint) =
+            command::serve::program_hint(arguments).or_else(|| command::send::words_hint(error, arguments))
     {
         let message = error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Output::new(format, false, false).error(&CliError::usage(message).with_hint(hint));

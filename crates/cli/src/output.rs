@@ -1,6 +1,7 @@
 //! Results on stdout, and nothing else there (cli specification, section 7).
 
 mod card;
+mod growing;
 mod list;
 mod ordered;
 mod parts;
@@ -10,7 +11,9 @@ mod text;
 
 use std::io::{self, Write};
 
-use nuncio_model::{AgentCard, StreamResponse, Task, TaskPushNotificationConfig, op::ListTasksResponse};
+use nuncio_model::{
+    AgentCard, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, op::ListTasksResponse,
+};
 use serde::Serialize;
 
 pub(crate) use ordered::Ordered;
@@ -68,18 +71,41 @@ impl Output {
 
     /// Writes one event of a stream.
     pub(crate) fn event(self, event: &StreamResponse) -> Result<(), CliError> {
-        self.document(event, |to| to.event(event))
+        match event {
+            StreamResponse::ArtifactUpdate(update) if self.is_text() && !self.is_verbose => self.piece(update),
+            event => self.document(event, |to| to.event(event)),
+        }
+    }
+
+    /// Writes a piece of an artifact: behind the piece before, where that was a text of the same artifact.
+    fn piece(self, update: &TaskArtifactUpdateEvent) -> Result<(), CliError> {
+        if let Some(more) = growing::more(update) {
+            return go_on(more.as_bytes());
+        }
+        // The last chunk often says no more than that it is the last.
+        if task::is_blank(&update.artifact) {
+            return Ok(());
+        }
+        let mut text = Text::new(self.is_verbose);
+        let is_open = text.growing_artifact(&update.artifact);
+        if !is_open {
+            return print(text.finish().as_bytes());
+        }
+        let ended = growing::end();
+        growing::begin(update, &text);
+        go_on(&[ended, text.finish().as_bytes()].concat())
     }
 
     pub(crate) fn task(self, task: &Task) -> Result<(), CliError> {
         self.document(task, |to| to.task(task))
     }
 
-    pub(crate) fn tasks(self, page: &ListTasksResponse) -> Result<(), CliError> {
+    /// A page of tasks, and the command that gives the next one.
+    pub(crate) fn tasks(self, page: &ListTasksResponse, next: Option<&str>) -> Result<(), CliError> {
         if self.is_lines {
             return page.tasks.iter().try_for_each(|task| self.task(task));
         }
-        self.document(page, |to| to.tasks(page))
+        self.document(page, |to| to.tasks(page, next))
     }
 
     pub(crate) fn push_config(self, config: &TaskPushNotificationConfig) -> Result<(), CliError> {
@@ -113,8 +139,24 @@ fn line(mut text: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.
+/// Closes the text on stdout that may have grown, so that what comes next, here or on stderr, has a line of its own.
+pub(crate) fn end_text() {
+    let ended = growing::end();
+    if !ended.is_empty() {
+        // Whoever reads no more misses no more than a line's end.
+        let _ = write(ended);
+    }
+}
+
 fn print(bytes: &[u8]) -> Result<(), CliError> {
+    match growing::end() {
+        [] => go_on(bytes),
+        ended => go_on(&[ended, bytes].concat()),
+    }
+}
+
+/// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.
+fn go_on(bytes: &[u8]) -> Result<(), CliError> {
     match write(bytes) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         outcome => Ok(outcome?),

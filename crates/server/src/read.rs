@@ -4,7 +4,10 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
-use http::{HeaderMap, header::CONTENT_LENGTH};
+use http::{
+    HeaderMap,
+    header::{CONTENT_LENGTH, EXPECT},
+};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
 use nuncio_engine::admission::{Gauge, Permit};
@@ -56,7 +59,10 @@ pub(crate) async fn read_body(
     gauge: &Arc<Gauge>,
     principal: &Principal,
 ) -> Result<Whole, Error> {
-    limits.check(headers)?;
+    if let Err(too_large) = limits.check(headers) {
+        drain(body, headers).await;
+        return Err(too_large);
+    }
     if body.is_end_stream() {
         return Ok(Whole { bytes: Bytes::new(), _counted: None });
     }
@@ -70,6 +76,28 @@ pub(crate) async fn read_body(
         }
     };
     Ok(Whole { bytes, _counted: Some(permit) })
+}
+
+/// How much of a body that is refused is read all the same, in bytes, and for how long.
+const DRAINED: usize = 64 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// Reads what nobody wants, within bounds, and keeps nothing of it: a client that still writes when the connection closes
+/// sees that it broke, and not the answer. One that asks first whether to send it is not told to.
+async fn drain(mut body: RequestBody, headers: &HeaderMap) {
+    if headers.contains_key(EXPECT) {
+        return;
+    }
+    let read = async {
+        let mut left = DRAINED;
+        while let Ok(Some(data)) = next(&mut body).await
+            && left > 0
+        {
+            left = left.saturating_sub(data.len());
+        }
+    };
+    // Beyond that the client has to do without the answer.
+    let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
 async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {

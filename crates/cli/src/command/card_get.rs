@@ -1,6 +1,6 @@
 //! `nuncio card get` (section 8; sections 3.1.11 and 5.7 for `--extended` and `--validate`).
 
-mod validate;
+pub(crate) mod validate;
 
 use clap::Args;
 
@@ -63,7 +63,7 @@ async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) ->
         if found.is_older {
             diag::warn("it is a card of a version before 1.0: all that is checked is whether it can be used");
         } else {
-            diag::progress("the card is valid");
+            diag::line("the card is valid");
         }
     }
     let resolved = connect::resolve(context, connect).await?;

@@ -22,7 +22,10 @@ use clap::{Args, Subcommand};
 use nuncio_engine::StoreError;
 
 use super::serve::{self, Kept};
-use crate::{context::Context, error::CliError};
+use crate::{
+    context::Context,
+    error::{CliError, with_causes},
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
@@ -78,11 +81,5 @@ pub(crate) async fn run(context: &Context, command: &DbCommand) -> Result<ExitCo
 
 /// A failure of the store.
 fn failed(error: &StoreError) -> CliError {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    CliError::internal(text)
+    CliError::internal(with_causes(error))
 }

@@ -2,10 +2,15 @@
 
 mod request;
 
-use clap::Args;
-use nuncio_client::{ClientError, Failure};
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{
+    Args,
+    error::{ContextKind, ContextValue},
+};
+use nuncio_client::{ClientError, Failure, PeerCode};
 use nuncio_model::{
-    ErrorKind, StreamResponse, Struct,
+    Error, ErrorKind, StreamResponse, Struct,
     op::{SendMessageRequest, SendMessageResponse},
 };
 
@@ -49,13 +54,16 @@ pub(crate) struct SendArgs {
     #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true",
         conflicts_with = "return_at_once", help_heading = "Waiting")]
     wait: Option<bool>,
+    /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
+    #[arg(long, help_heading = "Waiting")]
+    fail: bool,
     #[command(flatten)]
     waiting: WaitArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
-pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<(), CliError> {
+pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, CliError> {
     let is_stream = context.global.stream;
     // A flag beats a setting that says otherwise.
     let at_once = match args.wait {
@@ -77,7 +85,7 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<(), CliErr
         } else {
             send(&follower, request).await?
         };
-        report(context, &follower, came)
+        report(context, &follower, came, args.fail)
     })
     .await
 }
@@ -92,7 +100,7 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
             // A task that is continued may still stand where it stood when the stream begins.
             Ok(watch) => return follower.watch(watch, request.message.task_id.is_some()).await,
             // The card says too much, or there is none. Nothing was done, so the message can be sent another way.
-            Err(error) if error.as_agent_error().is_some_and(|it| is_about_streaming(it.kind(), &request)) => {
+            Err(error) if error.as_agent_error().is_some_and(|it| is_about_streaming(it, &request)) => {
                 tracing::debug!(%error, "the agent does not stream");
             }
             Err(error) => return Err(connection.explain(error)),
@@ -123,11 +131,12 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
 }
 
 /// Whether an error says that there is no streaming, and not that this message is refused.
-fn is_about_streaming(kind: ErrorKind, request: &SendMessageRequest) -> bool {
-    match kind {
+fn is_about_streaming(error: &Error, request: &SendMessageRequest) -> bool {
+    match error.kind() {
         ErrorKind::MethodNotFound => true,
         ErrorKind::UnsupportedOperation => request.message.task_id.is_none(),
-        _ => false,
+        // Not in the words of the protocol.
+        _ => PeerCode::of(error) == Some(PeerCode::Http(501)),
     }
 }
 
@@ -138,18 +147,19 @@ fn outcome(response: SendMessageResponse) -> Outcome {
     }
 }
 
-fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome) -> Result<(), CliError> {
+fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome, fails: bool) -> Result<ExitCode, CliError> {
     match outcome {
         Outcome::Message(message) => {
             if follower.is_stream {
-                return Ok(());
+                return Ok(ExitCode::SUCCESS);
             }
             let response = SendMessageResponse::Message(*message);
             context.output.document(&response, |to| {
                 if let SendMessageResponse::Message(message) = &response {
                     to.message(message);
                 }
-            })
+            })?;
+            Ok(ExitCode::SUCCESS)
         }
         Outcome::Task(task) => {
             if !follower.is_stream {
@@ -157,7 +167,15 @@ fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome) -> Resul
                 let response = SendMessageResponse::Task((*task).clone());
                 context.output.document(&response, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
             }
-            follower.close(&task)
+            follower.close(&task, fails)
         }
     }
+}
+
+/// What to do about a second message, which most often is the second word of one.
+pub(crate) fn words_hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_send = arguments.get(1).is_some_and(|command| command == "send");
+    (is_send && !word.starts_with('-'))
+        .then(|| "a message of several words needs quotes: nuncio send \"hello there\"".to_owned())
 }

@@ -1,5 +1,7 @@
 //! `nuncio task get ID` (section 3.1.3): reads a task once, or until it is done.
 
+use std::process::ExitCode;
+
 use clap::Args;
 use nuncio_model::op::GetTaskRequest;
 
@@ -22,13 +24,16 @@ pub(crate) struct TaskGetArgs {
     /// Wait until the task has ended or is interrupted [default: false]
     #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     wait: Option<bool>,
+    /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
+    #[arg(long)]
+    fail: bool,
     #[command(flatten)]
     waiting: WaitArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
-pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<(), CliError> {
+pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<ExitCode, CliError> {
     let history = history(context, args.history)?;
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
@@ -46,7 +51,7 @@ pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<(), Cli
         };
         let has_head = follower.has_head();
         context.output.document(&task, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
-        follower.close(&task)
+        follower.close(&task, args.fail)
     })
     .await
 }

@@ -6,7 +6,7 @@ use nuncio_model::{TaskState, Timestamp, op::ListTasksRequest};
 use super::task_get::history;
 use crate::{
     args::{ConnectArgs, WaitArgs},
-    connect::Connection,
+    connect::{Connection, quoted},
     context::Context,
     error::CliError,
     follow,
@@ -21,7 +21,7 @@ pub(crate) struct TaskListArgs {
     #[arg(long, value_name = "STATE", value_parser = state)]
     status: Option<TaskState>,
     /// How many tasks a page holds, 1 to 100 [default: 50]
-    #[arg(long, alias = "page-size", value_name = "N")]
+    #[arg(long, alias = "page-size", value_name = "N", value_parser = clap::value_parser!(i32).range(1..=100))]
     limit: Option<i32>,
     /// Where the page begins, as the page before said
     #[arg(long, value_name = "TOKEN")]
@@ -55,9 +55,37 @@ pub(crate) async fn run(context: &Context, args: &TaskListArgs) -> Result<(), Cl
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
         let page = connection.client.tasks(request).await.map_err(|error| connection.explain(error))?;
-        context.output.tasks(&page)
+        let next = (!page.next_page_token.is_empty()).then(|| args.command(&page.next_page_token, &connection.flags));
+        context.output.tasks(&page, next.as_deref())
     })
     .await
+}
+
+impl TaskListArgs {
+    /// The command that gives the page which begins at a token.
+    fn command(&self, token: &str, connection: &str) -> String {
+        let mut words = vec!["nuncio task list".to_owned()];
+        let mut add = |flag: &str, value: &str| words.push(format!("{flag} {}", quoted(value)));
+        if let Some(id) = &self.context {
+            add("--context", id);
+        }
+        if let Some(state) = self.status {
+            add("--status", state.short());
+        }
+        if let Some(limit) = self.limit {
+            add("--limit", &limit.to_string());
+        }
+        if let Some(length) = self.history {
+            add("--history", &length.to_string());
+        }
+        if let Some(time) = self.since {
+            add("--since", &time.to_string());
+        }
+        add("--page-token", token);
+        words.extend(self.with_artifacts.then(|| "--with-artifacts".to_owned()));
+        words.extend(Some(connection.to_owned()).filter(|flags| !flags.is_empty()));
+        words.join(" ")
+    }
 }
 
 pub(super) fn state(text: &str) -> Result<TaskState, String> {

@@ -1,5 +1,7 @@
 //! `nuncio task subscribe ID` (section 3.1.6): follows a task that exists.
 
+use std::process::ExitCode;
+
 use clap::Args;
 
 use crate::{
@@ -17,13 +19,16 @@ pub(crate) struct TaskSubscribeArgs {
     /// The task's id
     #[arg(value_name = "TASK_ID")]
     task: String,
+    /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
+    #[arg(long)]
+    fail: bool,
     #[command(flatten)]
     waiting: WaitArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
-pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<(), CliError> {
+pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<ExitCode, CliError> {
     let is_stream = context.global.stream;
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
@@ -47,7 +52,7 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<(
             let has_head = follower.has_head();
             context.output.document(&task, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
         }
-        follower.close(&task)
+        follower.close(&task, args.fail)
     })
     .await
 }

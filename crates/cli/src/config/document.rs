@@ -6,6 +6,12 @@ use nuncio_model::Value;
 
 use super::{dotenv::Entry, variable};
 
+/// Whether a file has the names of flags, by its extension.
+pub(super) fn is_one(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+    matches!(extension.as_deref(), Some("json" | "yaml" | "yml"))
+}
+
 /// Reads a file by its extension; `None` where it is a dotenv file.
 pub(super) fn read(path: &Path, text: &str) -> Option<Result<Vec<Entry>, String>> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     document, dotenv,
+    nearest::nearest as name_near,
     setting::{SETTINGS, variable},
 };
 use crate::error::CliError;
@@ -165,7 +166,21 @@ fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String
     slips
         .map(|entry| {
             let source = Source::File { path: path.to_owned(), section: entry.section.clone(), line: entry.line };
-            format!("{source}: {} is not a setting; `nuncio config show` lists them", entry.name)
+            let names: Vec<_> = SETTINGS.iter().map(|setting| variable(setting.name)).collect();
+            let name = entry.name.to_ascii_uppercase().replace('-', "_");
+            let end = name.strip_prefix(&prefix).unwrap_or(&name);
+            let meant = name_near(end, names.iter().filter_map(|name| name.strip_prefix(&prefix)));
+            let what = match meant {
+                // Files of flag names have these; the others have variables.
+                Some(meant) if document::is_one(path) => {
+                    format!("did you mean `{}`?", meant.to_ascii_lowercase().replace('_', "-"))
+                }
+                Some(meant) => format!("did you mean `{prefix}{meant}`?"),
+                None => "`nuncio config show` lists them".to_owned(),
+            };
+            let shown =
+                if document::is_one(path) { end.to_ascii_lowercase().replace('_', "-") } else { entry.name.clone() };
+            format!("{source}: {shown} is not a setting; {what}")
         })
         .collect()
 }

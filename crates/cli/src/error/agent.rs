@@ -15,7 +15,7 @@ impl From<Error> for CliError {
             _ => 0,
         });
         let message = if error.message().is_empty() { code.name().to_owned() } else { error.message().to_owned() };
-        Self { code, message, hint: hint(&error).map(str::to_owned), a2a_code }
+        Self { code, message, hint: later(&error).or_else(|| hint(&error).map(str::to_owned)), a2a_code }
     }
 }
 
@@ -42,8 +42,17 @@ fn code(kind: ErrorKind) -> Code {
     }
 }
 
+/// When to try again, where the peer said that.
+fn later(error: &Error) -> Option<String> {
+    let seconds = error.retry_after()?.as_secs_f64().ceil();
+    let is_about_load = matches!(error.kind(), ErrorKind::ResourceExhausted | ErrorKind::Unavailable);
+    is_about_load.then(|| format!("try again in {seconds} s, as the agent says"))
+}
+
 fn hint(error: &Error) -> Option<&'static str> {
     use ErrorKind as Kind;
+    // The status of HTTP says it, and no error of JSON-RPC or gRPC.
+    let is_refused = matches!(PeerCode::of(error), Some(PeerCode::Http(_)));
     Some(match error.kind() {
         Kind::TaskNotFound => "check the task's id and the agent; --debug shows what was sent",
         Kind::TaskNotCancelable => "the task has ended; `nuncio task get` shows how",
@@ -54,6 +63,15 @@ fn hint(error: &Error) -> Option<&'static str> {
         }
         Kind::UnsupportedOperation => "a task that has ended takes no messages; --debug shows what was sent",
         Kind::ContentTypeNotSupported => "`nuncio card get` shows the media types that the agent takes",
+        Kind::InvalidAgentResponse if is_refused => {
+            "is this an A2A endpoint? `nuncio card get` shows those of an agent; --debug shows what was answered"
+        }
+        Kind::MethodNotFound if is_refused => {
+            "is this an A2A endpoint of that transport and version? `nuncio card get` shows those of an agent"
+        }
+        Kind::PayloadTooLarge => {
+            "the server's limit is its --max-body; a file is sent as base64, which makes it a third larger"
+        }
         Kind::InvalidAgentResponse => "--debug shows what the agent answered",
         Kind::ExtensionSupportRequired => "`nuncio card get` shows the extensions; declare them with --extension",
         Kind::VersionNotSupported => "`nuncio card get` shows the versions; choose one with --a2a-version",
@@ -63,7 +81,25 @@ fn hint(error: &Error) -> Option<&'static str> {
         Kind::InvalidRequest | Kind::InvalidParams | Kind::Parse => "--debug shows what was sent",
         Kind::PermissionDenied => "the credentials are known, but may not do this",
         Kind::Unauthenticated => "check --bearer or --api-key (A2ACLI_BEARER, A2ACLI_API_KEY)",
+        Kind::ResourceExhausted | Kind::Unavailable if error.message().contains("try again") => return None,
         Kind::ResourceExhausted | Kind::Unavailable => "try again later",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn when_to_try_again_is_said_once() {
+        let busy = |message: &str| Error::new(ErrorKind::ResourceExhausted, message);
+        let hint = |error: Error| CliError::from(error).hint;
+        let told = hint(busy("too many; try again later").with_retry_after(Duration::from_millis(2500)));
+        assert_eq!(told.as_deref(), Some("try again in 3 s, as the agent says"));
+        assert_eq!(hint(busy("too many; try again later")), None);
+        assert_eq!(hint(busy("too many")).as_deref(), Some("try again later"));
+    }
 }

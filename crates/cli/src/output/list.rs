@@ -5,7 +5,7 @@ use nuncio_model::op::ListTasksResponse;
 use super::Text;
 
 impl Text {
-    pub(crate) fn tasks(&mut self, page: &ListTasksResponse) {
+    pub(crate) fn tasks(&mut self, page: &ListTasksResponse, next: Option<&str>) {
         for task in &page.tasks {
             self.gap();
             if self.is_verbose {
@@ -20,5 +20,6 @@ impl Text {
         self.field("Shown", &page.tasks.len().to_string());
         self.field("Total", &page.total_size.to_string());
         self.field_if("Next-Page", Some(&*page.next_page_token));
+        self.field_if("Next", next);
     }
 }

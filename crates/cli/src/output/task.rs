@@ -1,8 +1,8 @@
 //! Tasks and their events for people.
 
-use nuncio_model::{Artifact, ContextId, StreamResponse, Task, TaskId, TaskStatus};
+use nuncio_model::{Artifact, ContextId, Part, StreamResponse, Task, TaskId, TaskStatus};
 
-use super::Text;
+use super::{Text, growing::is_bare};
 
 impl Text {
     /// What every task command says: task, context, state.
@@ -42,10 +42,27 @@ impl Text {
         }
     }
 
-    fn artifact(&mut self, artifact: &Artifact) {
+    /// An artifact of which more pieces may come: with its last text left open. Says whether there is such a text.
+    pub(super) fn growing_artifact(&mut self, artifact: &Artifact) -> bool {
+        let parts = joined(artifact);
+        let Some((last, before)) = parts.split_last().filter(|(last, _)| is_bare(last)) else {
+            self.artifact(artifact);
+            return false;
+        };
+        self.artifact_head(artifact);
+        self.parts(before);
+        self.open_block("Text", last.as_text().unwrap_or_default());
+        true
+    }
+
+    fn artifact_head(&mut self, artifact: &Artifact) {
         self.field("Artifact", artifact.artifact_id.as_str());
         self.field_if("Name", artifact.name.as_deref().filter(|name| artifact.artifact_id != **name));
         self.field_if("Description", artifact.description.as_deref().filter(|_| self.is_verbose));
+    }
+
+    fn artifact(&mut self, artifact: &Artifact) {
+        self.artifact_head(artifact);
         self.parts(&joined(artifact));
         self.metadata(artifact.metadata.as_deref());
     }
@@ -63,8 +80,6 @@ impl Text {
                 self.status(&update.status);
                 self.metadata(update.metadata.as_deref());
             }
-            // The last chunk often says no more than that it is the last.
-            StreamResponse::ArtifactUpdate(update) if is_blank(&update.artifact) && !self.is_verbose => {}
             StreamResponse::ArtifactUpdate(update) => {
                 if self.is_verbose {
                     self.head(&update.task_id, Some(&update.context_id));
@@ -79,14 +94,12 @@ impl Text {
 }
 
 /// Whether an artifact's only part is an empty text.
-fn is_blank(artifact: &Artifact) -> bool {
+pub(super) fn is_blank(artifact: &Artifact) -> bool {
     matches!(&artifact.parts[..], [part] if part.as_text() == Some(""))
 }
 
 /// The parts of an artifact, with the chunks of a text joined to that text.
-fn joined(artifact: &Artifact) -> Vec<nuncio_model::Part> {
-    use nuncio_model::Part;
-    let is_bare = |part: &Part| part.as_text().is_some() && part.media_type().is_none() && part.metadata().is_none();
+fn joined(artifact: &Artifact) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut text = String::new();
     for part in &artifact.parts {

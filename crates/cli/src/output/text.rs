@@ -33,13 +33,23 @@ impl Text {
 
     /// Content of many lines: its label, the content, a blank line.
     pub(crate) fn block(&mut self, label: &str, content: &str) {
-        self.text.push_str(label);
-        self.text.push_str(":\n");
-        self.push(content);
+        self.open_block(label, content);
         if !content.ends_with('\n') {
             self.text.push('\n');
         }
         self.text.push('\n');
+    }
+
+    /// The same without its end, as there may be more of it.
+    pub(super) fn open_block(&mut self, label: &str, content: &str) {
+        self.text.push_str(label);
+        self.text.push_str(":\n");
+        self.push(content);
+    }
+
+    /// Whether the last line is complete.
+    pub(super) fn ends_with_line(&self) -> bool {
+        self.text.ends_with('\n')
     }
 
     /// A blank line between two things.
@@ -49,11 +59,14 @@ impl Text {
         }
     }
 
-    /// Content of others: what would steer a terminal is left out.
     fn push(&mut self, content: &str) {
-        let is_plain = |letter: char| matches!(letter, '\n' | '\t') || !letter.is_control();
-        self.text.extend(content.chars().filter(|letter| is_plain(*letter)));
+        self.text.extend(plain(content));
     }
+}
+
+/// Content of others: what would steer a terminal is left out.
+pub(super) fn plain(content: &str) -> impl Iterator<Item = char> + '_ {
+    content.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
 }
 
 #[cfg(test)]

@@ -96,7 +96,13 @@ fn what_would_be_passed_over_is_said() {
 
     home.write(".env", "DATABASE=x\nA2ACLI_BEARRER=file-secret\n");
     let run = home.run(&["config", "show"]).ok();
-    assert!(run.err.contains(".env, line 2: A2ACLI_BEARRER is not a setting"), "{run:?}");
+    assert!(
+        run.err.contains(".env, line 2: A2ACLI_BEARRER is not a setting; did you mean `A2ACLI_BEARER`?"),
+        "{run:?}"
+    );
+    home.write("mine.yaml", "agent-crad: localhost:1\n");
+    let run = home.run(&["config", "show", "--config", "mine.yaml"]).ok();
+    assert!(run.err.contains("mine.yaml, line 1: agent-crad is not a setting; did you mean `agent-card`?"), "{run:?}");
     assert!(!run.err.contains("DATABASE") && !format!("{run:?}").contains("file-secret"), "{run:?}");
     home.write("mine.env", "agent-card=localhost:1\n");
     let run = home.run(&["config", "show", "--config", "mine.env"]).ok();

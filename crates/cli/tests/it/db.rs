@@ -156,8 +156,10 @@ fn deleting_needs_a_yes_and_leaves_nothing() {
     let first = export(&home, &[])[0]["task"]["contextId"].as_str().unwrap().to_owned();
     let delete = |arguments: &[&str]| home.run(&[&["db", "delete", "-o", "json"], STORE, arguments].concat());
     delete(&[]).error("A2ACLI_ERR_USAGE", 2);
-    let asked = delete(&["--context", &first]).error("A2ACLI_ERR_USAGE", 2);
-    assert_eq!(asked["message"], "1 tasks would be deleted for good");
+    let asked = delete(&["--context", &first]).ok().json();
+    assert_eq!((&asked["tasks"], &asked["deleted"]), (&1.into(), &false.into()));
+    let asked = home.run(&[&["db", "delete", "--context", &first], STORE].concat()).ok();
+    assert_eq!(asked.out, "Would-Delete: 1 task, for good; --yes does it\n");
     assert_eq!(export(&home, &[]).len(), 3);
     assert_eq!(delete(&["--context", &first, "--yes"]).ok().json()["tasks"], 1);
     assert_eq!(delete(&["--caller", "bob", "--yes"]).ok().json()["tasks"], 1);
@@ -190,6 +192,7 @@ fn a_row_that_cannot_be_read_is_named_and_hides_no_other() {
     assert_eq!(checked.code, 1);
     let findings = checked.json()["findings"].to_string();
     assert!(findings.contains(&format!("task {} cannot be read", id(&done))), "{findings}");
+    assert_eq!(findings.matches("expected ident").count(), 1, "its cause is said once: {findings}");
     assert!(findings.contains("a list counts 2 tasks in a state that 1 are in"), "{findings}");
     let text = home.run(&[&["db", "check"], STORE].concat());
     assert!(text.code == 1 && text.out.contains("Findings"), "{text:?}");
@@ -275,4 +278,13 @@ fn another_agent_is_told_whose_tasks_it_finds() {
     assert!(other.banner.contains("holds 1 task from before of another agent, Ada\n"), "{}", other.banner);
     drop(other);
     assert!(start("Bob").banner.contains("holds 1 task from before\n"));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_once_with_what_to_do() {
+    let home = Home::new();
+    std::fs::write(database(&home), "no database, ".repeat(500)).unwrap();
+    let error = home.run(&[&["db", "check", "-o", "json"], STORE].concat()).error("A2ACLI_ERR_INTERNAL", 1);
+    assert_eq!(error["message"].as_str().unwrap().matches("not a database").count(), 1, "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("--store sqlite:PATH"), "{error}");
 }

@@ -147,7 +147,8 @@ fn errors_of_the_agent_have_their_names_on_every_transport() {
         run(&["send", "x", "--a2a-version", "9.9"]).error("VersionNotSupportedError", 1);
         run(&["send", "x", "--text-part", "y", "--media-type", "video/mp4"]).error("ContentTypeNotSupportedError", 1);
         run(&["task", "push-config", "list", done]).error("PushNotificationNotSupportedError", 1);
-        run(&["task", "list", "--limit", "1000"]).error("InvalidParamsError", 1);
+        let error = run(&["task", "list", "--limit", "1000"]).error("A2ACLI_ERR_USAGE", 2);
+        assert!(error["message"].as_str().unwrap().contains("--limit"), "{error}");
     }
 }
 
@@ -172,5 +173,82 @@ fn a_private_webhook_may_be_allowed_by_the_server() {
         let error =
             home.run(&[&create[..], &["-o", "json", "--transport", transport]].concat()).error("InvalidParamsError", 1);
         assert!(error["hint"].as_str().unwrap().contains("--allow-private-webhooks"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_endpoint_is_told_from_an_agent_that_refuses() {
+    let home = Home::new();
+    let site = Site::start(|_| (501, "<!DOCTYPE html><html><body>Unsupported method</body></html>".to_owned()));
+    for transport in ["jsonrpc", "rest"] {
+        let run = home.run(&["send", "x", "-e", &site.url, "--transport", transport, "-o", "json"]);
+        let error = run.error("InvalidAgentResponseError", 1);
+        assert!(!error["message"].as_str().unwrap().contains('<') && error["a2aCode"] == 501, "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("is this an A2A endpoint?"), "{error}");
+    }
+}
+
+#[test]
+fn hints_say_what_to_do() {
+    let home = Home::new();
+    for (arguments, message, hint) in [
+        (&["send", "message", "hi"][..], "unexpected argument 'hi'", "needs quotes"),
+        (&["send", "-a", "localhost:1"], "nothing to send", "- to read it from stdin"),
+        (
+            &["send", "--data-part", "{bad", "-a", "localhost:1"],
+            "--data-part is not JSON: key must be a string at line 1 column 2",
+            "",
+        ),
+    ] {
+        let run = home.run(arguments);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains(message) && run.err.contains(hint), "{run:?}");
+    }
+}
+
+#[test]
+fn a_path_without_a_card_is_no_silent_way_to_another_agent() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let wrong = format!("http://{}/wrong", agent.address);
+    let run = home.run(&["send", "echo x", "-a", &wrong]).ok();
+    assert_eq!(run.err, format!("warning: no card at {wrong}, using that of http://{}\n", agent.address));
+    assert_eq!(home.run(&["send", "echo x", "-a", &format!("http://{}", agent.address)]).ok().err, "");
+}
+
+#[test]
+fn the_interface_is_shown_and_another_than_wanted_is_warned_of() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = home.run(&["send", "echo x", "-v", "--transport", "rest", "-a", &agent.address]).ok();
+    assert!(run.err.contains("interface: http://") && run.err.contains("HTTP+JSON 1.0"), "{run:?}");
+    let pinned = ["send", "echo x", "--a2a-version", "0.1", "--transport", "grpc", "-a", &agent.address];
+    let run = home.run(&pinned);
+    assert!(run.err.contains("does not speak GRPC in version 0.1; it is called by JSONRPC"), "{run:?}");
+}
+
+#[test]
+fn a_script_can_have_a_task_that_failed_fail() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let run = |arguments: &[&str]| home.run(&[arguments, &["-a", &agent.address]].concat());
+    assert_eq!(run(&["send", "fail", "--fail"]).code, 1);
+    run(&["send", "fail"]).ok();
+    run(&["send", "echo x", "--fail"]).ok();
+    run(&["send", "input", "--fail"]).ok();
+    let id = run(&["send", "fail", "-o", "json"]).ok().json()["task"]["id"].clone();
+    assert_eq!(run(&["task", "get", id.as_str().unwrap(), "--fail"]).code, 1);
+    run(&["task", "get", id.as_str().unwrap()]).ok();
+}
+
+#[test]
+fn a_file_that_is_too_large_is_told_from_a_broken_connection() {
+    let home = Home::new();
+    let agent = home.serve(&["--max-body", "1M"]);
+    std::fs::write(home.path().join("big.bin"), vec![7; 20 << 20]).unwrap();
+    for transport in ["jsonrpc", "rest"] {
+        let send = ["send", "x", "--file-part", "big.bin", "-o", "json", "--transport", transport];
+        let error = home.run(&[&send[..], &["-a", &agent.address]].concat()).error("InvalidRequestError", 1);
+        assert!(error["hint"].as_str().unwrap().contains("--max-body"), "{error}");
     }
 }

@@ -118,18 +118,32 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let port = agent.address.rsplit(':').next().unwrap();
     home.write("slip.toml", "prot = 1\n");
     home.write("card.json", "{}");
+    home.write("broken.json", "{\n  \"name\":");
     for (arguments, said, hint) in [
         (&["--port", port, "--store", "memory"][..], "cannot listen on 127.0.0.1:", "another --port"),
         (&["--store", "sqlite:./held.db"], "is in use by another process", "of its own: --store sqlite:PATH"),
         (&["--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
         (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
-        (&["--host", "0.0.0.0", "--store", "memory"], "refusing to listen on 0.0.0.0:", "--token NAME=SECRET"),
+        (
+            &["--host", "0.0.0.0", "--store", "memory"],
+            "refusing to listen on 0.0.0.0:",
+            "NUNCIO_SERVE_TOKEN=NAME=SECRET",
+        ),
         (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
         (&["--config", "none.toml"], "cannot read none.toml", ""),
         (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
         (&["--anonymous"], "--anonymous lets callers in", "--token"),
         (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
-        (&["--card", "card.json"], "--card card.json: it has no name", ""),
+        (&["--card", "card.json"], "--card card.json: name is missing; description is missing", "card get --validate"),
+        (
+            &["--card", "broken.json"],
+            "--card broken.json: it is not JSON: EOF while parsing a value at line 2 column 9",
+            "--validate",
+        ),
+        (&["--resume"], "--resume: it is for programs", "leave --resume out"),
+        (&["--chunk", ","], "--chunk: it cuts the output of --exec", "leave --chunk out"),
+        (&["--chunk", ",", "--jsonl", "--", "cat"], "--chunk: it cuts the output of --exec", "leave --chunk out"),
+        (&["--lease", "5", "--store", "memory"], "--lease: the store belongs to this process", "leave --lease out"),
         (
             &["--exec", "wc", "-w"],
             "unexpected argument '-w'",

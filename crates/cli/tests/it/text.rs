@@ -106,7 +106,22 @@ fn an_empty_last_chunk_is_no_line() {
     let home = Home::new();
     let agent = home.serve(&["--exec", "--", "printf", "a\\nb\\n"]);
     let run = home.run(&["send", "x", "--stream", "-a", &agent.address]).ok();
-    assert!(run.out.contains("Text:\na\n") && !run.out.contains("Text:\n\n"), "{}", run.out);
+    assert!(run.out.contains("Text:\na\nb\n\nTask: ") && run.out.matches("Artifact: ").count() == 1, "{}", run.out);
     let lines = home.run(&["send", "x", "--stream", "-o", "json", "-a", &agent.address]).ok().lines();
     assert!(lines.iter().any(|it| it["artifactUpdate"]["lastChunk"] == true), "{lines:?}");
+}
+
+#[test]
+fn a_page_names_the_command_of_the_next_and_a_card_that_is_valid_is_said_to_be() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    for text in ["echo a", "echo b"] {
+        home.run(&["send", text, "-a", &agent.address]).ok();
+    }
+    let first = home.run(&["task", "list", "--limit", "1", "-a", &agent.address]).ok().out;
+    let next = first.lines().find_map(|line| line.strip_prefix("Next: nuncio ")).unwrap();
+    let second = home.run(&next.split(' ').collect::<Vec<_>>()).ok().out;
+    assert!(second.contains("Shown: 1\n") && second.lines().next() != first.lines().next(), "{first}{second}");
+    let valid = home.run(&["card", "get", &agent.address, "--validate"]).ok();
+    assert_eq!(valid.err, "the card is valid\n");
 }

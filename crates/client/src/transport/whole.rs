@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use nuncio_model::Error;
+use nuncio_model::{Error, ErrorKind};
 use nuncio_wire::rest;
 
 use crate::{failure::PeerCode, http::Answer};
@@ -13,12 +13,16 @@ pub(super) struct Whole {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
     retry_after: Option<Duration>,
+    is_html: bool,
 }
 
 impl Whole {
     pub(super) async fn of(answer: Answer, limit: usize) -> Result<Self, Error> {
         let (status, retry_after) = (answer.status, answer.retry_after());
-        Ok(Self { status, retry_after, body: answer.bytes(limit).await? })
+        let is_html = answer.is("text/html");
+        let body = answer.bytes(limit).await?;
+        let is_html = is_html || body.trim_ascii_start().starts_with(b"<");
+        Ok(Self { status, body, retry_after, is_html })
     }
 
     pub(super) fn is_success(&self) -> bool {
@@ -27,10 +31,40 @@ impl Whole {
 
     /// The error of an answer that is not 2xx, whoever on the way gave it.
     pub(super) fn refusal(&self) -> Error {
-        let error = rest::parse_error(self.status, &self.body).with_source(PeerCode::Http(self.status.as_u16()));
+        let read = rest::parse_error(self.status, &self.body);
+        let error = if self.is_html { self.foreign(&read) } else { self.unless_nothing(read) };
+        let error = error.with_source(PeerCode::Http(self.status.as_u16()));
         match (self.retry_after, error.retry_after()) {
             (Some(after), None) => error.with_retry_after(after),
             _ => error,
         }
+    }
+
+    /// A web page, which no agent answers with: what its status would mean among agents says nothing of this one. That
+    /// somebody is not let in, or nothing is there, or not now, is the same for all.
+    fn foreign(&self, read: &Error) -> Error {
+        use ErrorKind as Kind;
+        let kind = match read.kind() {
+            kind @ (Kind::Unauthenticated
+            | Kind::PermissionDenied
+            | Kind::MethodNotFound
+            | Kind::DeadlineExceeded
+            | Kind::PayloadTooLarge
+            | Kind::ResourceExhausted
+            | Kind::Unavailable
+            | Kind::Internal) => kind,
+            _ => Kind::InvalidAgentResponse,
+        };
+        let reason = self.status.canonical_reason().unwrap_or("an error");
+        Error::new(kind, format!("a web page came back, {} {reason}, and no answer of an agent", self.status.as_u16()))
+    }
+
+    /// 501 is what servers say of verbs that they do not know, too; an agent says of what.
+    fn unless_nothing(&self, read: Error) -> Error {
+        let is_said = serde_json::from_slice::<serde_json::Map<String, nuncio_model::Value>>(&self.body).is_ok();
+        if self.status != StatusCode::NOT_IMPLEMENTED || is_said {
+            return read;
+        }
+        Error::new(ErrorKind::InvalidAgentResponse, read.message().to_owned())
     }
 }

@@ -11,13 +11,13 @@ use nuncio_model::{
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     /// What breaks the specification.
-    pub(super) mistakes: Vec<String>,
+    pub(crate) mistakes: Vec<String>,
     /// What may be meant.
-    pub(super) remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
     /// Whether it is a card of a version before 1.0 alone, whose members are not looked at.
-    pub(super) is_older: bool,
+    pub(crate) is_older: bool,
 }
 
 /// Members of cards before 1.0. A card for clients of all versions has them, too.
@@ -33,7 +33,7 @@ const OLDER: &[&str] = &[
 ];
 
 /// Checks a document, whatever it is.
-pub(super) fn document(document: &[u8]) -> Findings {
+pub(crate) fn document(document: &[u8]) -> Findings {
     let mut found = Findings::default();
     match serde_json::from_slice::<Value>(document) {
         Err(error) => found.mistakes.push(format!("it is not JSON: {error}")),

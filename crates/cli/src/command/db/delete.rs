@@ -40,7 +40,10 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
         let opened = Database::reading(&kept).await?;
         let owners = owners(&opened, args).await.map_err(|error| failed(&error))?;
         let tasks: u64 = owners.iter().map(|owner| owner.tasks).sum();
-        return Err(CliError::usage(format!("{tasks} tasks would be deleted for good")).with_hint("say --yes to do it"));
+        let document = json!({"database": database::shown(&kept)?, "tasks": tasks, "deleted": false});
+        return context.output.document(&document, |text| {
+            text.field("Would-Delete", &format!("{}, for good; --yes does it", counted(tasks)));
+        });
     }
     let opened = Database::writing(&kept).await?;
     let store = opened.store();
@@ -50,7 +53,11 @@ pub(super) async fn run(context: &Context, args: &DeleteArgs) -> Result<(), CliE
     }
     store.close().await.map_err(|error| failed(&error))?;
     let document = json!({"database": database::shown(&kept)?, "tasks": deleted});
-    context.output.document(&document, |text| text.field("Deleted", &format!("{deleted} tasks")))
+    context.output.document(&document, |text| text.field("Deleted", &counted(deleted as u64)))
+}
+
+fn counted(tasks: u64) -> String {
+    format!("{tasks} {}", if tasks == 1 { "task" } else { "tasks" })
 }
 
 /// Who has tasks that are meant, and how many.

@@ -46,6 +46,9 @@ pub(super) fn refused(path: &Path, error: &OpenError) -> CliError {
         OpenError::InUse { .. } => serve::explain(error).with_hint(
             "stop that one first: this command writes; `nuncio db backup`, `check` and `export` need not wait",
         ),
+        OpenError::Sqlite { .. } => serve::explain(error).with_hint(
+            "name another file with --store sqlite:PATH; one that is damaged is replaced by a copy of `nuncio db backup`",
+        ),
         error => serve::explain(error),
     }
 }

@@ -30,8 +30,9 @@ pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMess
         parts.push(part(flag).await?);
     }
     if parts.is_empty() {
-        return Err(CliError::usage("there is nothing to send")
-            .with_hint("give a message, or a part by --text-part, --file-part or --data-part"));
+        return Err(CliError::usage("there is nothing to send").with_hint(
+            "give a message, - to read it from stdin, or a part by --text-part, --file-part or --data-part",
+        ));
     }
     let mut message = Message::new(Role::User, parts);
     message.task_id = context.text(args.task_id.as_ref(), "task-id").map(Into::into);
@@ -79,7 +80,8 @@ async fn data(value: &str) -> Result<Part, CliError> {
         (stdin_text().await?, "stdin")
     } else if Path::new(value).is_file() {
         (read_text(value).await?, value)
-    } else if is_json(value).is_ok() {
+    } else if value.trim_start().starts_with(['{', '[', '"']) || is_json(value).is_ok() {
+        // What begins as JSON is meant to be some, and it is said where it breaks.
         (value.to_owned(), "--data-part")
     } else {
         let message = format!("--data-part `{value}` is neither a file nor JSON");

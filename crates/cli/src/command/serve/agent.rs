@@ -11,7 +11,7 @@ use nuncio_model::{
 };
 
 use super::{limits, settings::Settings};
-use crate::{args::duration, error::CliError};
+use crate::{args::duration, command::card_get::validate, connect::quoted, error::CliError};
 
 /// An engine to be, with its card, and what people are told of the agent.
 pub(super) struct Chosen {
@@ -38,6 +38,13 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
             (Engine::builder(exec), card, about)
         }
         (None, Some((program, name))) => {
+            if settings.get("chunk").is_some() {
+                return Err(useless(
+                    settings,
+                    "chunk",
+                    "it cuts the output of --exec; a program of --jsonl says its pieces",
+                ));
+            }
             let (card, about) = program_card(&name, &[], "talks to");
             (Engine::builder(JsonLines::new(program)), card, about)
         }
@@ -46,6 +53,12 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                 .with_hint("say --exec -- CMD, or --jsonl -- CMD"));
         }
         (None, None) => {
+            if settings.get("chunk").is_some() {
+                return Err(useless(settings, "chunk", "it cuts the output of --exec, and there is no such program"));
+            }
+            if settings.switch("resume")? {
+                return Err(useless(settings, "resume", "it is for programs, and there is none to run again"));
+            }
             let engine = Engine::builder(Demo::new());
             let engine = if has_callers { engine.extended_card(nuncio_demo::extended_card(&options)) } else { engine };
             (engine, nuncio_demo::card(&options), "the demo agent".to_owned())
@@ -67,6 +80,11 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
         .cancel_is_idempotent(settings.switch("idempotent-cancel")?)
         .idempotency(settings.parsed("idempotency", idempotency)?.unwrap_or_default());
     Ok(Chosen { engine, card, about })
+}
+
+/// A setting that would do nothing here.
+fn useless(settings: &Settings, name: &str, reason: &str) -> CliError {
+    settings.wrong(name, reason).with_hint(format!("say --exec -- CMD, or leave --{name} out"))
 }
 
 fn idempotency(text: &str) -> Result<Idempotency, String> {
@@ -152,6 +170,14 @@ fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
 fn read_card(path: &str) -> Result<AgentCard, CliError> {
     let wrong = |reason: String| CliError::usage(format!("--card {path}: {reason}"));
     let document = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    // Where the agent is reached is no matter of the file.
+    let mut mistakes = validate::document(&document).mistakes;
+    mistakes.retain(|mistake| !mistake.starts_with("supportedInterfaces"));
+    if !mistakes.is_empty() {
+        return Err(
+            wrong(mistakes.join("; ")).with_hint(format!("`nuncio card get --validate {}` checks it", quoted(path)))
+        );
+    }
     let mut card = nuncio_wire::card::decode(&document).map_err(|error| wrong(error.message().to_owned()))?;
     if card.name.is_empty() {
         return Err(wrong("it has no name".to_owned()));

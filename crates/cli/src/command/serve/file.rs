@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::settings::{Kind, SETTINGS, Setting, is_address};
 use crate::{
-    config::{Source, is_exposed},
+    config::{Source, is_exposed, nearest},
     diag,
     error::CliError,
 };
@@ -40,7 +40,7 @@ fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&&*name))
         else {
             let error = CliError::usage(format!("{at}: `{key}` is not a setting"));
-            return Err(match nearest(&name) {
+            return Err(match nearest(&name, SETTINGS.iter().map(|setting| setting.name)) {
                 Some(other) => error.with_hint(format!("did you mean `{other}`?")),
                 None => error.with_hint("`nuncio serve --help` lists the settings"),
             });
@@ -99,26 +99,6 @@ fn line_of(text: &str, key: &str) -> usize {
         line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '"', '\'', '.']))
     };
     text.lines().position(is_it).map_or(0, |index| index + 1)
-}
-
-/// The setting that a slip may have meant.
-fn nearest(name: &str) -> Option<&'static str> {
-    let distances = SETTINGS.iter().map(|setting| (distance(name, setting.name), setting.name));
-    distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, name)| name)
-}
-
-/// How many letters must change (Levenshtein).
-fn distance(one: &str, two: &str) -> usize {
-    let mut row: Vec<usize> = (0..=two.chars().count()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (place, other) in two.chars().enumerate() {
-            let changed = diagonal + usize::from(letter != other);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(row[place] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

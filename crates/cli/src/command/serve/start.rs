@@ -150,7 +150,8 @@ fn explain(error: &BindError, host: &str) -> CliError {
     let text = error.to_string();
     match (text.split_once("\nhint: "), error) {
         (Some((message, _)), BindError::Open(_)) => CliError::new(Code::Usage, message).with_hint(
-            "give callers tokens with --token NAME=SECRET, or listen on a loopback address such as 127.0.0.1",
+            "give callers tokens (NUNCIO_SERVE_TOKEN=NAME=SECRET, [token] in the file of --config, or --token), listen on a \
+             loopback address such as 127.0.0.1, or say --allow-open where something before it asks callers who they are",
         ),
         _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))
             .with_hint("--host must be an address or a name of this machine"),

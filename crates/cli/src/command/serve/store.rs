@@ -9,7 +9,7 @@ use nuncio_engine::{MemoryStore, TaskStore, address};
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
 use super::settings::Settings;
-use crate::error::CliError;
+use crate::error::{CliError, with_causes};
 
 /// A store, and what people are told of it.
 pub(super) struct Opened {
@@ -52,6 +52,11 @@ impl Place {
 /// Opens the store for an agent of this name.
 pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, CliError> {
     let path = match Place::of(settings)? {
+        Place::Sqlite(_) | Place::Memory if settings.get("lease").is_some() => {
+            return Err(settings
+                .wrong("lease", "the store belongs to this process alone, so nobody could take its tasks over")
+                .with_hint("share a store with --store postgres://HOST/DATABASE, or leave --lease out"));
+        }
         Place::Sqlite(path) => path,
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => return postgres::open(settings, &address).await,
@@ -98,12 +103,7 @@ pub(crate) use postgres::explain as explain_postgres;
 pub(super) use postgres::options as postgres_options;
 
 pub(crate) fn explain(error: &OpenError) -> CliError {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.extend([": ".to_owned(), cause.to_string()]);
-        source = cause.source();
-    }
+    let text = with_causes(error);
     if let OpenError::InUse { .. } = error {
         let message = text.split_once("; ").map_or(&*text, |(message, _)| message);
         return CliError::internal(message)

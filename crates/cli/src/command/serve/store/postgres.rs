@@ -50,8 +50,33 @@ pub(crate) fn explain(error: &PostgresError) -> CliError {
     match text.split_once("; ") {
         Some((message, hint)) => CliError::internal(message).with_hint(hint),
         None => CliError::internal(text).with_hint(match error {
+            PostgresError::Unreachable { reason, .. } if is_missing(reason) => {
+                "create it first: CREATE DATABASE, or createdb; the schema in it is made by itself"
+            }
             PostgresError::Unreachable { .. } => "check that the server runs, and the host, user and password",
             _ => "name another database or schema with --store postgres://USER@HOST/DATABASE?schema=NAME",
         }),
+    }
+}
+
+/// Whether the server answers, and has no such database.
+fn is_missing(reason: &str) -> bool {
+    reason.contains("database \"") && reason.contains("does not exist")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_missing_is_to_be_created() {
+        let unreachable = |reason: &str| PostgresError::Unreachable {
+            place: "ann@h/nodb, schema nuncio".into(),
+            reason: reason.into(),
+            source: None,
+        };
+        let hint = |reason: &str| explain(&unreachable(reason)).hint.unwrap();
+        assert!(hint("database \"nodb\" does not exist").contains("CREATE DATABASE"));
+        assert!(hint("connection refused").contains("check that the server runs"));
     }
 }
