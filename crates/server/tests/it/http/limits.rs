@@ -149,7 +149,6 @@ async fn a_store_that_is_away_says_when_to_try_again() {
     // A stream has begun when its first event cannot be stored.
     let stream = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
     let text = String::from_utf8(stream.body.to_vec()).unwrap();
-    println!("{text}");
     let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
     let error: Value = serde_json::from_str(data).unwrap();
     assert_eq!((reason(&error["error"]), retry_delay(&error["error"])), ("UNAVAILABLE", json!("1s")));
