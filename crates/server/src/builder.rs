@@ -156,7 +156,7 @@ impl Builder {
             engine: self.engine,
             versions: self.versions,
             cards,
-            body_limits: BodyLimits { size: self.limits.body, time: self.limits.body_time },
+            body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,
             load: Load::new(&self.limits),
             rates: self.limits.rate.map(Rates::new),

@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Uri, header::CONTENT_TYPE, request::Parts};
-use nuncio_model::{Error, resume};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Uri,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HOST},
+    request::Parts,
+};
+use nuncio_model::{Error, ErrorKind, resume};
 use nuncio_wire::{
     Dialect,
     negotiate::{self, MAX_EXTENSIONS},
@@ -71,6 +75,33 @@ pub(crate) fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Error> {
         None => resume::read(given(&RESUME)),
         last => Ok(last),
     }
+}
+
+/// Refuses a body that is compressed (RFC 9110, section 8.4): nothing is unpacked here.
+///
+/// # Errors
+///
+/// `ContentTypeNotSupported`, which says what may be done instead.
+pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
+    let mut lines = headers.get_all(CONTENT_ENCODING).iter();
+    let Some(encoding) = lines.find(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity")) else { return Ok(()) };
+    let encoding = String::from_utf8_lossy(encoding.as_bytes());
+    let message = format!("a body encoded as {encoding} is not read here: send it as it is, without Content-Encoding");
+    Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
+}
+
+/// Refuses a head that does not say once which host it is for (RFC 9112, section 3.2). HTTP/2 has it in the address.
+///
+/// # Errors
+///
+/// `InvalidRequest`.
+pub(crate) fn check_host(version: http::Version, headers: &HeaderMap) -> Result<(), Error> {
+    let message = match headers.get_all(HOST).iter().count() {
+        0 if version == http::Version::HTTP_11 => "a request of HTTP/1.1 must have a Host header",
+        0 | 1 => return Ok(()),
+        _ => "a request must have one Host header, and not several",
+    };
+    Err(Error::new(ErrorKind::InvalidRequest, message))
 }
 
 /// The media type of the body.

@@ -20,10 +20,11 @@ pub struct Limits {
     /// How long a request's body may take from its head to its end; longer is 504. 30 s.
     pub body_time: Duration,
     /// How long the head of a request may take, and a connection wait for its next request; the connection is closed
-    /// then. 30 s.
+    /// then, over HTTP/2 after a GOAWAY. 30 s.
     pub head_time: Duration,
     /// How long a client may leave unread what it is sent, or its network silent while something is under way; the
-    /// connection is closed then. 60 s. On Linux only.
+    /// connection is closed then, on Linux only. A stream of HTTP/2 of which no 16 KiB are taken in this time is reset,
+    /// on any system, and the others on its connection go on. 60 s.
     pub stall_time: Duration,
     /// The size of a request's head in bytes; more is 431. At least 8 KiB. 16 KiB.
     pub head: usize,

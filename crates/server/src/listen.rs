@@ -1,6 +1,8 @@
 //! The accept loop: connections in, bounded in number, each driven by its own task.
 
 mod connection;
+mod pieces;
+mod streams;
 mod version;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};

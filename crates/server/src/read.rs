@@ -13,22 +13,36 @@ use http_body_util::BodyExt as _;
 use nuncio_engine::admission::{Gauge, Permit};
 use nuncio_model::{Error, ErrorKind, Principal};
 
-use crate::body::{BoxError, RequestBody};
+use crate::{
+    body::{BoxError, RequestBody},
+    head,
+};
 
 /// What bounds the body of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimits {
     /// In bytes.
     pub(crate) size: usize,
+    /// Bytes that a binding puts around what is limited.
+    pub(crate) framing: usize,
     /// From the head of the request to the end of its body.
     pub(crate) time: Duration,
 }
 
 impl BodyLimits {
+    /// Whether a body of this many bytes is too large.
+    fn is_exceeded(&self, size: usize) -> bool {
+        size > self.size.saturating_add(self.framing)
+    }
+
     /// Refuses a body that says it is too large, before any of it is read.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Error> {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if length.is_some_and(|length| length > self.size as u64) { Err(self.too_large()) } else { Ok(()) }
+        if length.is_some_and(|length| self.is_exceeded(usize::try_from(length).unwrap_or(usize::MAX))) {
+            Err(self.too_large())
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn too_large(&self) -> Error {
@@ -63,6 +77,7 @@ pub(crate) async fn read_body(
         drain(body, headers).await;
         return Err(too_large);
     }
+    head::refuse_encoding(headers)?;
     if body.is_end_stream() {
         return Ok(Whole { bytes: Bytes::new(), _counted: None });
     }
@@ -102,7 +117,7 @@ async fn drain(mut body: RequestBody, headers: &HeaderMap) {
 
 async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
     let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
-    if first.len() > limits.size {
+    if limits.is_exceeded(first.len()) {
         return Err(limits.too_large());
     }
     counted.grow(first.len())?;
@@ -118,7 +133,7 @@ async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit
     whole.extend_from_slice(&first);
     let mut more = Some(second);
     while let Some(data) = more {
-        if whole.len() + data.len() > limits.size {
+        if limits.is_exceeded(whole.len() + data.len()) {
             return Err(limits.too_large());
         }
         counted.grow(data.len().saturating_sub(room))?;

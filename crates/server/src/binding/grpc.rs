@@ -121,7 +121,7 @@ async fn read_message(
 ) -> Result<(Bytes, Whole), Error> {
     let mut limits = service.body_limits;
     let mut frames = Frames::new(limits.size);
-    limits.size += frame::HEADER;
+    limits.framing = frame::HEADER;
     let body = service.read(body, head, limits, principal).await?;
     frames.push(body.bytes.clone());
     let message = frames.next()?;

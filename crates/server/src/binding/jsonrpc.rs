@@ -154,9 +154,13 @@ fn refuse_head(words: &dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body
         let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
         return Some(with_allow(refuse_with(words, StatusCode::METHOD_NOT_ALLOWED, &error)));
     }
-    let content_type = head::content_type(&head.headers).filter(|it| !is_json(it))?;
-    let message = format!("the body must be application/json, not {content_type}");
-    let error = Error::new(ErrorKind::ContentTypeNotSupported, message);
+    let error = match head::content_type(&head.headers).filter(|it| !is_json(it)) {
+        Some(content_type) => {
+            let message = format!("the body must be application/json, not {content_type}");
+            Error::new(ErrorKind::ContentTypeNotSupported, message)
+        }
+        None => head::refuse_encoding(&head.headers).err()?,
+    };
     Some(refuse_with(words, StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
 }
 

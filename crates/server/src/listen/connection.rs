@@ -1,25 +1,31 @@
 //! One connection: HTTP/1.1 or HTTP/2 as its first bytes say, until it is closed, idle for too long, or drained.
 
 use std::{
+    future::Future,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use futures_util::{TryFutureExt as _, future::MapOk};
 use http::{Request, Response};
 use hyper::{
     body::Incoming,
     server::conn::{http1, http2},
 };
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::graceful::GracefulConnection,
 };
 use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
 use tower::Service;
 
-use super::version::{Version, version};
+use super::{
+    pieces::Pieces,
+    streams::Streams,
+    version::{Version, version},
+};
 use crate::{
     body::{Body, BoxError, RequestBody},
     drain::Drain,
@@ -27,11 +33,16 @@ use crate::{
     stack::Peer,
 };
 
+/// How long a connection of HTTP/2 that was idle has for its farewell.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// How connections are driven.
 pub(super) struct Settings {
     http1: http1::Builder,
-    http2: http2::Builder<TokioExecutor>,
+    head: u32,
     head_time: Duration,
+    stall_time: Duration,
+    streams_per_connection: u32,
 }
 
 impl Settings {
@@ -42,17 +53,28 @@ impl Settings {
             .header_read_timeout(limits.head_time)
             // Small buffers are what makes idle connections cheap.
             .max_buf_size(limits.head.max(8 * 1024));
-        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        Self {
+            http1,
+            head: u32::try_from(limits.head).unwrap_or(u32::MAX),
+            head_time: limits.head_time,
+            stall_time: limits.stall_time,
+            streams_per_connection: limits.streams_per_connection,
+        }
+    }
+
+    /// A connection of HTTP/2, which runs its streams there.
+    fn http2(&self, streams: Streams) -> http2::Builder<Streams> {
+        let mut http2 = http2::Builder::new(streams);
         http2
             .timer(TokioTimer::new())
             .adaptive_window(true)
-            .max_concurrent_streams(limits.streams_per_connection)
-            .max_header_list_size(u32::try_from(limits.head).unwrap_or(u32::MAX))
+            .max_concurrent_streams(self.streams_per_connection)
+            .max_header_list_size(self.head)
             .max_send_buf_size(64 * 1024)
             // A peer that is gone without a word is noticed within a minute.
             .keep_alive_interval(Duration::from_secs(30))
             .keep_alive_timeout(Duration::from_secs(20));
-        Self { http1, http2, head_time: limits.head_time }
+        http2
     }
 }
 
@@ -84,12 +106,16 @@ impl Connection {
         let outcome = match version {
             Ok(Some(Version::Http1)) => {
                 let mut connection = pin!(settings.http1.serve_connection(TokioIo::new(stream), requests));
-                drive(connection.as_mut(), &drain).await
+                // hyper ends it when it is idle.
+                drive(connection.as_mut(), &drain, std::future::pending(), std::future::pending()).await
             }
             Ok(Some(Version::Http2)) => {
+                let streams = Streams::new(settings.stall_time);
+                let (idle, gone) = (streams.idle(settings.head_time), streams.idle(FAREWELL));
+                let http2 = settings.http2(streams.clone());
                 // In a box, because it is larger and carries many streams.
-                let mut connection = Box::pin(settings.http2.serve_connection(TokioIo::new(stream), requests));
-                drive(connection.as_mut(), &drain).await
+                let mut connection = Box::pin(http2.serve_connection(TokioIo::new(stream), InPieces(requests)));
+                drive(connection.as_mut(), &drain, idle, gone).await
             }
             Ok(None) | Err(_) => return,
         };
@@ -99,17 +125,26 @@ impl Connection {
     }
 }
 
-/// Drives a connection to its end: its own, or that of the server.
-async fn drive<C: GracefulConnection>(mut connection: Pin<&mut C>, drain: &Drain) -> Result<(), C::Error> {
+/// Drives a connection to its end: its own, that of the server, or when it is `idle`. Then it says farewell, and is cut
+/// off when it is `gone`.
+async fn drive<C: GracefulConnection>(
+    mut connection: Pin<&mut C>,
+    drain: &Drain,
+    idle: impl Future<Output = ()>,
+    gone: impl Future<Output = ()>,
+) -> Result<(), C::Error> {
     tokio::select! {
         biased;
         outcome = connection.as_mut() => return outcome,
-        () = drain.started() => connection.as_mut().graceful_shutdown(),
+        () = drain.started() => {}
+        () = idle => {}
     }
+    connection.as_mut().graceful_shutdown();
     tokio::select! {
         biased;
         outcome = connection => outcome,
         () = drain.aborted() => Ok(()),
+        () = gone => Ok(()),
     }
 }
 
@@ -135,5 +170,21 @@ where
         }
         // No service here is ever not ready.
         self.service.lock().unwrap_or_else(PoisonError::into_inner).call(request)
+    }
+}
+
+/// The same over HTTP/2, with responses in pieces.
+struct InPieces<S>(Requests<S>);
+
+impl<S> hyper::service::Service<Request<Incoming>> for InPieces<S>
+where
+    S: Service<Request<RequestBody>, Response = Response<Body>>,
+{
+    type Response = Response<Pieces<Body>>;
+    type Error = S::Error;
+    type Future = MapOk<S::Future, fn(Response<Body>) -> Response<Pieces<Body>>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.0.call(request).map_ok(|response| response.map(Pieces::new))
     }
 }

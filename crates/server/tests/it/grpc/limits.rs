@@ -37,6 +37,7 @@ async fn a_message_over_the_limit_exhausts_resources() {
         }];
         for answer in answers {
             assert_eq!((answer.code(), answer.error().kind()), (8, ErrorKind::PayloadTooLarge), "{size}");
+            assert_eq!(answer.facts()["limit"], "10000", "the limit is of the message, without its frame");
         }
     }
 }

@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Running, agent::message, client::reason};
+use super::{
+    Running,
+    agent::message,
+    client::{Raw, reason},
+};
 
 async fn post(running: &Running, body: impl Into<bytes::Bytes>) -> Value {
     let answer = running.send("POST", "/").header("content-type", "application/json").body(body).fetch().await;
@@ -148,4 +152,30 @@ async fn errors_do_not_show_what_the_server_is_made_of() {
             assert!(!said.contains(word), "{said}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_request_must_say_once_which_host_it_is_for() {
+    let running = Running::start().await;
+    for path in ["/", "/tasks", "/healthz"] {
+        let none = running.send("GET", path).without("host").fetch().await;
+        let two = running.send("GET", path).more("host", "other.test").fetch().await;
+        assert_eq!((none.status, two.status), (400, 400), "{path}");
+        assert_eq!(reason(&two.json()["error"]), "INVALID_REQUEST");
+    }
+    let mut raw = Raw::connect(running.address).await;
+    raw.write("GET /healthz HTTP/1.0\r\n\r\n").await;
+    assert!(raw.read_to_end().await.ends_with("alive\n"));
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_refused_in_the_shape_of_the_binding() {
+    let running = Running::start().await;
+    let rpc = running.rpc("ListTasks", &json!({})).header("content-encoding", "gzip").fetch().await;
+    assert_eq!((rpc.status, reason(&rpc.json()["error"])), (415, "CONTENT_TYPE_NOT_SUPPORTED"));
+    let rest =
+        running.send("POST", "/message:send").json(&message("hi")).header("content-encoding", "br").fetch().await;
+    assert_eq!(reason(&rest.rest_error()), "CONTENT_TYPE_NOT_SUPPORTED");
+    let plain = running.rpc("ListTasks", &json!({})).header("content-encoding", "Identity").fetch().await;
+    assert!(plain.json()["result"].is_object());
 }

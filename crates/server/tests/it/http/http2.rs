@@ -1,12 +1,19 @@
 //! JSON-RPC and HTTP+JSON over HTTP/2, which a client begins with when it knows.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nuncio_server::Limits;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
 
 use super::{Running, agent::message};
 
@@ -64,4 +71,88 @@ async fn the_card_and_head_requests_are_as_they_are_over_http_1() {
         assert!(whole(response).await.is_empty());
     }
     assert_eq!(client.send("GET", "/nowhere", &Value::Null).await.status(), 404);
+}
+
+async fn limited(change: impl FnOnce(&mut Limits)) -> Running {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    Running::with(|builder| builder.limits(limits)).await
+}
+
+/// What a client of HTTP/2 begins with, with settings of these bytes.
+fn preface(settings: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(settings.len()).unwrap();
+    [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &[0, 0, length, 4, 0, 0, 0, 0, 0], settings].concat()
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_closed() {
+    let running = limited(|limits| limits.head_time = Duration::from_millis(200)).await;
+    let unended_headers = [preface(&[]).as_slice(), &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat();
+    for begin in [preface(&[]), unended_headers] {
+        let (mut stream, begun) = (TcpStream::connect(running.address).await.unwrap(), Instant::now());
+        stream.write_all(&begin).await.unwrap();
+        // It acknowledges nothing, so its farewell is not waited for for ever.
+        let mut all = Vec::new();
+        timeout(Duration::from_secs(20), stream.read_to_end(&mut all)).await.expect("still open").unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(200));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_closed_when_it_is_idle_and_not_while_a_stream_is_open() {
+    let running = limited(|limits| limits.head_time = Duration::from_millis(200)).await;
+    let stream = TcpStream::connect(running.address).await.unwrap();
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let client = Client(sender);
+    let stream = whole(client.send("POST", "/message:stream", &message("slow 900")).await).await;
+    assert!(String::from_utf8_lossy(&stream).contains("TASK_STATE_COMPLETED"));
+    let ended = Instant::now();
+    timeout(Duration::from_secs(20), connection).await.expect("still open").unwrap().unwrap();
+    assert!(ended.elapsed() >= Duration::from_millis(150));
+    assert!(ended.elapsed() < Duration::from_secs(4), "a client that takes a farewell goes at once");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_not_read_is_reset_and_others_of_its_connection_go_on() {
+    let running = limited(|limits| limits.stall_time = Duration::from_millis(300)).await;
+    let stream = TcpStream::connect(running.address).await.unwrap();
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(20_000).initial_connection_window_size(1 << 24);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let client = Client(sender);
+    let unread = client.send("POST", "/message:stream", &message("stream 1000")).await;
+    let large = client.send("POST", "/message:send", &message(&"x".repeat(100_000))).await;
+    let silent = client.send("POST", "/message:stream", &message("silent")).await;
+    // As long as it takes to be late by far.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for unread in [unread, large] {
+        let error = timeout(Duration::from_secs(20), unread.into_body().collect()).await.expect("no end").unwrap_err();
+        assert!(error.to_string().contains("error"), "{error}");
+    }
+    let mut silent = silent.into_body();
+    assert!(silent.frame().await.unwrap().is_ok(), "a stream with nothing to say is no stalled one");
+    assert!(timeout(Duration::from_millis(500), silent.collect()).await.is_err(), "it goes on");
+    assert_eq!(client.send("GET", "/healthz", &Value::Null).await.status(), 200);
+}
+
+#[tokio::test]
+async fn who_reads_slowly_gets_all() {
+    let running = limited(|limits| limits.stall_time = Duration::from_millis(500)).await;
+    let stream = TcpStream::connect(running.address).await.unwrap();
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(16_384).initial_connection_window_size(1 << 20);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let client = Client(sender);
+    let text = "x".repeat(200_000);
+    let mut body = client.send("POST", "/message:send", &message(&text)).await.into_body();
+    let (mut read, begun) = (0, Instant::now());
+    while let Some(frame) = body.frame().await {
+        read += frame.unwrap().into_data().unwrap().len();
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+    assert!(read > text.len() && begun.elapsed() > Duration::from_millis(600), "{read} in {:?}", begun.elapsed());
 }

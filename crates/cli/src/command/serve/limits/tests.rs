@@ -101,6 +101,10 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
             (include_str!("../../../../../server/src/frame.rs"), "FULL"),
         ],
     ),
+    (
+        "what a stream of HTTP/2 hands on at a time",
+        &[(include_str!("../../../../../server/src/listen/pieces.rs"), "PIECE")],
+    ),
     ("commits in one transaction of SQLite", &[(include_str!("../../../../../store/src/sqlite/queue.rs"), "GROUP")]),
     (
         "commits in one statement to PostgreSQL",

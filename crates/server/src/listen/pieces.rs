@@ -1,0 +1,68 @@
+//! A body in pieces that a client can be seen to take, one by one.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use super::streams::{note_piece, note_taken};
+
+/// The size of a piece in bytes: the largest frame that every client of HTTP/2 takes (RFC 9113, section 4.2).
+const PIECE: usize = 16 * 1024;
+
+pin_project_lite::pin_project! {
+    /// Cuts what comes from a body into pieces.
+    ///
+    /// It is asked for the next one when HTTP/2's windows have taken the last, however large what it came from is; so
+    /// who reads slowly is told from who does not read.
+    pub(super) struct Pieces<B> {
+        #[pin]
+        body: B,
+        rest: Bytes,
+    }
+}
+
+impl<B> Pieces<B> {
+    pub(super) fn new(body: B) -> Self {
+        Self { body, rest: Bytes::new() }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for Pieces<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        if this.rest.is_empty() {
+            note_taken();
+            match ready!(this.body.poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => *this.rest = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
+        note_piece();
+        let piece = this.rest.split_to(this.rest.len().min(PIECE));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut whole = SizeHint::new();
+        if let Some(upper) = body.upper() {
+            whole.set_upper(upper.saturating_add(rest));
+        }
+        whole.set_lower(body.lower().saturating_add(rest));
+        whole
+    }
+}

@@ -1,0 +1,59 @@
+//! Refuses what no server of HTTP may answer, whichever path it is for (RFC 9112, section 3.2).
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::Either;
+use http::{Request, Response};
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::Words,
+    body::{Body, RequestBody},
+    head,
+    service::Service,
+};
+
+#[derive(Clone)]
+pub(super) struct HostLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for HostLayer {
+    type Service = Host<S>;
+
+    fn layer(&self, inner: S) -> Host<S> {
+        Host { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Host<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+impl<S> TowerService<Request<RequestBody>> for Host<S>
+where
+    S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Either<S::Future, Ready<Result<Response<Body>, Infallible>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        match head::check_host(request.version(), request.headers()) {
+            Ok(()) => Either::Left(self.inner.call(request)),
+            Err(error) => {
+                let words = Words::of(&self.service, request.uri(), request.headers());
+                Either::Right(ready(Ok(words.refuse(&error))))
+            }
+        }
+    }
+}
