@@ -26,6 +26,7 @@ mod gone;
 mod hashing;
 mod housekeeping;
 mod idempotency;
+mod ids;
 mod inbox;
 mod inline;
 mod keeper;

@@ -27,6 +27,10 @@ pub struct Limits {
     /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
     /// behind. 2 s.
     pub slow_reader: Duration,
+    /// Bytes of an id that a request names or gives (of a task, context, message, webhook or tenant); a longer one is
+    /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes, of
+    /// which the ids of one are a part. 512.
+    pub id_length: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -60,6 +64,7 @@ impl Default for Limits {
             queued_per_caller: 10_000,
             window: 8192,
             slow_reader: Duration::from_secs(2),
+            id_length: 512,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

@@ -15,6 +15,7 @@ mod fencing;
 mod founding;
 mod gone;
 mod housekeeping;
+mod ids;
 mod lease;
 mod letters;
 mod nodes;

@@ -1,0 +1,62 @@
+//! How long an id may be that comes from outside: a store has it in its keys, and no database takes a key of any length.
+
+use nuncio_model::{Call, Error, Request, TaskPushNotificationConfig, error::FieldViolation, op::SendMessageRequest};
+
+/// Refuses a call with an id that is longer than so many bytes: `InvalidParams` that names every such field.
+pub(crate) fn check(request: &Request, longest: usize) -> Result<(), Error> {
+    let mut check = Check { longest, violations: Vec::new() };
+    check.id("tenant", request.scope.tenant.as_str());
+    if let Some(begins) = &request.begins {
+        check.id("id", begins.id.as_str());
+    }
+    match &request.call {
+        Call::SendMessage(call) => check.message(call),
+        Call::SendStreamingMessage(call) => check.message(call),
+        Call::GetTask(call) => check.id("id", call.id.as_str()),
+        Call::CancelTask(call) => check.id("id", call.id.as_str()),
+        Call::SubscribeToTask(call) => check.id("id", call.id.as_str()),
+        Call::ListTasks(call) => check.id("contextId", call.context_id.as_ref().map_or("", |id| id.as_str())),
+        Call::CreateTaskPushNotificationConfig(call) => check.config("", call),
+        Call::GetTaskPushNotificationConfig(call) => {
+            check.id("taskId", call.task_id.as_str());
+            check.id("id", call.id.as_str());
+        }
+        Call::ListTaskPushNotificationConfigs(call) => check.id("taskId", call.task_id.as_str()),
+        Call::DeleteTaskPushNotificationConfig(call) => {
+            check.id("taskId", call.task_id.as_str());
+            check.id("id", call.id.as_str());
+        }
+        Call::GetExtendedAgentCard(_) => {}
+    }
+    if check.violations.is_empty() { Ok(()) } else { Err(Error::violations(check.violations)) }
+}
+
+struct Check {
+    longest: usize,
+    violations: Vec<FieldViolation>,
+}
+
+impl Check {
+    fn id(&mut self, field: &str, id: &str) {
+        if id.len() > self.longest {
+            let description = format!("is {} bytes long; an id may have {}", id.len(), self.longest);
+            self.violations.push(FieldViolation { field: field.to_owned(), description });
+        }
+    }
+
+    fn message(&mut self, call: &SendMessageRequest) {
+        let message = &call.message;
+        self.id("message.messageId", message.message_id.as_str());
+        self.id("message.contextId", message.context_id.as_ref().map_or("", |id| id.as_str()));
+        self.id("message.taskId", message.task_id.as_ref().map_or("", |id| id.as_str()));
+        let configuration = call.configuration.as_ref();
+        if let Some(config) = configuration.and_then(|it| it.task_push_notification_config.as_ref()) {
+            self.config("configuration.taskPushNotificationConfig.", config);
+        }
+    }
+
+    fn config(&mut self, path: &str, config: &TaskPushNotificationConfig) {
+        self.id(&format!("{path}taskId"), config.task_id.as_ref().map_or("", |id| id.as_str()));
+        self.id(&format!("{path}id"), config.id.as_ref().map_or("", |id| id.as_str()));
+    }
+}

@@ -1,0 +1,98 @@
+//! Ids from outside: how long they may be.
+
+use std::{sync::Arc, time::Duration};
+
+use nuncio_engine::Idempotency;
+use nuncio_model::{
+    Begins, Call, ContextId, Error, ErrorKind, Message, MessageId, PushConfigId, Request, Scope, TaskId,
+    TaskPushNotificationConfig, Tenant,
+    op::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
+        GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageConfiguration,
+        SendMessageRequest, SendStreamingMessageRequest, SubscribeToTaskRequest,
+    },
+};
+
+use crate::{push::Anywhere, support::*};
+
+/// The fields that a call is refused for.
+async fn wrong(request: Request) -> Vec<String> {
+    let engine = builder(|turn| async move { turn.complete("done").await })
+        .push_guard(Arc::new(Anywhere))
+        .idempotency(Idempotency::Within(Duration::from_secs(60)))
+        .build();
+    match within(engine.call(request)).await {
+        Ok(_) => Vec::new(),
+        Err(error) if error.kind() == ErrorKind::InvalidParams => fields(&error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn fields(error: &Error) -> Vec<String> {
+    error.field_violations().iter().map(|violation| violation.field.clone()).collect()
+}
+
+fn to(call: impl Into<Call>) -> Request {
+    Request::new(Scope::open(), call)
+}
+
+#[tokio::test]
+async fn an_id_that_is_too_long_is_named() {
+    let long = "ü".repeat(257);
+    let (task, id) = (TaskId::from(&*long), PushConfigId::from(&*long));
+    let hook = TaskPushNotificationConfig {
+        id: Some(id.clone()),
+        task_id: Some(task.clone()),
+        url: "https://example.com".to_owned(),
+        ..Default::default()
+    };
+    let mut message = Message::user("x").with_task_id(task.clone());
+    message.message_id = MessageId::from(&*long);
+    message.context_id = Some(ContextId::from(&*long));
+    let configuration =
+        SendMessageConfiguration { task_push_notification_config: Some(hook.clone()), ..Default::default() };
+    let message = SendMessageRequest::new(message).with_configuration(configuration);
+    let of_message = &[
+        "message.messageId",
+        "message.contextId",
+        "message.taskId",
+        "configuration.taskPushNotificationConfig.taskId",
+        "configuration.taskPushNotificationConfig.id",
+    ][..];
+    let list = ListTasksRequest { context_id: Some(ContextId::from(&*long)), ..Default::default() };
+    let get = GetTaskPushNotificationConfigRequest { task_id: task.clone(), id: id.clone(), ..Default::default() };
+    let hooks = ListTaskPushNotificationConfigsRequest { task_id: task.clone(), ..Default::default() };
+    let delete = DeleteTaskPushNotificationConfigRequest { task_id: task.clone(), id, ..Default::default() };
+    let mut of_tenant = to(SendMessageRequest::new(Message::user("x")));
+    of_tenant.scope.tenant = Tenant::from(&*long);
+    let mut begins = to(SendMessageRequest::new(Message::user("x")));
+    begins.begins = Some(Box::new(Begins { id: task.clone(), metadata: None }));
+    for (request, expected) in [
+        (to(message.clone()), of_message),
+        (to(SendStreamingMessageRequest(message)), of_message),
+        (to(GetTaskRequest::new(task.clone())), &["id"]),
+        (to(CancelTaskRequest::new(task.clone())), &["id"]),
+        (to(SubscribeToTaskRequest::new(task)), &["id"]),
+        (to(list), &["contextId"]),
+        (to(hook), &["taskId", "id"]),
+        (to(get), &["taskId", "id"]),
+        (to(hooks), &["taskId"]),
+        (to(delete), &["taskId", "id"]),
+        (of_tenant, &["tenant"]),
+        (begins, &["id"]),
+    ] {
+        let method = request.call.method();
+        assert_eq!(wrong(request).await, expected, "{method:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_of_the_longest_length_is_taken() {
+    let mut message = Message::user("x");
+    message.message_id = MessageId::from("i".repeat(512));
+    message.context_id = Some(ContextId::from("c".repeat(512)));
+    let mut request = to(SendMessageRequest::new(message));
+    request.scope.tenant = Tenant::from("t".repeat(512));
+    request.begins = Some(Box::new(Begins { id: TaskId::from("b".repeat(512)), metadata: None }));
+    assert!(wrong(request).await.is_empty());
+}
