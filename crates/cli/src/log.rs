@@ -1,6 +1,9 @@
-//! Logs to stderr, without secrets.
+//! Logs to stderr, without secrets, a line for each record.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
@@ -18,27 +21,33 @@ pub(crate) fn start(is_debug: bool, default: &str) {
     let filter = EnvFilter::try_from_env(VARIABLE)
         .unwrap_or_else(|_| EnvFilter::new(format!("{},{SAID_TWICE}", if is_debug { DEBUG } else { default })));
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(Stderr);
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(Stderr { is_terminal });
     // Whoever set up logging before us goes on doing it.
     let _ = builder.try_init();
 }
 
 /// Writes each record to stderr at once.
-struct Stderr;
+struct Stderr {
+    is_terminal: bool,
+}
 
-struct Record(Vec<u8>);
+struct Record {
+    bytes: Vec<u8>,
+    is_terminal: bool,
+}
 
 impl<'a> MakeWriter<'a> for Stderr {
     type Writer = Record;
 
     fn make_writer(&'a self) -> Record {
-        Record(Vec::with_capacity(256))
+        Record { bytes: Vec::with_capacity(256), is_terminal: self.is_terminal }
     }
 }
 
 impl Write for Record {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -49,7 +58,38 @@ impl Write for Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let text = crate::diag::redact(&String::from_utf8_lossy(&self.0));
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let text = crate::diag::redact(&String::from_utf8_lossy(&self.bytes));
+        let _ = io::stderr().lock().write_all(one_line(&text, self.is_terminal).as_bytes());
+    }
+}
+
+/// A record as one line, whatever stands in it: what a peer or a program says must not look like another record, nor
+/// command a terminal. There the colours are the formatter's, which writes no escape of anybody else.
+fn one_line(record: &str, is_terminal: bool) -> Cow<'_, str> {
+    let is_kept = |c: char| !c.is_control() || c == '\t' || is_terminal && c == '\u{1b}';
+    let (line, end) = record.strip_suffix('\n').map_or((record, ""), |line| (line, "\n"));
+    if line.chars().all(is_kept) {
+        return Cow::Borrowed(record);
+    }
+    let mut safe = String::with_capacity(record.len() + 16);
+    for c in line.chars() {
+        if is_kept(c) { safe.push(c) } else { safe.extend(c.escape_default()) }
+    }
+    safe.push_str(end);
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_one_line() {
+        let forged = "WARN a notification failed config=a\n2026-11-28T00:00:00Z  WARN forged\u{1b}[31m\u{0}\r\n";
+        let safe = r"WARN a notification failed config=a\n2026-11-28T00:00:00Z  WARN forged\u{1b}[31m\u{0}\r";
+        assert_eq!(one_line(forged, false), format!("{safe}\n"));
+        assert_eq!(one_line(forged, true), format!("{}\n", safe.replace(r"\u{1b}", "\u{1b}")));
+        let plain = "INFO a\tb \u{e9}\n";
+        assert_eq!(one_line(plain, false), plain);
     }
 }

@@ -19,7 +19,7 @@ use crate::{push::Anywhere, support::*};
 async fn wrong(request: Request) -> Vec<String> {
     let engine = builder(|turn| async move { turn.complete("done").await })
         .push_guard(Arc::new(Anywhere))
-        .idempotency(Idempotency::Within(Duration::from_secs(60)))
+        .idempotency(Idempotency::Within(Duration::from_mins(1)))
         .build();
     match within(engine.call(request)).await {
         Ok(_) => Vec::new(),
