@@ -148,7 +148,7 @@ def test_stopping_the_agent_ends_its_commands(served, wire_to, tmp_path):
 def test_two_turns_run_two_commands(program):
     wire = program("cat")
     one, two = wire.send("one"), wire.send("two")
-    assert (output(one), output(two)) == ("one", "two")
+    assert (output(one), output(two)) == ("one\n", "two\n")
     with refused("UnsupportedOperation"):
         wire.send("three", taskId=one["id"])
 
