@@ -209,7 +209,7 @@ def test_idle_connections_do_no_harm(nuncio, rest):
 
 def test_a_url_of_any_length_gets_an_answer(rest):
     response = rest.http.get("/tasks/" + "x" * 20_000, headers=V1)
-    assert response.status_code in (400, 404, 414, 431)
+    assert response.status_code == 400
 
 
 @pytest.mark.parametrize("path", ["/tasks/%", "/tasks/%ff%fe", "/tasks/%00", "//", "/%2e%2e/x"])

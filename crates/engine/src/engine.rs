@@ -174,7 +174,8 @@ impl Engine {
     /// # Errors
     ///
     /// As the specification says for the operation; `Unavailable` while the engine shuts down or its store cannot
-    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]. Dropping the future changes nothing for a task that exists.
+    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`].
+    /// Dropping the future changes nothing for a task that exists.
     pub async fn call(&self, request: Request) -> Result<Reply, Error> {
         capability::check(&self.0, &request)?;
         ids::check(&request, self.0.limits.id_length)?;

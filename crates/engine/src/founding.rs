@@ -6,6 +6,7 @@ use nuncio_model::{Begins, ContextId, Error, ErrorKind, Scope, StreamResponse, T
 use tokio::sync::oneshot;
 
 use crate::{
+    admission::not_now,
     record::Record,
     shared::Shared,
     store::{Commit, StoreError},
@@ -61,7 +62,7 @@ pub(crate) async fn found(
     match founded.await {
         Ok(Ok(None)) => shared.attach(scope, &begins.id).await.map(|_| None),
         Ok(outcome) => outcome,
-        Err(_) => Err(Error::new(ErrorKind::Unavailable, "the task store failed; try again")),
+        Err(_) => Err(not_now("the task store failed; try again")),
     }
 }
 

@@ -11,11 +11,7 @@ use std::{
 };
 
 use nuncio_model::{Error, TaskState, Timestamp};
-use tokio::{
-    select,
-    sync::oneshot,
-    time::{Instant, sleep},
-};
+use tokio::{select, sync::oneshot, time::Instant};
 
 use crate::{
     conversation::start,
@@ -60,12 +56,7 @@ async fn keep(shared: Weak<Shared>) {
         return;
     };
     let mut looked_round: Option<Instant> = None;
-    loop {
-        select! {
-            () = sleep(scattered(period)) => {}
-            () = left.cancelled() => return,
-        }
-        let Some(shared) = shared.upgrade() else { return };
+    while let Some(shared) = Shared::after(&shared, &left, scattered(period)).await {
         let is_time = looked_round.is_none_or(|last| last.elapsed() >= NOW_AND_THEN / 2);
         if is_time {
             looked_round = Some(Instant::now());

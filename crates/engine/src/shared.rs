@@ -1,12 +1,17 @@
 //! What all parts of an engine share.
 
-use std::{future::Future, sync::Arc};
+use std::{
+    future::Future,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use nuncio_model::{AgentCard, Error, ErrorKind, Scope, TaskId};
-use tokio::sync::Notify;
+use nuncio_model::{AgentCard, Error, Scope, TaskId};
+use tokio::{select, sync::Notify, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    admission::Gauge,
+    admission::{Gauge, not_now},
     agent::DynAgent,
     bus::Topic,
     cluster::{Membership, catch_up},
@@ -59,12 +64,20 @@ impl Shared {
         self.turns.begin(&scope.principal, Some(&self.limits))
     }
 
+    /// The engine, after a pause; none once it has ended, or is told to stop meanwhile.
+    pub(crate) async fn after(shared: &Weak<Self>, left: &CancellationToken, pause: Duration) -> Option<Arc<Self>> {
+        select! {
+            () = sleep(pause) => shared.upgrade(),
+            () = left.cancelled() => None,
+        }
+    }
+
     /// Fails where this node does not know that it lives, and must not take on anything.
     pub(crate) fn may_work(&self) -> Result<(), Error> {
         if self.members.is_live() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Unavailable, "this node has lost touch with the task store; try again later"))
+        Err(not_now("this node has lost touch with the task store; try again later"))
     }
 
     /// Fails where no turn of this caller may begin now.

@@ -2,19 +2,12 @@
 
 use std::sync::Weak;
 
-use tokio::{select, time::sleep};
-
 use crate::{recovery, shared::Shared};
 
 /// Settles tasks of nodes that are gone, about once a second.
 pub(super) async fn adopt(shared: Weak<Shared>) {
     let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.limits.reread)) else { return };
-    loop {
-        select! {
-            () = sleep(period) => {}
-            () = left.cancelled() => return,
-        }
-        let Some(shared) = shared.upgrade() else { return };
+    while let Some(shared) = Shared::after(&shared, &left, period).await {
         if shared.turns.are_draining() {
             continue;
         }

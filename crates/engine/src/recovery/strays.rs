@@ -11,7 +11,6 @@ use std::{
 };
 
 use nuncio_model::{Scope, TaskId};
-use tokio::{select, time::sleep};
 
 use crate::{
     shared::Shared,
@@ -59,12 +58,7 @@ async fn look_around(shared: Weak<Shared>) {
         return;
     };
     let mut last = Look::new();
-    loop {
-        select! {
-            () = sleep(period) => {}
-            () = left.cancelled() => return,
-        }
-        let Some(shared) = shared.upgrade() else { return };
+    while let Some(shared) = Shared::after(&shared, &left, period).await {
         if shared.turns.are_draining() {
             continue;
         }

@@ -75,6 +75,7 @@ macro_rules! store_suite {
             many_tasks_are_written_at_once
             readers_see_whole_commits
 
+            the_longest_ids_are_kept
             keeps_every_kind_of_content
             random_logs_fold_to_their_task
 

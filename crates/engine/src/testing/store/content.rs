@@ -1,15 +1,23 @@
 //! What goes in comes out.
 
 use nuncio_model::{
-    Artifact, Message, Part, Role, StreamResponse, Struct, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-    TaskStatusUpdateEvent, Value,
+    Artifact, Message, Part, Principal, Role, Scope, StreamResponse, Struct, TaskArtifactUpdateEvent, TaskState,
+    TaskStatus, TaskStatusUpdateEvent, Value,
 };
 
 use super::{
     StoreFixture,
+    messages::{commit, find, long_ago},
+    pushes::config as push_config,
     writer::{Writer, at},
 };
-use crate::{lifecycle, record::Record, store::TaskStore, testing::random::Random};
+use crate::{
+    lifecycle,
+    limits::Limits,
+    record::Record,
+    store::{ListQuery, PushConfig, TaskStore},
+    testing::random::Random,
+};
 
 fn members(json: &str) -> Struct {
     serde_json::from_str(json).unwrap()
@@ -39,6 +47,26 @@ fn full_message(id: &str, role: Role) -> Message {
         reference_task_ids: vec!["other".into()],
         ..Message::new(role, parts())
     }
+}
+
+/// Ids as long as they may be, of what no compression makes shorter: whatever a store has in its keys.
+pub async fn the_longest_ids_are_kept<F: StoreFixture>(fixture: F) {
+    let mut random = Random::new(512);
+    let mut longest = || -> String {
+        (0..Limits::default().id_length).map(|_| char::from(b'!' + u8::try_from(random.below(94)).unwrap())).collect()
+    };
+    let (id, config, message) = (longest(), longest(), longest());
+    let store = fixture.open().await;
+    let scope = Scope::new(longest().as_str().into(), Principal::named("caller"));
+    let mut task = Writer::new(&id).in_scope(&scope).in_context(&longest()).in_state(TaskState::Submitted, at(0));
+    task.push_configs = vec![PushConfig { config: push_config(&id, &config), format: None, delivered: 0 }];
+    commit(&mut task, &store, &[&message], long_ago()).await.unwrap();
+    task.assert_stored(&store).await;
+    assert_eq!(find(&store, &scope, &message, long_ago()).await, Some(id.clone()));
+    let configs = store.push_configs(&scope, task.id()).await.unwrap().unwrap();
+    assert_eq!(configs[0].config.id.as_ref().unwrap().as_str(), config);
+    let query = ListQuery { context: task.task.context_id.clone(), page_size: 1, ..ListQuery::default() };
+    assert_eq!(store.list(&scope, &query).await.unwrap().total, 1);
 }
 
 /// Every kind of content, of a task and of records.
