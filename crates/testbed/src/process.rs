@@ -86,6 +86,7 @@ impl Process {
         let Some(id) = self.id() else { return Ok(()) };
         // It starts no other child while it stands still.
         self.signal(Signal::STOP)?;
+        self.until_still(&[id])?;
         let children = children(id);
         for child in &children {
             let _ = kill_process(*child, Signal::KILL);
@@ -119,21 +120,38 @@ impl Process {
         self.wait()
     }
 
-    /// Stops it where it stands, with its children: its connections stay, and nothing is answered.
+    /// Stops it where it stands, with its children: its connections stay, and from now on nothing is answered.
     pub(crate) fn pause(&self) -> Result<()> {
-        self.all(Signal::STOP)
+        let all = self.all(Signal::STOP)?;
+        self.until_still(&all)
     }
 
     /// Lets it go on.
     pub(crate) fn resume(&self) -> Result<()> {
-        self.all(Signal::CONT)
+        self.all(Signal::CONT).map(drop)
     }
 
-    fn all(&self, signal: Signal) -> Result<()> {
+    /// Signals it and its children. Which these are.
+    fn all(&self, signal: Signal) -> Result<Vec<Pid>> {
         self.signal(signal)?;
+        let mut all: Vec<_> = self.id().into_iter().collect();
         for child in self.id().into_iter().flat_map(children) {
             // One that has ended in the meantime is at rest.
             let _ = kill_process(child, signal);
+            all.push(child);
+        }
+        Ok(all)
+    }
+
+    /// Waits until processes that were stopped stand still: a signal is on its way to each thread for a moment, and a thread
+    /// that runs on another core still answers then.
+    fn until_still(&self, processes: &[Pid]) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(process) = processes.iter().find(|process| !is_still(**process)) {
+            if Instant::now() > deadline {
+                bail!("{} does not stand still: process {process}", self.name);
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
     }
@@ -169,7 +187,14 @@ fn is_alive(process: Pid) -> bool {
     stat(process).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// A process's state and the id of its parent. They stand behind its name, which is in parentheses and may hold anything.
+/// Whether no thread of a process runs: each is stopped, or has ended.
+fn is_still(process: Pid) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();
+    let ids = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
+    ids.filter_map(stat).all(|(state, _)| matches!(state, 'T' | 't' | 'Z' | 'X'))
+}
+
+/// A process's (or thread's) state and the id of its parent. They stand behind its name, which is in parentheses and may hold anything.
 fn stat(process: Pid) -> Option<(char, i32)> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();
