@@ -77,7 +77,7 @@ async fn failures_of_who_has_a_push_no_longer_say_nothing() {
     let options = options().with_push_claim(Duration::from_millis(50));
     let (a, b) = with_a_debt_on(&place, options).await;
     let failures = async |node: &PostgresStore| node.due_pushes(later(10), 10).await.unwrap()[0].attempts;
-    assert_eq!((due(&a).await, due(&b).await), (1, 0));
+    assert_eq!(due(&a).await, 1);
     let is_over = async {
         while due(&b).await == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
