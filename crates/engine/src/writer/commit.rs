@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use nuncio_model::{Error, Task};
+#[cfg(feature = "chaos-bugs")]
+use tokio::time::sleep;
 
 use super::{LogWriter, is_at_rest};
 #[cfg(feature = "chaos-bugs")]

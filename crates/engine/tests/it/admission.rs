@@ -71,7 +71,7 @@ async fn a_caller_with_too_many_turns_keeps_no_other_from_its_own() {
         }
     })
     .await;
-    is_refused(of(&engine, &bob, start()).await, "running_turns");
+    is_refused(of(&engine, &bob, start()).await, "running_turns_per_caller");
     of(&engine, &alice, start()).await.unwrap();
 }
 

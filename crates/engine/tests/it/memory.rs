@@ -231,7 +231,7 @@ async fn a_task_at_work_that_grows_beyond_what_its_caller_may_hold_fails_and_no_
 
 #[tokio::test]
 async fn a_large_task_that_waits_for_its_client_is_counted_again_when_it_goes_on() {
-    let (engine, gate) = waiting(|limits| limits.held_bytes = 100 * 1024);
+    let (engine, gate) = waiting(|limits| limits.held_bytes = 200 * 1024);
     gate.add_permits(1);
     let task = send(&engine, SendMessageRequest::new(Message::user("x".repeat(60 * 1024)))).await.unwrap();
     assert_state(&task, TaskState::InputRequired);
@@ -239,7 +239,7 @@ async fn a_large_task_that_waits_for_its_client_is_counted_again_when_it_goes_on
     assert_eq!(engine.held_bytes(), 0);
     send(&engine, at_once(follow(&task, "go on").message)).await.unwrap();
     until(|| engine.held_bytes() > 60 * 1024).await;
-    is_refused(send(&engine, of_size(50 * 1024)).await, "held_bytes");
+    is_refused(send(&engine, of_size(150 * 1024)).await, "held_bytes");
     assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
     until(|| engine.held_bytes() == 0).await;
     let (mut events, _) = (stream(&engine, Message::user("y")).await.unwrap(), gate.add_permits(1));
