@@ -28,17 +28,34 @@ pub(crate) fn not_now(message: &str) -> Error {
     Error::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
 }
 
+/// The name of a limit, as the log and an error's metadata have it, and how much there may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Its name.
+    pub name: &'static str,
+    /// How much.
+    pub amount: usize,
+}
+
+impl Most {
+    /// A limit of this name.
+    pub const fn new(name: &'static str, amount: usize) -> Self {
+        Self { name, amount }
+    }
+
+    /// No limit.
+    pub const NONE: Self = Self::new("", usize::MAX);
+}
+
 /// What may be counted, and what is said of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {
-    /// The limit's name: in the log and in the error's metadata.
-    pub name: &'static str,
     /// What there is too much of, for people: `turns are running`.
     pub what: &'static str,
     /// How much there may be.
-    pub in_all: usize,
+    pub in_all: Most,
     /// How much of it one caller may have.
-    pub per_caller: usize,
+    pub per_caller: Most,
     /// The error where there is too much in all. For one caller it is `ResourceExhausted`.
     pub kind: ErrorKind,
 }
@@ -62,7 +79,7 @@ pub struct Permit {
 impl Gauge {
     /// A gauge at 0.
     pub fn new(quota: Quota) -> Arc<Self> {
-        let refusals = Refusals::new(quota.name);
+        let refusals = Refusals::new(quota.in_all.name, quota.per_caller.name);
         Arc::new(Self { quota, total: AtomicUsize::new(0), callers: Callers::default(), refusals })
     }
 
@@ -73,9 +90,14 @@ impl Gauge {
     /// `ResourceExhausted` where the caller has too much, and the quota's kind where there is too much in all: each says
     /// when to try again, and names the limit in its metadata.
     pub fn take(self: &Arc<Self>, principal: &Principal, amount: usize) -> Result<Permit, Error> {
-        let mut permit = Permit { gauge: Arc::clone(self), principal: principal.clone(), amount: 0 };
+        let mut permit = self.none(principal);
         permit.grow(amount)?;
         Ok(permit)
+    }
+
+    /// Counts nothing yet for this caller.
+    pub(crate) fn none(self: &Arc<Self>, principal: &Principal) -> Permit {
+        Permit { gauge: Arc::clone(self), principal: principal.clone(), amount: 0 }
     }
 
     /// How much there is.
@@ -85,11 +107,11 @@ impl Gauge {
 
     fn add(&self, principal: &Principal, amount: usize) -> Result<(), Error> {
         let Quota { what, in_all, per_caller, kind, .. } = self.quota;
-        if !self.callers.add(principal, amount, per_caller) {
+        if !self.callers.add(principal, amount, per_caller.amount) {
             return Err(self.refusals.caller(principal, what));
         }
         let before = self.total.fetch_add(amount, Ordering::Relaxed);
-        if before.saturating_add(amount) > in_all {
+        if before.saturating_add(amount) > in_all.amount {
             self.remove(principal, amount);
             return Err(self.refusals.all(principal, what, kind));
         }
@@ -112,6 +134,18 @@ impl Permit {
         self.gauge.add(&self.principal, amount)?;
         self.amount += amount;
         Ok(())
+    }
+
+    /// Counts so much more, whether there may be or not.
+    pub(crate) fn grow_anyway(&mut self, amount: usize) {
+        self.gauge.callers.add(&self.principal, amount, usize::MAX);
+        self.gauge.total.fetch_add(amount, Ordering::Relaxed);
+        self.amount += amount;
+    }
+
+    /// How much it counts.
+    pub(crate) fn amount(&self) -> usize {
+        self.amount
     }
 }
 
@@ -137,37 +171,38 @@ impl fmt::Debug for Permit {
 
 /// Says no at a limit: to the caller, and now and then to the log.
 pub struct Refusals {
-    name: &'static str,
+    in_all: &'static str,
+    per_caller: &'static str,
     sampled: Sampled,
 }
 
 impl Refusals {
-    /// Refusals at the limit of this name.
-    pub fn new(name: &'static str) -> Self {
-        Self { name, sampled: Sampled::default() }
+    /// Refusals at the limits of these names: in all, and for each caller.
+    pub fn new(in_all: &'static str, per_caller: &'static str) -> Self {
+        Self { in_all, per_caller, sampled: Sampled::default() }
     }
 
     /// There is too much of this caller's.
     pub fn caller(&self, principal: &Principal, what: &str) -> Error {
-        self.log(principal, "a caller is at its limit");
-        self.error(ErrorKind::ResourceExhausted, format!("too many of your {what}; try again later"))
+        self.log(self.per_caller, principal, "a caller is at its limit");
+        error(ErrorKind::ResourceExhausted, self.per_caller, format!("too many of your {what}; try again later"))
     }
 
     /// There is too much in all.
     pub fn all(&self, principal: &Principal, what: &str, kind: ErrorKind) -> Error {
-        self.log(principal, "a limit is reached");
-        self.error(kind, format!("too many {what}; try again later"))
+        self.log(self.in_all, principal, "a limit is reached");
+        error(kind, self.in_all, format!("too many {what}; try again later"))
     }
 
-    fn error(&self, kind: ErrorKind, message: String) -> Error {
-        Error::new(kind, message).with_retry_after(RETRY_AFTER).with_metadata("limit", self.name)
-    }
-
-    fn log(&self, principal: &Principal, message: &str) {
+    fn log(&self, limit: &str, principal: &Principal, message: &str) {
         if let Some(silent) = self.sampled.next() {
-            tracing::warn!(limit = self.name, caller = %principal, silent, "{message}");
+            tracing::warn!(limit, caller = %principal, silent, "{message}");
         }
     }
+}
+
+fn error(kind: ErrorKind, limit: &str, message: String) -> Error {
+    Error::new(kind, message).with_retry_after(RETRY_AFTER).with_metadata("limit", limit)
 }
 
 #[cfg(test)]
@@ -175,7 +210,8 @@ mod tests {
     use super::*;
 
     fn gauge(in_all: usize, per_caller: usize) -> Arc<Gauge> {
-        Gauge::new(Quota { name: "things", what: "things are there", in_all, per_caller, kind: ErrorKind::Unavailable })
+        let (in_all, per_caller) = (Most::new("things", in_all), Most::new("things_per_caller", per_caller));
+        Gauge::new(Quota { what: "things are there", in_all, per_caller, kind: ErrorKind::Unavailable })
     }
 
     #[test]
@@ -185,7 +221,7 @@ mod tests {
         let mut of_a = vec![gauge.take(&a, 1).unwrap(), gauge.take(&a, 1).unwrap()];
         let error = gauge.take(&a, 1).unwrap_err();
         assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)));
-        assert_eq!(error.metadata()["limit"], "things");
+        assert_eq!(error.metadata()["limit"], "things_per_caller");
         let of_b = gauge.take(&b, 2).unwrap();
         assert_eq!(gauge.count(), 4);
         of_a.pop();
@@ -201,10 +237,23 @@ mod tests {
         let mut b = gauge.take(&Principal::named("b"), 1).unwrap();
         assert_eq!(b.grow(1).unwrap_err().kind(), ErrorKind::Unavailable);
         assert_eq!((b.amount, gauge.count()), (1, 3), "what was refused is not counted");
-        assert_eq!(gauge.take(&Principal::named("c"), 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        let error = gauge.take(&Principal::named("c"), 1).unwrap_err();
+        assert_eq!((error.kind(), &*error.metadata()["limit"]), (ErrorKind::Unavailable, "things"));
         drop(b);
         assert_eq!(gauge.callers.len(), 1);
         drop(gauge.take(&Principal::named("c"), 1).unwrap());
+    }
+
+    #[test]
+    fn what_is_counted_anyway_keeps_the_rest_out() {
+        let (gauge, a) = (gauge(3, 2), Principal::named("a"));
+        let mut held = gauge.none(&a);
+        held.grow_anyway(5);
+        assert_eq!((held.amount(), gauge.count()), (5, 5));
+        assert_eq!(gauge.take(&a, 1).unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        assert_eq!(gauge.take(&Principal::named("b"), 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        drop(held);
+        assert_eq!((gauge.count(), gauge.callers.len()), (0, 0));
     }
 
     #[test]

@@ -18,6 +18,14 @@ use crate::{live::set_waker, turn::Word};
 /// Words that an agent may be ahead of its runner.
 pub(crate) const LIMIT: usize = 256;
 
+/// Bytes that these words may carry; the word that reaches it still has room.
+pub(crate) const FULL: usize = 256 * 1024;
+
+/// Whether an agent that was so far ahead of its runner may have had to wait.
+pub(crate) fn is_flood(words: &[Word]) -> bool {
+    words.len() >= LIMIT || words.iter().map(|word| word.bytes).sum::<usize>() >= FULL
+}
+
 /// A queue that is open.
 pub(crate) fn channel() -> (Sender, Receiver) {
     let state = Arc::<Mutex<State>>::default();
@@ -27,6 +35,8 @@ pub(crate) fn channel() -> (Sender, Receiver) {
 #[derive(Default)]
 struct State {
     words: Vec<Word>,
+    /// What they carry.
+    bytes: usize,
     is_closed: bool,
     /// The runner, where it waits for words.
     runner: Option<Waker>,
@@ -46,13 +56,16 @@ impl Sender {
             if state.is_closed {
                 return Poll::Ready(false);
             }
-            if state.words.len() >= LIMIT {
+            if state.words.len() >= LIMIT || state.bytes >= FULL {
                 if !state.speakers.iter().any(|waker| waker.will_wake(cx.waker())) {
                     state.speakers.push(cx.waker().clone());
                 }
                 return Poll::Pending;
             }
-            state.words.extend(word.take());
+            if let Some(word) = word.take() {
+                state.bytes += word.bytes;
+                state.words.push(word);
+            }
             let runner = state.runner.take();
             drop(state);
             if let Some(runner) = runner {
@@ -86,6 +99,7 @@ impl Receiver {
             set_waker(&mut state.runner, cx);
             return;
         }
+        state.bytes = 0;
         if into.is_empty() {
             mem::swap(&mut state.words, into);
         } else {
@@ -119,14 +133,13 @@ mod tests {
     use std::sync::Arc;
 
     use futures_util::{FutureExt, future::join_all};
-    use nuncio_model::{Message, StreamEvent, StreamResponse};
+    use nuncio_model::{Message, StreamResponse};
 
-    use super::{LIMIT, channel};
+    use super::{FULL, LIMIT, channel, is_flood};
     use crate::turn::Word;
 
     fn word() -> Word {
-        let event = StreamEvent::new(None, StreamResponse::Message(Message::agent("x")));
-        Word { event: Arc::new(event), origin: None }
+        Word::new(StreamResponse::Message(Message::agent("x")))
     }
 
     async fn take(receiver: &super::Receiver) -> usize {
@@ -153,6 +166,24 @@ mod tests {
         let (sent, ()) = futures_util::join!(sender.send(word()), async { drop(receiver) });
         assert!(!sent);
         assert!(!sender.send(word()).await);
+    }
+
+    #[tokio::test]
+    async fn a_queue_is_full_of_few_large_words_too() {
+        let large = || Word::new(StreamResponse::Message(Message::agent("x".repeat(FULL / 2))));
+        let (sender, receiver) = channel();
+        for _ in 0..2 {
+            assert_eq!(sender.send(large()).now_or_never(), Some(true));
+        }
+        assert_eq!(sender.send(large()).now_or_never(), None);
+        assert!(is_flood(&[large(), large()]) && !is_flood(&[large()]));
+        // One of any size has room in a queue that is not full.
+        let huge = Word::new(StreamResponse::Message(Message::agent("x".repeat(3 * FULL))));
+        assert_eq!(take(&receiver).await, 2);
+        assert_eq!(sender.send(huge).now_or_never(), Some(true));
+        assert_eq!(sender.send(word()).now_or_never(), None);
+        assert_eq!(take(&receiver).await, 1);
+        assert_eq!(sender.send(word()).now_or_never(), Some(true));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -81,6 +81,7 @@ impl Opening {
         patience: Duration,
         flight: Option<Flight>,
     ) -> Result<Beginning, Error> {
+        let held = shared.held(&self.scope.principal, &self.request)?;
         shared.turn_begins(&self.scope)?;
         let id = TaskId::generate();
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
@@ -90,7 +91,8 @@ impl Opening {
             PushConfig { config, format: self.push_format.map(Box::from), delivered: 0 }
         });
         let hold = shared.registry.create(&self.scope, id);
-        let incoming = Incoming::new(self.request, self.extensions);
+        let mut incoming = Incoming::new(self.request, self.extensions);
+        incoming.held = held;
         let course = incoming.course.clone();
         let push_configs = push_configs.into_iter().collect();
         let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, flight);
@@ -114,6 +116,7 @@ impl Opening {
             }
             context
         };
+        let held = shared.held(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
             let known = push::known(shared, &self.scope, &id).await?;
@@ -123,6 +126,7 @@ impl Opening {
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
         incoming.founding = self.founding;
+        incoming.held = held;
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, course })

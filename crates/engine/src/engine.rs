@@ -11,7 +11,7 @@ use nuncio_model::{AgentCard, Caller, Calling, Error, ErrorKind, Reply, Request}
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
-    admission::{Gauge, Quota},
+    admission::{Gauge, Most, Quota},
     agent::{Agent, DynAgent},
     bus::EventBus,
     capability,
@@ -21,6 +21,7 @@ use crate::{
     idempotency::Idempotency,
     ids,
     keeper::{self, Keeper},
+    kept::Kept,
     limits::Limits,
     op,
     push::PushGuard,
@@ -122,12 +123,18 @@ impl EngineBuilder {
             self.idempotency.declare(card);
         }
         let queued = Gauge::new(Quota {
-            name: "queued_messages",
             what: "messages wait for their turn",
-            in_all: self.limits.queued_in_all,
-            per_caller: self.limits.queued_per_caller,
+            in_all: Most::new("queued_in_all", self.limits.queued_in_all),
+            per_caller: Most::new("queued_per_caller", self.limits.queued_per_caller),
             kind: ErrorKind::ResourceExhausted,
         });
+        let held = Gauge::new(Quota {
+            what: "bytes are held by turns",
+            in_all: Most::new("held_bytes", self.limits.held_bytes),
+            per_caller: Most::new("held_bytes_per_caller", self.limits.held_bytes_per_caller),
+            kind: ErrorKind::ResourceExhausted,
+        });
+        let kept = Kept::new(self.limits.kept_bytes);
         Engine(Arc::new(Shared {
             agent: self.agent,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
@@ -142,6 +149,8 @@ impl EngineBuilder {
             push_wakeups: Arc::default(),
             turns: Turns::default(),
             queued,
+            held,
+            kept,
             abandoned: Abandoned::default(),
             strays: Strays::default(),
             members: Membership::new(self.bus),
@@ -221,6 +230,16 @@ impl Engine {
     /// How many turns are running.
     pub fn running(&self) -> usize {
         self.0.turns.running()
+    }
+
+    /// How many bytes turns hold in memory, as far as they are counted ([`Limits::held_bytes`]).
+    pub fn held_bytes(&self) -> usize {
+        self.0.held.count()
+    }
+
+    /// How many bytes are kept in memory for readers ([`Limits::kept_bytes`]).
+    pub fn kept_bytes(&self) -> usize {
+        self.0.kept.bytes()
     }
 
     /// How many tasks are live: they run, somebody reads them, or an operation works on them. Others are in the store

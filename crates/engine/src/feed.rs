@@ -14,13 +14,21 @@ use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 use crate::{
     admission::RETRY_AFTER,
     inbox::Course,
+    kept::Taken,
     reader::{Found, LogReader, visible},
     record::Record,
-    store::{StoreError, TaskStore},
+    shared::Shared,
+    store::{Portion, StoreError, TaskStore},
 };
 
 /// How many records are read from the store at a time.
-pub(crate) const FILL: usize = 256;
+const RECORDS: usize = 256;
+
+/// Bytes of records that are read from the store at a time.
+const BYTES: usize = 256 * 1024;
+
+/// What is read from the store at a time.
+pub(crate) const FILL: Portion = Portion { records: RECORDS, bytes: BYTES };
 
 type Fill = Pin<Box<dyn Future<Output = Result<Vec<Record>, StoreError>> + Send>>;
 
@@ -35,7 +43,9 @@ pub(crate) enum Until {
 pub(crate) struct Feed {
     reader: Option<LogReader>,
     store: Arc<dyn TaskStore>,
+    /// Events that were taken and not passed on.
     buffer: VecDeque<Arc<StreamEvent>>,
+    taken: Taken,
     fill: Option<Fill>,
     until: Until,
     history: Option<usize>,
@@ -45,11 +55,20 @@ impl Feed {
     /// A feed of what this reader reads, with `first` before it.
     pub(crate) fn new(
         reader: LogReader,
-        store: Arc<dyn TaskStore>,
+        shared: &Shared,
         until: Until,
         first: impl IntoIterator<Item = Arc<StreamEvent>>,
     ) -> Self {
-        Self { reader: Some(reader), store, buffer: first.into_iter().collect(), fill: None, until, history: None }
+        reader.is_feed();
+        Self {
+            reader: Some(reader),
+            store: Arc::clone(&shared.store),
+            buffer: first.into_iter().collect(),
+            taken: Taken::new(&shared.kept),
+            fill: None,
+            until,
+            history: None,
+        }
     }
 
     /// Waits until there is something to read, or it is clear that there will not be.
@@ -104,10 +123,14 @@ impl Stream for Feed {
                 }
                 return Poll::Ready(Some(Ok(this.shown(event))));
             }
+            this.taken.is(0);
             let Some(reader) = &mut this.reader else { return Poll::Ready(None) };
             if let Some(fill) = &mut this.fill {
                 let filled = ready!(fill.as_mut().poll(cx));
                 this.fill = None;
+                if let Ok(records) = &filled {
+                    this.taken.is(records.iter().map(Record::size).sum());
+                }
                 match filled.map(|records| visible(&records, &mut this.buffer)) {
                     Ok(Some(last)) => reader.advance(last),
                     Ok(None) | Err(StoreError::Compacted) => {
@@ -122,12 +145,13 @@ impl Stream for Feed {
                 }
                 continue;
             }
-            match ready!(reader.poll(cx, &mut this.buffer)) {
+            match ready!(reader.poll(cx, &mut this.buffer, &mut this.taken)) {
                 Found::Records => {}
                 Found::Gap => {
                     let (store, live, after) = (Arc::clone(&this.store), Arc::clone(reader.live()), reader.cursor());
+                    let portion = if this.taken.kept().has_room() { FILL } else { Portion::records(1) };
                     this.fill =
-                        Some(Box::pin(async move { store.events_after(&live.scope, &live.id, after, FILL).await }));
+                        Some(Box::pin(async move { store.events_after(&live.scope, &live.id, after, portion).await }));
                 }
                 Found::Direct(event) => {
                     this.reader = None;

@@ -79,6 +79,8 @@ pub(crate) struct Incoming {
     pub(crate) founding: Option<Founding>,
     /// Its place among those that wait behind a turn, where it does.
     pub(crate) place: Option<Permit>,
+    /// What it is counted for among all that turns hold, where it is not small.
+    pub(crate) held: Option<Permit>,
     /// The letter by which it came, or by which it was to go from here.
     pub(crate) letter: Option<LetterId>,
     /// Its letter in hand, where it was to go by that from here and nobody had the task. Whether it is in the store none the
@@ -100,6 +102,7 @@ impl Incoming {
             resumed: false,
             founding: None,
             place: None,
+            held: None,
             letter: None,
             unsent: None,
         }

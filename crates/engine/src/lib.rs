@@ -30,6 +30,7 @@ mod ids;
 mod inbox;
 mod inline;
 mod keeper;
+mod kept;
 mod limits;
 mod live;
 mod op;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::live::Backlog;
+
 /// The engine's limits. Every queue, wait and window has one.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -24,6 +26,13 @@ pub struct Limits {
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
+    /// What these events take in memory, in bytes: what they carry and some 450 bytes each, and what they carry once more
+    /// where there are many readers. What happens there is the same. 4 MiB.
+    pub window_bytes: usize,
+    /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
+    /// readers have taken and not passed on. Where it is reached nobody waits and nobody is refused: readers that are
+    /// furthest behind are served from the store at once, and whoever takes more takes one event at a time. 256 MiB.
+    pub kept_bytes: usize,
     /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
     /// behind. 2 s.
     pub slow_reader: Duration,
@@ -31,6 +40,12 @@ pub struct Limits {
     /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes, of
     /// which the ids of one are a part. 512.
     pub id_length: usize,
+    /// Bytes that turns hold in memory: of messages whose turn runs or that wait for it, and of tasks at work, with 64 for
+    /// each of their records. A message beyond is refused, an event of the agent beyond fails its task; what ends a task is
+    /// let in. Messages below 1 KiB and tasks below 16 KiB are not counted: the number of turns bounds them. 1 GiB.
+    pub held_bytes: usize,
+    /// The same of one caller. 256 MiB.
+    pub held_bytes_per_caller: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -52,6 +67,13 @@ pub struct Limits {
     pub commit_retry: Duration,
 }
 
+impl Limits {
+    /// What a task keeps for its readers.
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { records: self.window, bytes: self.window_bytes }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -63,8 +85,12 @@ impl Default for Limits {
             queued_in_all: 100_000,
             queued_per_caller: 10_000,
             window: 8192,
+            window_bytes: 4 * 1024 * 1024,
+            kept_bytes: 256 * 1024 * 1024,
             slow_reader: Duration::from_secs(2),
             id_length: 512,
+            held_bytes: 1024 * 1024 * 1024,
+            held_bytes_per_caller: 256 * 1024 * 1024,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

@@ -3,6 +3,10 @@
 //! One mutex guards it all, so a reader that looks, finds nothing and leaves its waker cannot miss what comes next. The
 //! lock is held for copies of reference counts and for folding a batch, never across an await.
 
+mod held;
+mod readers;
+mod tail;
+
 use std::{
     collections::VecDeque,
     sync::Arc,
@@ -12,11 +16,15 @@ use std::{
 use nuncio_model::{Error, Message, MessageId, Scope, Task, TaskId, TaskState};
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
+pub(crate) use tail::Backlog;
 use tokio::sync::OnceCell;
 
+use self::{readers::Reader, tail::Tail};
 use crate::{
+    admission::Permit,
     cluster::Correspondence,
     inbox::{Control, Course},
+    kept::Kept,
     lifecycle::Fold,
     record::Record,
     store::{Erase, Stored},
@@ -50,8 +58,12 @@ pub(crate) struct Inner {
     /// How many signals have come since somebody began to catch up.
     pub(crate) hurries: u32,
     /// The newest records, for readers; empty when there are none.
-    log: VecDeque<Record>,
+    tail: Tail,
     pub(crate) readers: Slab<Reader>,
+    /// What the task is counted for among all that are held, where it is large.
+    held: Option<Permit>,
+    /// Whether the task has ended and is here no more but for its state.
+    pub(crate) is_shed: bool,
     /// Whether a runner is at work. Only the one who sets it may commit.
     pub(crate) running: bool,
     /// What the runner has not seen yet; empty when there is none.
@@ -71,15 +83,6 @@ pub(crate) struct Inner {
     pub(crate) direct: Option<Message>,
     /// Why nothing more will come of it.
     pub(crate) broken: Option<Error>,
-}
-
-/// Where a reader of the log stands.
-pub(crate) struct Reader {
-    /// The last record that it has seen, or does not need.
-    pub(crate) cursor: u64,
-    pub(crate) waker: Option<Waker>,
-    /// Records are not kept here for its sake: it was too slow, and reads from the store until it has caught up.
-    pub(crate) left_behind: bool,
 }
 
 impl Live {
@@ -108,8 +111,10 @@ impl Live {
                 correspondences: Vec::new(),
                 letters_marked: false,
                 hurries: 0,
-                log: VecDeque::new(),
+                tail: Tail::default(),
                 readers: Slab::new(),
+                held: None,
+                is_shed: false,
                 running: false,
                 inbox: VecDeque::new(),
                 queued: 0,
@@ -146,31 +151,37 @@ impl Live {
             inner.status_sequence = stored.sequence;
             inner.task = stored.task;
             inner.sequence = stored.sequence;
-            inner.log.clear();
+            inner.tail.clear();
         });
     }
 
     /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after them, where the writer has
-    /// folded it already. Gives the number of records that are kept for readers.
-    pub(crate) fn publish(&self, records: &[Record], snapshot: Option<Arc<Task>>, epoch: Option<u64>) -> usize {
+    /// folded it already. Gives what is kept for readers.
+    pub(crate) fn publish(
+        &self,
+        records: &[Record],
+        snapshot: Option<Arc<Task>>,
+        epoch: Option<u64>,
+        kept: &Arc<Kept>,
+    ) -> Backlog {
         self.change(|inner| {
             inner.epoch = epoch;
-            inner.advance(records, snapshot);
-            inner.log.len()
+            inner.advance(records, snapshot, kept);
+            inner.backlog()
         })
     }
 
     /// Takes in what another node wrote after a place, if that is still the last that is known here and the task is not
-    /// this node's. Gives the number of records that are kept for readers.
-    pub(crate) fn follow(&self, records: &[Record], after: u64) -> Option<usize> {
+    /// this node's. Gives what is kept for readers.
+    pub(crate) fn follow(&self, records: &[Record], after: u64, kept: &Arc<Kept>) -> Option<Backlog> {
         if records.is_empty() {
             return None;
         }
         self.change(|inner| {
             let is_next = !inner.is_owned() && inner.sequence == after;
             is_next.then(|| {
-                inner.advance(records, None);
-                inner.log.len()
+                inner.advance(records, None, kept);
+                inner.backlog()
             })
         })
     }
@@ -290,7 +301,7 @@ impl Inner {
         into.extend(self.inbox.drain(..));
     }
 
-    fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>) {
+    fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>, kept: &Arc<Kept>) {
         if let Some(task) = snapshot {
             self.task = task;
         } else {
@@ -308,73 +319,14 @@ impl Inner {
             }
         }
         if self.readers.is_empty() {
-            self.log.clear();
+            self.tail.clear();
         } else {
-            if self.is_read_by_many() {
+            let many = self.is_read_by_many();
+            if many {
                 records.iter().filter_map(Record::as_update).for_each(|event| event.keep_encodings());
             }
-            self.log.extend(records.iter().cloned());
+            self.tail.extend(records, many, kept);
             self.trim();
-        }
-    }
-
-    /// Whether more than one reader wants the records; those that wait for an outcome do not.
-    fn is_read_by_many(&self) -> bool {
-        self.readers.iter().filter(|(_, reader)| reader.cursor < u64::MAX).nth(1).is_some()
-    }
-
-    /// Drops records that every reader has seen.
-    fn trim(&mut self) {
-        let seen = self.slowest().unwrap_or(self.sequence);
-        while self.log.front().is_some_and(|record| record.sequence() <= seen) {
-            self.log.pop_front();
-        }
-    }
-
-    /// The cursor of the slowest reader for whose sake records are kept.
-    fn slowest(&self) -> Option<u64> {
-        self.readers.iter().filter(|(_, reader)| !reader.left_behind).map(|(_, reader)| reader.cursor).min()
-    }
-
-    /// How many records are kept here.
-    pub(crate) fn kept(&mut self) -> usize {
-        self.trim();
-        self.log.len()
-    }
-
-    /// Gives up on the readers that are more than so many records behind.
-    pub(crate) fn leave_behind(&mut self, records: usize) {
-        let bound = self.sequence.saturating_sub(records as u64);
-        for (_, reader) in &mut self.readers {
-            reader.left_behind |= reader.cursor < bound;
-        }
-        self.trim();
-    }
-
-    /// Up to `limit` records after `cursor`; `None` when the first of them is no longer here.
-    pub(crate) fn records_after(&self, cursor: u64, limit: usize) -> Option<impl Iterator<Item = &Record>> {
-        let first = self.log.front().map_or(self.sequence + 1, Record::sequence);
-        let skip = usize::try_from((cursor + 1).checked_sub(first)?).ok()?;
-        Some(self.log.iter().skip(skip).take(limit))
-    }
-
-    /// Adds a reader that has seen everything up to `cursor`.
-    pub(crate) fn read_from(&mut self, cursor: u64) -> usize {
-        self.readers.insert(Reader { cursor, waker: None, left_behind: false })
-    }
-
-    /// Notes how far a reader has come; one that has seen everything is no longer behind.
-    pub(crate) fn reader_is_at(&mut self, key: usize, cursor: u64) {
-        let reader = &mut self.readers[key];
-        reader.cursor = cursor;
-        reader.left_behind &= cursor < self.sequence;
-        self.wake_pacer();
-    }
-
-    /// Lets a runner go on that waits for slow readers, if it has waited long enough.
-    pub(crate) fn wake_pacer(&mut self) {
-        if let Some(pacer) = self.pacer.take() {
-            pacer.wake();
         }
     }
 }

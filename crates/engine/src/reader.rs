@@ -11,13 +11,15 @@ use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
 
 use crate::{
     inbox::Course,
+    kept::Taken,
     live::{Inner, Live, set_waker},
     record::Record,
     registry::Hold,
+    store::Portion,
 };
 
-/// How many records are taken under one lock.
-const BATCH: usize = 64;
+/// What is taken under one lock.
+const BATCH: Portion = Portion { records: 64, bytes: 64 * 1024 };
 
 /// Reads a live task's log from a cursor on. Dropping it frees its place.
 pub(crate) struct LogReader {
@@ -75,16 +77,29 @@ impl LogReader {
         self.hold.lock().reader_is_at(self.key, cursor);
     }
 
+    /// It is read for its records alone: the task is not needed for it.
+    pub(crate) fn is_feed(&self) {
+        let task = self.hold.lock().reader_is_feed(self.key);
+        drop(task);
+    }
+
     /// The next records that are visible, up to a batch of them.
-    pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut VecDeque<Arc<StreamEvent>>) -> Poll<Found> {
+    pub(crate) fn poll(
+        &mut self,
+        cx: &Context<'_>,
+        buffer: &mut VecDeque<Arc<StreamEvent>>,
+        taken: &mut Taken,
+    ) -> Poll<Found> {
         let mut guard = self.hold.lock();
         let inner = &mut *guard;
         loop {
             if self.cursor < inner.sequence {
-                let Some(records) = inner.records_after(self.cursor, BATCH) else { return Poll::Ready(Found::Gap) };
-                let before = self.cursor;
-                for record in records {
+                let batch = if taken.kept().has_room() { BATCH } else { Portion::records(1) };
+                let Some(records) = inner.records_after(self.cursor, batch) else { return Poll::Ready(Found::Gap) };
+                let (before, mut size) = (self.cursor, 0);
+                for (record, bytes) in records {
                     self.cursor = record.sequence();
+                    size += bytes;
                     buffer.extend(record.as_update().cloned());
                 }
                 if self.cursor == before {
@@ -92,6 +107,7 @@ impl LogReader {
                 }
                 inner.reader_is_at(self.key, self.cursor);
                 if !buffer.is_empty() {
+                    taken.is(size);
                     return Poll::Ready(Found::Records);
                 }
                 continue;

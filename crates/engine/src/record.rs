@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use nuncio_model::{Message, StreamEvent, StreamResponse};
 
+use crate::size;
+
 /// One change of a task, numbered 1, 2, 3 … within it. The log of these is the truth; a task is what they fold to.
 #[derive(Debug, Clone)]
 pub enum Record {
@@ -48,6 +50,16 @@ impl Record {
             Self::Update(event) => event.sequence.unwrap_or_default(),
             Self::Received(received) => received.sequence,
             Self::Begun(sequence) => *sequence,
+        }
+    }
+
+    /// How many bytes it carries: text, files, data and metadata, as
+    /// [`Limits::task_size`](crate::Limits::task_size) counts them.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Update(event) => size::of_event(&event.response),
+            Self::Received(received) => size::of_message(&received.message),
+            Self::Begun(_) => 0,
         }
     }
 

@@ -136,11 +136,12 @@ impl Deref for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let is_last = {
+        let (is_last, task) = {
             let mut inner = self.live.lock();
             inner.holders -= 1;
-            inner.holders == 0 && inner.registered
+            (inner.holders == 0 && inner.registered, inner.shed())
         };
+        drop(task);
         if is_last {
             // Somebody may have found it in between; under the shard's lock nobody can any more.
             self.registry.remove_if(&self.live, || self.live.lock().holders == 0);

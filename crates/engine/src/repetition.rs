@@ -137,7 +137,7 @@ impl Repetition {
         }
         let task = Arc::unwrap_or_clone(with_history(task, history));
         let first = StreamEvent::new(Some(sequence), StreamResponse::Task(task));
-        Ok(Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(self.course), [Arc::new(first)]))
+        Ok(Feed::new(reader, shared, Until::InputRequired(self.course), [Arc::new(first)]))
     }
 }
 

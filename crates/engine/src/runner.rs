@@ -6,29 +6,17 @@ mod ending;
 mod patience;
 mod settle;
 mod step;
+mod turn;
 mod words;
 
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, op::SendMessageRequest};
-use patience::Patience;
-use tokio::{
-    sync::oneshot,
-    task::yield_now,
-    time::{Sleep, sleep},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::oneshot;
+use turn::Running;
 
 use crate::{
-    agent::AgentFuture,
-    channel, cluster,
     flights::Flight,
     inbox::{Accepted, Cancel, Control, Incoming},
     live::Live,
@@ -36,8 +24,7 @@ use crate::{
     recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::{Letter, LetterId, Mark, PushConfig},
-    turn::{Turn, TurnInner, Word},
+    store::{Letter, PushConfig},
     turns::stopping,
     writer::{Claimed, LogWriter},
 };
@@ -88,31 +75,6 @@ enum Rest {
     /// It is gone in the middle of a turn.
     #[cfg(feature = "chaos-bugs")]
     Lost,
-}
-
-/// What one turn needs while it runs.
-struct Running {
-    agent: Option<AgentFuture>,
-    words: channel::Receiver,
-    /// Words that were taken and are to be heard.
-    heard: Vec<Word>,
-    cancelled: CancellationToken,
-    timer: Option<Pin<Box<Sleep>>>,
-    patience: Option<Patience>,
-    /// Whether the agent has said anything about the task.
-    spoke: bool,
-    /// Whether the agent has answered with a bare message.
-    replied: bool,
-}
-
-impl Running {
-    /// Drops the agent's future, whatever its destructors do.
-    fn cut_off(&mut self) {
-        let agent = self.agent.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(agent))).is_err() {
-            tracing::warn!("an agent panicked when it was cut off");
-        }
-    }
 }
 
 impl Runner {
@@ -286,102 +248,6 @@ impl Runner {
             }
         }
         self.over.then_some(Rest::Over)
-    }
-
-    /// One turn of the agent.
-    async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
-        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
-        course.begin(self.writer.staged());
-        let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
-        if let Some(letter) = &letter {
-            // Before anybody sees what the turn says.
-            let mark = Mark::Begun(self.writer.staged());
-            Box::pin(self.mark(letter, mark)).await;
-        }
-        let mut running = self.start(incoming);
-        loop {
-            let mut step = self.step(&mut running).await;
-            self.refuse_repeated(&mut step.controls).await;
-            let mut heard = std::mem::take(&mut running.heard);
-            let is_flood = heard.len() >= channel::LIMIT;
-            for word in heard.drain(..) {
-                if running.agent.is_some() {
-                    self.hear(&mut running, word);
-                }
-            }
-            running.heard = heard;
-            for control in step.controls {
-                self.take(control, Some(&mut running));
-            }
-            if step.expired {
-                self.expire(&mut running);
-            }
-            if step.is_silent && running.agent.is_some() {
-                self.lose_patience(&mut running);
-            }
-            if let Some(outcome) = step.outcome {
-                running.cut_off();
-                self.conclude(&running, outcome);
-            }
-            let is_over = running.agent.is_none();
-            let rests = is_over && self.queue.is_empty() && self.staged.is_empty() && !self.left;
-            self.commit(rests).await?;
-            if is_over {
-                if self.writer.state().is_interrupted() {
-                    course.rest(Arc::clone(&self.hold.lock().task));
-                    if let Some(letter) = &letter {
-                        let mark = Mark::Rested(self.writer.staged());
-                        Box::pin(self.mark(letter, mark)).await;
-                    }
-                }
-                if let Some(message) = message {
-                    self.hold.lock().courses.retain(|(id, _)| *id != message);
-                }
-                return Ok(());
-            }
-            if running.timer.is_none() && (running.replied || self.writer.state().is_terminal()) {
-                running.timer = Some(Box::pin(sleep(self.shared.limits.after_last_word)));
-            }
-            if is_flood {
-                // It may have more to say than it lets others do.
-                yield_now().await;
-            }
-        }
-    }
-
-    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
-    async fn mark(&self, letter: &LetterId, mark: Mark) {
-        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
-            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
-        }
-    }
-
-    fn start(&mut self, incoming: Incoming) -> Running {
-        let Incoming { request, extensions, is_first, resumed, .. } = incoming;
-        let (sender, words) = channel::channel();
-        let cancelled = CancellationToken::new();
-        let task = {
-            let mut inner = self.hold.lock();
-            inner.queued = self.queue.len();
-            (!is_first).then(|| Arc::clone(&inner.task))
-        };
-        let turn = Turn {
-            inner: TurnInner {
-                task_id: self.hold.id.clone(),
-                context_id: self.writer.context().clone(),
-                request,
-                task,
-                resumed,
-                scope: self.hold.scope.clone(),
-                extensions,
-                cancelled: cancelled.clone(),
-                store: Arc::clone(&self.shared.store),
-            },
-            words: sender,
-        };
-        let agent = Some(Arc::clone(&self.shared.agent).run(turn));
-        let patience = self.patience();
-        Running { agent, words, heard: Vec::new(), cancelled, timer: None, patience, spoke: false, replied: false }
     }
 
     /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the task

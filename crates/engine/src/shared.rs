@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{AgentCard, Error, Scope, TaskId};
+use nuncio_model::{AgentCard, Error, Principal, Scope, TaskId, op::SendMessageRequest};
 use tokio::{select, sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    admission::{Gauge, not_now},
+    admission::{Gauge, Permit, not_now},
     agent::DynAgent,
     bus::Topic,
     cluster::{Membership, catch_up},
@@ -19,11 +19,13 @@ use crate::{
     idempotency::Idempotency,
     inbox::Control,
     keeper::Keeper,
+    kept::Kept,
     limits::Limits,
     live::Live,
     push::PushGuard,
     recovery::{Abandoned, Strays},
     registry::{Hold, Registry},
+    size,
     store::TaskStore,
     turns::Turns,
 };
@@ -44,11 +46,18 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
+    /// Bytes of messages and of tasks at work.
+    pub(crate) held: Arc<Gauge>,
+    /// What is kept for readers.
+    pub(crate) kept: Arc<Kept>,
     pub(crate) abandoned: Abandoned,
     pub(crate) strays: Strays,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
 }
+
+/// A message that carries less is not counted: its turn takes more.
+const SMALL: usize = 1024;
 
 impl Shared {
     /// Runs something on its own, as long as there is a runtime to run it.
@@ -70,6 +79,12 @@ impl Shared {
             () = sleep(pause) => shared.upgrade(),
             () = left.cancelled() => None,
         }
+    }
+
+    /// Counts what a request holds until its turn is over, if it may.
+    pub(crate) fn held(&self, principal: &Principal, request: &SendMessageRequest) -> Result<Option<Permit>, Error> {
+        let bytes = size::of_request(request);
+        (bytes >= SMALL).then(|| self.held.take(principal, bytes)).transpose()
     }
 
     /// Fails where this node does not know that it lives, and must not take on anything.
@@ -105,6 +120,10 @@ impl Shared {
                 }
             })
             .await?;
+        if hold.is_shed() {
+            let stored = self.store.load(scope, id).await?.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+            hold.restore(stored.task, &self.held);
+        }
         let is_there = !is_shared || !is_known || Box::pin(catch_up(self, &hold)).await?;
         if !is_there || hold.lock().sequence == 0 {
             return Err(Error::task_not_found(id.as_str()));

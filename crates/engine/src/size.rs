@@ -1,20 +1,54 @@
 //! How large a task is: what its events and messages carry, in bytes. What stands around that (ids, times, names of
 //! members) is not counted; each event has a number of its own for that.
 
-use nuncio_model::{Artifact, Message, Part, PartContent, StreamResponse, Struct, Task, Value};
+use nuncio_model::{
+    Artifact, Error, ErrorKind, Message, Part, PartContent, StreamResponse, Struct, Task, Value, op::SendMessageRequest,
+};
 
-/// What is wrong with an event that is too much for its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooMuch {
+/// Why there is no room for an event or a message.
+#[derive(Debug)]
+pub(crate) enum TooMuch {
+    /// Its task has too much already.
+    OfTask {
+        /// The limit's name.
+        limit: &'static str,
+        reason: &'static str,
+        most: u64,
+    },
+    /// All tasks at work have, or those of one caller.
+    Held(Error),
+}
+
+impl TooMuch {
     /// The limit's name.
-    pub(crate) limit: &'static str,
-    pub(crate) reason: &'static str,
-    pub(crate) most: u64,
+    pub(crate) fn limit(&self) -> &str {
+        match self {
+            Self::OfTask { limit, .. } => limit,
+            Self::Held(error) => error.metadata().get("limit").map_or("", |limit| limit),
+        }
+    }
+
+    /// The error for a message.
+    pub(crate) fn refusal(self) -> Error {
+        let reason = self.to_string();
+        match self {
+            Self::OfTask { limit, .. } => {
+                let hint = "send a message without a task id to begin another in its context";
+                Error::new(ErrorKind::PayloadTooLarge, format!("{reason}; {hint}")).with_metadata("limit", limit)
+            }
+            Self::Held(error) => error,
+        }
+    }
 }
 
 impl std::fmt::Display for TooMuch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the task is over its limit of {} {} ({})", self.most, self.reason, self.limit)
+        match self {
+            Self::OfTask { limit, reason, most } => {
+                write!(f, "the task is over its limit of {most} {reason} ({limit})")
+            }
+            Self::Held(_) => write!(f, "the tasks that are at work hold too much in memory ({})", self.limit()),
+        }
     }
 }
 
@@ -33,6 +67,10 @@ pub(crate) fn of_task(task: &Task) -> usize {
     task.artifacts.iter().map(of_artifact).sum::<usize>()
         + task.history.iter().chain(&task.status.message).map(of_message).sum::<usize>()
         + of_struct(task.metadata.as_deref())
+}
+
+pub(crate) fn of_request(request: &SendMessageRequest) -> usize {
+    of_message(&request.message) + of_struct(request.metadata.as_deref())
 }
 
 pub(crate) fn of_message(message: &Message) -> usize {

@@ -6,6 +6,7 @@ mod cluster;
 mod error;
 mod memory;
 mod page_token;
+mod portion;
 mod upkeep;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use nuncio_model::{
     ContextId, MessageId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp,
 };
 pub use page_token::PageToken;
+pub use portion::Portion;
 pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 
 use crate::record::Record;
@@ -59,7 +61,8 @@ pub trait TaskStore: Send + Sync + 'static {
         Ok(sequences)
     }
 
-    /// The records after `after`, in order, at most `limit`; fewer only at the log's end. None where there is no task.
+    /// The records after `after`, in order, as many as the portion takes ([`Portion`]); fewer only at the log's end. None
+    /// where there is no task. What it costs, in memory too, is about what they carry.
     ///
     /// # Errors
     ///
@@ -70,7 +73,7 @@ pub trait TaskStore: Send + Sync + 'static {
         scope: &Scope,
         id: &TaskId,
         after: u64,
-        limit: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError>;
 
     /// The task that took a message of this id in this scope, where the message was remembered ([`Commit::remember`])

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     agent::AgentError,
     channel::Sender,
+    size,
     store::{ListQuery, TaskStore},
 };
 
@@ -24,7 +25,7 @@ pub type Said = Result<(), AgentError>;
 /// One message, and the means to answer it.
 ///
 /// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
-/// events are under way) and fail once the turn is over: after a cancel's grace period, or when the agent broke the
+/// events, or 256 KiB of them, are under way) and fail once the turn is over: after a cancel's grace period, or when the agent broke the
 /// protocol. Pass such an error on with `?`. A word is made when the method is called and said once the future is awaited.
 ///
 /// Dropping a turn says nothing; what the agent's `run` returns does.
@@ -57,13 +58,16 @@ impl std::fmt::Debug for TurnInner {
 #[derive(Debug)]
 pub(crate) struct Word {
     pub(crate) event: Arc<StreamEvent>,
+    /// What it carries.
+    pub(crate) bytes: usize,
     /// Where it came from, for the reason of a failure: a line of a program's output, for example.
     pub(crate) origin: Option<Box<str>>,
 }
 
 impl Word {
     pub(crate) fn new(response: StreamResponse) -> Self {
-        Self { event: Arc::new(StreamEvent::new(None, response)), origin: None }
+        let bytes = size::of_event(&response);
+        Self { event: Arc::new(StreamEvent::new(None, response)), bytes, origin: None }
     }
 
     pub(crate) fn status(state: TaskState, message: Option<Message>) -> Self {

@@ -31,7 +31,7 @@ impl Default for Turns {
             draining: AtomicBool::default(),
             stopping: AtomicBool::default(),
             callers: Callers::default(),
-            refusals: Refusals::new("running_turns"),
+            refusals: Refusals::new("running_turns", "running_turns_per_caller"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_engine::admission::{Gauge, Permit, Quota};
+use nuncio_engine::admission::{Gauge, Most, Permit, Quota};
 use nuncio_model::{Error, ErrorKind, Principal};
 
 use crate::limits::Limits;
@@ -25,31 +25,32 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let gauge = |name, what, in_all, per_caller, kind| Gauge::new(Quota { name, what, in_all, per_caller, kind });
-        let none = usize::MAX;
+        let gauge = |what, in_all, per_caller, kind| Gauge::new(Quota { what, in_all, per_caller, kind });
         // One request of the largest size must always be possible.
-        let bytes = |limit: usize| limit.max(limits.body);
+        let bytes = |name, limit: usize| Most::new(name, limit.max(limits.body));
         Self {
-            requests: gauge("requests", "requests are under way", limits.requests, none, ErrorKind::Unavailable),
-            calls: gauge(
-                "requests_per_caller",
+            requests: gauge(
                 "requests are under way",
-                none,
-                limits.requests_per_caller,
+                Most::new("requests", limits.requests),
+                Most::NONE,
+                ErrorKind::Unavailable,
+            ),
+            calls: gauge(
+                "requests are under way",
+                Most::NONE,
+                Most::new("requests_per_caller", limits.requests_per_caller),
                 ErrorKind::Unavailable,
             ),
             streams: gauge(
-                "streams",
                 "streams are open",
-                limits.streams,
-                limits.streams_per_caller,
+                Most::new("streams", limits.streams),
+                Most::new("streams_per_caller", limits.streams_per_caller),
                 ErrorKind::ResourceExhausted,
             ),
             bytes: gauge(
-                "body_bytes",
                 "bytes of requests are under way",
-                bytes(limits.body_bytes),
-                bytes(limits.body_bytes_per_caller),
+                bytes("body_bytes", limits.body_bytes),
+                bytes("body_bytes_per_caller", limits.body_bytes_per_caller),
                 ErrorKind::Unavailable,
             ),
         }

@@ -39,7 +39,7 @@ impl Rates {
             limiter: RateLimiter::keyed(quota),
             clock: DefaultClock::default(),
             checks: AtomicU32::new(0),
-            refusals: Refusals::new("rate"),
+            refusals: Refusals::new("rate", "rate"),
         }
     }
 

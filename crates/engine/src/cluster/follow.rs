@@ -39,13 +39,15 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
             records => records?,
         };
         look_whose_turn(shared, live, &records).await?;
-        if let Some(kept) = live.follow(&records, after)
-            && kept > shared.limits.window
-        {
-            live.lock().leave_behind(shared.limits.window / 2);
+        let window = shared.limits.backlog();
+        if let Some(backlog) = live.follow(&records, after, &shared.kept) {
+            if backlog.is_beyond(window) {
+                live.lock().leave_behind(window.sixteenths(8));
+            }
+            shared.keep_within_bounds();
         }
         is_new |= !records.is_empty();
-        if records.len() < FILL {
+        if !FILL.is_filled_by(&records) {
             return if is_new || after == 0 { Ok(true) } else { shared.is_there(live).await };
         }
     }

@@ -109,7 +109,7 @@ async fn turns_in_log(shared: &Shared, live: &Live) -> Result<Option<BTreeMap<u6
             }
             after = record.sequence();
         }
-        if records.len() < FILL {
+        if !FILL.is_filled_by(&records) {
             return Ok(Some(turns));
         }
     }

@@ -11,7 +11,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskReque
         let inner = hold.lock();
         // What another node may have written to is read from the store.
         let is_newest = inner.is_owned() || shared.store.cluster().is_none();
-        (inner.sequence > 0 && is_newest).then(|| Arc::clone(&inner.task))
+        (inner.sequence > 0 && is_newest && !inner.is_shed).then(|| Arc::clone(&inner.task))
     });
     let task = match live {
         Some(task) => task,

@@ -78,7 +78,7 @@ async fn attempt(
                 opening.begin(shared, shared.limits.first_word_streaming, flight)?;
             let reader = LogReader::from_start(hold);
             runner.detach();
-            Feed::new(reader, Arc::clone(&shared.store), Until::InputRequired(course), [])
+            Feed::new(reader, shared, Until::InputRequired(course), [])
         }
         Some(id) => {
             let Continuation { runner, accepted: receiver, course } = Box::pin(opening.go_on(shared, id)).await?;
@@ -89,7 +89,7 @@ async fn attempt(
             let sequence = accepted.reader.cursor();
             let task = with_history(accepted.task, history);
             let first = StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task)));
-            Feed::new(accepted.reader, Arc::clone(&shared.store), Until::InputRequired(course), [Arc::new(first)])
+            Feed::new(accepted.reader, shared, Until::InputRequired(course), [Arc::new(first)])
         }
     })
 }

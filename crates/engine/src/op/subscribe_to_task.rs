@@ -51,14 +51,14 @@ pub(super) async fn call(
         Some(_) => Vec::new(),
         None => vec![Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))))],
     };
-    let feed = Feed::new(reader, Arc::clone(&shared.store), Until::Ended, first);
+    let feed = Feed::new(reader, shared, Until::Ended, first);
     Ok(Reply::Events(Box::pin(feed)))
 }
 
 /// The records after `last`, of which there are some: these, and maybe more after them.
 async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, Error> {
     if let Some(records) = live.lock().records_after(last, FILL) {
-        return Ok(records.cloned().collect());
+        return Ok(records.map(|(record, _)| record.clone()).collect());
     }
     match shared.store.events_after(&live.scope, &live.id, last, FILL).await {
         Ok(records) => Ok(records),

@@ -1,6 +1,6 @@
 //! What comes from outside, and what comes of waiting.
 
-use nuncio_model::{Error, ErrorKind, Message, MessageId, TaskState, Timestamp};
+use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
@@ -10,6 +10,7 @@ use crate::{
     conversation::too_many,
     housekeeping::in_words,
     inbox::{Cancel, Control, Incoming},
+    size,
     store::{Letter, StoreError},
 };
 
@@ -63,12 +64,8 @@ impl Runner {
                 incoming.refuse(ended(&self.hold.id, self.writer.state()));
             }
             (Control::Message(mut incoming), turn) => {
-                if let Err(excess) = self.writer.check_message(&incoming.request.message) {
-                    let error = Error::new(
-                        ErrorKind::PayloadTooLarge,
-                        format!("{excess}; send a message without a task id to begin another in its context"),
-                    );
-                    return incoming.refuse(error.with_metadata("limit", excess.limit));
+                if let Err(excess) = self.writer.check(size::of_message(&incoming.request.message)) {
+                    return incoming.refuse(excess.refusal());
                 }
                 // Of a task that was founded, nothing is there but that.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
@@ -137,14 +134,16 @@ impl Runner {
         match Body::decode(&letter.body) {
             Ok(Body::Message { request, extensions }) => {
                 let accepted = cluster::answer(&self.shared, &self.hold, taking, Result::err);
-                let place = match self.place(turn.is_some()) {
-                    Ok(place) => place,
-                    Err(error) => return drop(accepted.send(Err(error))),
+                let held = self.shared.held(&self.hold.scope.principal, &request);
+                let (place, held) = match (self.place(turn.is_some()), held) {
+                    (Ok(place), Ok(held)) => (place, held),
+                    (Err(error), _) | (_, Err(error)) => return drop(accepted.send(Err(error))),
                 };
                 self.hold.lock().queued += 1;
                 let mut incoming = Incoming::new(*request, extensions.into());
                 incoming.accepted = Some(accepted);
                 incoming.place = place;
+                incoming.held = held;
                 incoming.letter = Some(letter.id.clone());
                 self.take(Control::Message(incoming), turn);
             }

@@ -9,7 +9,7 @@ use crate::{
     feed::FILL,
     inbox::Incoming,
     record::Record,
-    store::{StoreError, TaskStore},
+    store::{Portion, StoreError, TaskStore},
 };
 
 impl Runner {
@@ -95,7 +95,7 @@ fn messages(task: &Task) -> impl DoubleEndedIterator<Item = &Message> {
 async fn first_kept(task: &Task, end: u64, store: &dyn TaskStore, scope: &Scope) -> Result<u64, StoreError> {
     let (mut first, mut last, mut middle) = (0, end, 0);
     while first < last {
-        match store.events_after(scope, &task.id, middle, 1).await {
+        match store.events_after(scope, &task.id, middle, Portion::records(1)).await {
             Ok(_) => last = middle,
             Err(StoreError::Compacted) => first = middle + 1,
             Err(error) => return Err(error),

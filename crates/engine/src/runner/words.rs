@@ -17,7 +17,7 @@ impl Runner {
             running.cut_off();
             return;
         }
-        let Word { mut event, origin } = word;
+        let Word { mut event, mut bytes, origin } = word;
         if let StreamResponse::Message(message) = &event.response {
             if self.birth.is_some() {
                 self.answer(message.clone());
@@ -27,16 +27,16 @@ impl Runner {
             }
             if !running.spoke && !self.writer.state().is_terminal() {
                 // The client was given a task before the agent could answer directly: the answer completes it.
-                event = Word::status(TaskState::Completed, Some(message.clone())).event;
+                Word { event, bytes, .. } = Word::status(TaskState::Completed, Some(message.clone()));
             }
         }
         running.spoke = true;
         if !running.cancelled.is_cancelled() {
             running.timer = None;
         }
-        if let Err(excess) = self.writer.check_event(&event.response) {
-            self.overflow(running, excess);
-        } else if let Err(error) = self.say(event) {
+        if let Err(excess) = self.writer.check(bytes) {
+            self.overflow(running, &excess);
+        } else if let Err(error) = self.say(event, bytes) {
             self.object(running, &error, origin.as_deref());
         }
     }
@@ -51,26 +51,27 @@ impl Runner {
     }
 
     /// The agent said too much: its turn is over, and so is the task.
-    fn overflow(&mut self, running: &mut Running, excess: TooMuch) {
-        tracing::warn!(task = %self.hold.id, limit = excess.limit, "{excess}");
+    fn overflow(&mut self, running: &mut Running, excess: &TooMuch) {
+        tracing::warn!(task = %self.hold.id, limit = excess.limit(), "{excess}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
     }
 
     /// Says something about the task's state for the agent.
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
-        if let Err(error) = self.say(Word::status(state, message).event) {
+        let Word { event, bytes, .. } = Word::status(state, message);
+        if let Err(error) = self.say(event, bytes) {
             tracing::error!(task = %self.hold.id, %error, "the runner broke the lifecycle");
         }
     }
 
     /// Stages a change, the task before it if need be.
-    fn say(&mut self, mut event: Arc<StreamEvent>) -> Result<(), IllegalTransition> {
+    fn say(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
         self.bring_to_life();
         if let Some(event) = Arc::get_mut(&mut event) {
             complete(&mut event.response, &self.hold.id, self.writer.context());
         }
-        self.writer.stage(event)
+        self.writer.stage(event, bytes)
     }
 
     /// Makes the task exist.

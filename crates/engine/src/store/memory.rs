@@ -32,7 +32,7 @@ use self::{
     work::Work,
 };
 use super::{
-    AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+    AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Portion, Purge, PushConfig,
     PushSettlement, ScanPage, StoreError, Stored, TaskStore,
 };
 use crate::record::Record;
@@ -181,9 +181,9 @@ impl TaskStore for MemoryStore {
         scope: &Scope,
         id: &TaskId,
         after: u64,
-        limit: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
-        self.with_head(scope, id, |_, head| head.events_after(after, limit)).unwrap_or(Ok(Vec::new()))
+        self.with_head(scope, id, |_, head| head.events_after(after, portion)).unwrap_or(Ok(Vec::new()))
     }
 
     async fn task_of_message(

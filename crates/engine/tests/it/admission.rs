@@ -57,7 +57,7 @@ async fn a_caller_with_too_many_turns_keeps_no_other_from_its_own() {
     let first = of(&engine, &alice, start()).await.unwrap();
     of(&engine, &scope("alice", "tenant"), start()).await.unwrap();
     for tenant in ["", "tenant", "another"] {
-        is_refused(of(&engine, &scope("alice", tenant), start()).await, "running_turns");
+        is_refused(of(&engine, &scope("alice", tenant), start()).await, "running_turns_per_caller");
     }
     of(&engine, &bob, start()).await.unwrap();
     of(&engine, &bob, start()).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_caller_with_too_many_turns_keeps_no_other_from_its_own() {
         }
     })
     .await;
-    is_refused(of(&engine, &bob, start()).await, "running_turns");
+    is_refused(of(&engine, &bob, start()).await, "running_turns_per_caller");
     of(&engine, &alice, start()).await.unwrap();
 }
 
@@ -99,7 +99,7 @@ async fn a_task_can_be_canceled_at_any_limit() {
     let parked = of(&engine, &alice, SendMessageRequest::new(Message::user("park"))).await.unwrap();
     quiet(&engine).await;
     of(&engine, &alice, start()).await.unwrap();
-    is_refused(of(&engine, &alice, follow(&parked, "park")).await, "running_turns");
+    is_refused(of(&engine, &alice, follow(&parked, "park")).await, "running_turns_per_caller");
     assert_state(&of(&engine, &alice, CancelTaskRequest::new(parked.id)).await.unwrap(), TaskState::Canceled);
 }
 
@@ -123,9 +123,9 @@ async fn messages_that_wait_are_limited_by_caller_and_in_all() {
     for task in &of_alice {
         of(&engine, &alice, more(task)).await.unwrap();
     }
-    is_refused(of(&engine, &alice, more(&of_alice[0])).await, "queued_messages");
+    is_refused(of(&engine, &alice, more(&of_alice[0])).await, "queued_per_caller");
     of(&engine, &bob, more(&of_bob)).await.unwrap();
-    is_refused(of(&engine, &bob, more(&of_bob)).await, "queued_messages");
+    is_refused(of(&engine, &bob, more(&of_bob)).await, "queued_in_all");
     // A message whose turn begins waits no longer.
     gate.add_permits(1);
     within(async {

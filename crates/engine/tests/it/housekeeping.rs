@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore, bus::LocalBus,
-    store::Erase, testing::SharedMemory,
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore,
+    bus::LocalBus,
+    store::{Erase, Portion},
+    testing::SharedMemory,
 };
 use nuncio_model::{
     ErrorKind, Message, Principal, Request, Scope, Task, TaskPushNotificationConfig, TaskState, Timestamp,
@@ -131,7 +133,8 @@ async fn on_several_nodes_it_fails_once() {
     for task in &tasks {
         let ended = until_ended(&engines[0], task).await;
         assert_state(&ended, TaskState::Failed);
-        let records = engines[1].store().events_after(&Scope::open(), &task.id, 0, 100).await.unwrap();
+        let records =
+            engines[1].store().events_after(&Scope::open(), &task.id, 0, Portion::records(100)).await.unwrap();
         let failed = records.iter().filter_map(|it| it.as_update()).filter(|event| word(event) == "failed").count();
         assert_eq!(failed, 1);
     }

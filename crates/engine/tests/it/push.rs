@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nuncio_engine::{Limits, PushGuard, Record};
+use nuncio_engine::{Limits, PushGuard, Record, store::Portion};
 use nuncio_model::{
     AuthenticationInfo, Error, ErrorKind, Message, PushConfigId, Reply, Scope, TaskPushNotificationConfig, Timestamp,
     op::{
@@ -104,7 +104,7 @@ async fn a_configuration_inside_a_message_is_owed_the_first_event() {
     assert_eq!(due.len(), 1);
     assert_eq!((due[0].delivered, due[0].owed), (0, 2));
     assert_eq!(due[0].config.task_id.as_ref(), Some(&task.id));
-    let records = engine.store().events_after(&Scope::open(), &task.id, 0, 10).await.unwrap();
+    let records = engine.store().events_after(&Scope::open(), &task.id, 0, Portion::records(10)).await.unwrap();
     assert_eq!(records.iter().map(Record::sequence).collect::<Vec<_>>(), [1, 2]);
 }
 

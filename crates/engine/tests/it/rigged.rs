@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
     store::{
-        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Portion, Purge, PushConfig,
         PushSettlement, ScanPage, Stored,
     },
 };
@@ -193,10 +193,16 @@ impl TaskStore for Rigged {
         }
     }
 
-    async fn events_after(&self, s: &Scope, id: &TaskId, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+    async fn events_after(
+        &self,
+        s: &Scope,
+        id: &TaskId,
+        after: u64,
+        portion: Portion,
+    ) -> Result<Vec<Record>, StoreError> {
         yield_now().await;
         self.reads.fetch_add(1, Ordering::AcqRel);
-        self.inner.events_after(s, id, after, limit).await
+        self.inner.events_after(s, id, after, portion).await
     }
 
     async fn task_of_message(&self, s: &Scope, id: &MessageId, since: Timestamp) -> Result<Option<TaskId>, StoreError> {

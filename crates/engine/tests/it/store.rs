@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
-    store::{Commit, ListQuery, PushConfig},
+    store::{Commit, ListQuery, Portion, PushConfig},
     testing::StoreFixture,
 };
 use nuncio_model::{
@@ -104,9 +104,12 @@ async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
     for sequence in 1..100 {
         store.commit(chunk("t", sequence)).await.unwrap();
     }
-    let records = store.events_after(&scope, &"t".into(), 90, 100).await.unwrap();
+    let records = store.events_after(&scope, &"t".into(), 90, Portion::records(100)).await.unwrap();
     assert_eq!(records.iter().map(Record::sequence).collect::<Vec<_>>(), (91..=100).collect::<Vec<_>>());
-    assert!(matches!(store.events_after(&scope, &"t".into(), 89, 1).await, Err(StoreError::Compacted)));
+    assert!(matches!(
+        store.events_after(&scope, &"t".into(), 89, Portion::records(1)).await,
+        Err(StoreError::Compacted)
+    ));
     let stored = store.load(&scope, &"t".into()).await.unwrap().unwrap();
     assert_eq!((stored.sequence, stored.task.artifacts[0].parts.len()), (100, 99));
 }
@@ -119,7 +122,7 @@ async fn logs_of_tasks_that_are_over_go_unless_they_are_to_be_kept() {
         store.commit(create("t", TaskState::Working)).await.unwrap();
         store.commit(Commit { released: true, ..chunk("t", 1) }).await.unwrap();
         for (id, records) in [("at once", 1), ("t", 2)] {
-            match store.events_after(&Scope::open(), &id.into(), 0, 10).await {
+            match store.events_after(&Scope::open(), &id.into(), 0, Portion::records(10)).await {
                 Ok(log) => assert!(keep_log && log.len() == records, "{log:?}"),
                 Err(error) => assert!(!keep_log && matches!(error, StoreError::Compacted), "{error:?}"),
             }

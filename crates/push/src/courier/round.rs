@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use nuncio_engine::{
     Record, StoreError,
-    store::{DuePush, PushConfig, PushSettlement},
+    store::{DuePush, Portion, PushConfig, PushSettlement},
 };
 use nuncio_model::{PushConfigId, StreamResponse, TaskId, Timestamp};
 use nuncio_wire::{Dialect, dialect::Notice};
@@ -18,8 +18,8 @@ use super::{
 };
 use crate::stamp::Delivery;
 
-/// How many records a round takes at most, before others have their turn.
-const RECORDS: usize = 64;
+/// What a round takes at most, before others have their turn.
+const PORTION: Portion = Portion { records: 64, bytes: 256 * 1024 };
 
 pub(super) struct Round<'a> {
     inner: &'a Inner,
@@ -53,7 +53,7 @@ impl<'a> Round<'a> {
 
     async fn deliver(&mut self) -> Result<(), StoreError> {
         let store = &self.inner.store;
-        let records = match store.events_after(&self.push.scope, &self.task, self.push.delivered, RECORDS).await {
+        let records = match store.events_after(&self.push.scope, &self.task, self.push.delivered, PORTION).await {
             Err(StoreError::Compacted) => return self.deliver_snapshot().await,
             records => records?,
         };

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use nuncio_engine::{
     Record, StoreError, lifecycle,
-    store::{ListPage, ListQuery, PageToken, Stored},
+    store::{ListPage, ListQuery, PageToken, Portion, Stored},
 };
 use nuncio_model::{ContextId, Scope, Task, TaskId, TaskState};
 use tokio_postgres::{
@@ -118,37 +118,47 @@ impl Parts<'_> {
     }
 }
 
-/// Records after `after`, in order, at most `limit`.
+/// Records after `after`, in order, a portion of them. Most often one question is enough.
 pub(super) async fn events(
     links: &Links,
     scope: &Scope,
     id: &TaskId,
     after: u64,
-    limit: usize,
+    mut portion: Portion,
 ) -> Result<Vec<Record>, StoreError> {
     let scope = ScopeColumns::of(scope)?;
-    let (from, most) = (columns::to_column(after), columns::to_column(limit as u64));
     let id_column = to_column(id.as_str());
-    let rows = links.query(Sql::Events, &[&&*id_column, &scope.tenant, &scope.caller, &from, &most]).await?;
-    let Some(head) = rows.first() else { return Ok(Vec::new()) };
-    if after >= number(head, 1)? || limit == 0 {
-        return Ok(Vec::new());
-    }
-    let context = from_column(value(head, 0)?).as_ref().into();
-    let mut records = Vec::new();
-    for row in &rows {
-        let Some(last) = value::<Option<i64>>(row, 2)? else { break };
-        let read = body::read_records(value(row, 3)?, columns::from_column(last), id, &context)?;
-        records.extend(read.into_iter().filter(|record| record.sequence() > after));
-        if records.len() >= limit {
-            break;
+    let (mut records, mut last) = (Vec::new(), after);
+    loop {
+        let (from, most) = (columns::to_column(last), columns::to_column(portion.records as u64));
+        // As JSON a record is longer than what it carries, but hardly twice as long where it carries much.
+        let bytes = columns::to_column(portion.bytes.saturating_mul(2) as u64);
+        let rows =
+            links.query(Sql::Events, &[&&*id_column, &scope.tenant, &scope.caller, &from, &most, &bytes]).await?;
+        let end = rows.first().map_or(Ok(0), |head| number(head, 1))?;
+        if last >= end || !portion.has_room() {
+            return Ok(records);
+        }
+        let mut is_next = false;
+        for row in &rows {
+            let Some(last_of_row) = value::<Option<i64>>(row, 2)? else { break };
+            let context = from_column(value(row, 0)?).as_ref().into();
+            let read = body::read_records(value(row, 3)?, columns::from_column(last_of_row), id, &context)?;
+            for record in read.into_iter().filter(|record| record.sequence() > last) {
+                is_next |= record.sequence() == last + 1;
+                if portion.takes(&record) {
+                    records.push(record);
+                }
+            }
+        }
+        if !is_next {
+            return Err(StoreError::Compacted);
+        }
+        last = records.last().map_or(last, Record::sequence);
+        if last >= end || !portion.has_room() {
+            return Ok(records);
         }
     }
-    if records.first().is_none_or(|first| first.sequence() != after + 1) {
-        return Err(StoreError::Compacted);
-    }
-    records.truncate(limit);
-    Ok(records)
 }
 
 /// A page of a list, and how many there are in all.

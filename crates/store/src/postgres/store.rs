@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
-        PushSettlement, ScanPage, Stored,
+        AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Portion, Purge,
+        PushConfig, PushSettlement, ScanPage, Stored,
     },
 };
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
@@ -85,9 +85,9 @@ impl TaskStore for PostgresStore {
         scope: &Scope,
         id: &TaskId,
         after: u64,
-        limit: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
-        read::events(&self.links, scope, id, after, limit).await
+        read::events(&self.links, scope, id, after, portion).await
     }
 
     async fn task_of_message(

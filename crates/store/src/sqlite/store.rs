@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Portion, Purge,
         PushConfig, PushSettlement, ScanPage, Stored,
     },
 };
@@ -73,10 +73,10 @@ impl TaskStore for SqliteStore {
         scope: &Scope,
         id: &TaskId,
         after: u64,
-        limit: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
         let (scope, id) = (scope.clone(), id.clone());
-        self.readers.read(move |connection| events::after(connection, &scope, &id, after, limit)).await
+        self.readers.read(move |connection| events::after(connection, &scope, &id, after, portion)).await
     }
 
     async fn task_of_message(

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use nuncio_engine::{StoreError, TaskStore, store::ListQuery};
+use nuncio_engine::{
+    StoreError, TaskStore,
+    store::{ListQuery, Portion},
+};
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::SqliteOptions;
 
@@ -67,7 +70,7 @@ async fn a_row_that_cannot_be_read_is_named_corrupt() {
         let loaded = store.load(&Scope::open(), &id.into()).await;
         assert!(matches!(loaded, Err(StoreError::Corrupt(_))), "{loaded:?}");
     }
-    let records = store.events_after(&Scope::open(), &"events".into(), 0, 10).await;
+    let records = store.events_after(&Scope::open(), &"events".into(), 0, Portion::records(10)).await;
     assert!(matches!(records, Err(StoreError::Corrupt(_))), "{records:?}");
     load(&store, "good").await;
     end(&store, "good").await.unwrap();

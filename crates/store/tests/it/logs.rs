@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nuncio_engine::{StoreError, TaskStore};
+use nuncio_engine::{StoreError, TaskStore, store::Portion};
 use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
 use nuncio_store::SqliteOptions;
 
@@ -34,7 +34,7 @@ async fn the_log_of_a_task_that_ended_stays_for_a_while() {
     drop(store);
     let store = place.open().await;
     begin(&store, "another").await;
-    let records = store.events_after(&Scope::open(), &"t".into(), 1, 10).await.unwrap();
+    let records = store.events_after(&Scope::open(), &"t".into(), 1, Portion::records(10)).await.unwrap();
     assert_eq!(records.iter().map(nuncio_engine::Record::sequence).collect::<Vec<_>>(), [2, 3]);
 }
 
@@ -44,7 +44,7 @@ async fn a_task_that_begins_and_ends_in_one_commit_has_no_log() {
     let store = place.open().await;
     store.commit(create(&task("t", TaskState::Completed))).await.unwrap();
     assert_eq!(rows(&place), 0);
-    let compacted = store.events_after(&Scope::open(), &"t".into(), 0, 10).await;
+    let compacted = store.events_after(&Scope::open(), &"t".into(), 0, Portion::records(10)).await;
     assert!(matches!(compacted, Err(StoreError::Compacted)), "{compacted:?}");
     load(&store, "t").await;
 }
@@ -61,7 +61,7 @@ async fn logs_go_when_their_time_is_over_but_not_those_of_running_tasks() {
     }
     end(&store, "ended").await.unwrap();
     until_there_are(&place, 1_000).await;
-    let records = store.events_after(&Scope::open(), &"running".into(), 0, 2_000).await.unwrap();
+    let records = store.events_after(&Scope::open(), &"running".into(), 0, Portion::records(2_000)).await.unwrap();
     assert_eq!(records.len(), 1_000);
     assert_eq!(load(&store, "ended").await.task.artifacts[0].parts.len(), 999);
 }

@@ -2,7 +2,7 @@
 
 use nuncio_engine::{
     TaskStore,
-    store::{Claim, ListQuery, PushConfig},
+    store::{Claim, ListQuery, Portion, PushConfig},
 };
 use nuncio_model::{
     Artifact, AuthenticationInfo, Message, Part, Principal, Scope, Task, TaskPushNotificationConfig, TaskState,
@@ -81,7 +81,7 @@ async fn all(store: &SqliteStore) -> String {
             let task = stored.as_ref().map(|stored| serde_json::to_string(&*stored.task).unwrap());
             writeln!(answers, "{id}: {task:?}, {:?}", stored.map(|stored| stored.sequence)).unwrap();
             let configs = store.push_configs(&scope, &id.into()).await.unwrap();
-            let events = store.events_after(&scope, &id.into(), 0, 10).await;
+            let events = store.events_after(&scope, &id.into(), 0, Portion::records(10)).await;
             writeln!(answers, "{configs:?} {events:?}").unwrap();
         }
     }

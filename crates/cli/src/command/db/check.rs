@@ -4,7 +4,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use nuncio_engine::{Record, StoreError, TaskStore, lifecycle, store::Scanned};
+use nuncio_engine::{
+    Record, StoreError, TaskStore, lifecycle,
+    store::{Portion, Scanned},
+};
 use nuncio_model::Task;
 use serde_json::json;
 
@@ -16,8 +19,8 @@ use super::{
 };
 use crate::{context::Context, error::CliError};
 
-/// Records that are read at a time.
-const PAGE: usize = 1_000;
+/// What is read of a log at a time.
+const PAGE: Portion = Portion { records: 1_000, bytes: 4 * 1024 * 1024 };
 
 /// Tasks at work without a process that are named, at most.
 const ORPHANS: usize = 1_000;
@@ -91,7 +94,7 @@ async fn log(store: &dyn TaskStore, scanned: &Scanned) -> Result<bool, Fault> {
             Ok(records) => records,
             // It went meanwhile, unless it still begins as it did.
             Err(StoreError::Compacted) if sequence > 0 => {
-                return match store.events_after(&scanned.scope, &stored.task.id, 0, 1).await {
+                return match store.events_after(&scanned.scope, &stored.task.id, 0, Portion::records(1)).await {
                     Ok(first) if !first.is_empty() => Err(Fault::Log(format!("record {} is missing", sequence + 1))),
                     Ok(_) | Err(StoreError::Compacted) => Ok(false),
                     Err(error) => Err(Fault::Store(error)),

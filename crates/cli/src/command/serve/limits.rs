@@ -58,6 +58,9 @@ pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliEr
     put(&mut limits.running_turns_per_caller, settings.count("caller-turns")?);
     put(&mut limits.queued_in_all, settings.count("max-queued")?);
     put(&mut limits.queued_per_caller, settings.count("caller-queued")?);
+    put(&mut limits.held_bytes, settings.size("max-held-bytes")?);
+    put(&mut limits.held_bytes_per_caller, settings.size("caller-held-bytes")?);
+    put(&mut limits.kept_bytes, settings.size("max-kept-bytes")?);
     put(&mut limits.task_size, settings.size("max-task-size")?.map(|bytes| bytes as u64));
     put(&mut limits.task_events, settings.count("max-task-events")?.map(|events| events as u64));
     Ok(limits)

@@ -206,7 +206,7 @@ const TASKS: [Setting; 11] = headed(
     ],
 );
 
-const LIMITS: [Setting; 25] = headed(
+const LIMITS: [Setting; 28] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -222,6 +222,8 @@ const LIMITS: [Setting; 25] = headed(
         row(One, "max-turns", "N", "100000", "Turns at the same time; one more is refused"),
         row(One, "max-queued-messages", "N", "64", "Messages that wait behind a turn; one more is refused"),
         row(One, "max-queued", "N", "100000", "Messages that wait behind turns of all tasks; one more is refused"),
+        row(One, "max-held-bytes", "SIZE", "1G", "What messages and tasks at work hold in memory; more is refused"),
+        row(One, "max-kept-bytes", "SIZE", "256M", "Memory for readers that are behind; more is read from the store"),
         row(One, "max-task-size", "SIZE", "256M", "What a task carries; the agent's word beyond fails it"),
         row(One, "max-task-events", "N", "1000000", "Events of a task; the agent's word beyond fails it"),
         row(One, "max-webhooks", "N", "100", "Webhooks of one task"),
@@ -232,6 +234,7 @@ const LIMITS: [Setting; 25] = headed(
         row(One, "caller-streams", "N", "5000", "Open streams of one caller; one more is 429"),
         row(One, "caller-turns", "N", "10000", "Turns of one caller at the same time; one more is refused"),
         row(One, "caller-queued", "N", "10000", "Messages of one caller that wait behind turns; one more is refused"),
+        row(One, "caller-held-bytes", "SIZE", "256M", "What those of one caller hold in memory; more is refused"),
         row(One, "caller-rate", "N", "none", "Requests per second of one caller; one more is 429"),
         row(One, "caller-burst", "N", "as --caller-rate", "Requests that a caller may make at once"),
     ],

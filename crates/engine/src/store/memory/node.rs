@@ -14,7 +14,7 @@ use super::{
 use crate::{
     lifecycle::Fold,
     record::Record,
-    store::{Commit, StoreError, Stored},
+    store::{Commit, Portion, StoreError, Stored},
 };
 
 /// A task. The mutex is held for a commit or a read of this task only.
@@ -147,15 +147,16 @@ impl Head {
         Ok(())
     }
 
-    /// The records after `after`, at most `limit`.
-    pub(super) fn events_after(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+    /// The records after `after`, a portion of them.
+    pub(super) fn events_after(&self, after: u64, mut portion: Portion) -> Result<Vec<Record>, StoreError> {
         let Some(missing) = self.sequence.checked_sub(after).filter(|missing| *missing > 0) else {
             return Ok(Vec::new());
         };
         let log = self.rest.as_ref().map(|rest| &rest.log);
         let behind = usize::try_from(missing).unwrap_or(usize::MAX);
         let first = log.and_then(|log| log.len().checked_sub(behind)).ok_or(StoreError::Compacted)?;
-        Ok(log.map(|log| log.iter().skip(first).take(limit).cloned().collect()).unwrap_or_default())
+        let taken = log.into_iter().flatten().skip(first).take_while(|record| portion.takes(record));
+        Ok(taken.cloned().collect())
     }
 
     /// Drops the log of a task that is done with. Whether there was one.

@@ -19,8 +19,8 @@ use crate::{
     record::Record,
     store::{
         AtWork, AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus,
-        ListPage, ListQuery, Mark, NodeId, Orphan, Posted, Purge, PushConfig, PushSettlement, ScanPage, StoreError,
-        Stored, TaskStore,
+        ListPage, ListQuery, Mark, NodeId, Orphan, Portion, Posted, Purge, PushConfig, PushSettlement, ScanPage,
+        StoreError, Stored, TaskStore,
     },
 };
 
@@ -230,11 +230,11 @@ impl TaskStore for MemoryNode {
         scope: &Scope,
         id: &TaskId,
         after: u64,
-        limit: usize,
+        portion: Portion,
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
         self.reads.fetch_add(1, Ordering::Relaxed);
-        self.shared.tasks.events_after(scope, id, after, limit).await
+        self.shared.tasks.events_after(scope, id, after, portion).await
     }
 
     async fn task_of_message(

@@ -8,7 +8,7 @@ use super::{
     StoreFixture,
     writer::{Writer, at, chunk, claim, status},
 };
-use crate::store::{StoreError, TaskStore};
+use crate::store::{Portion, StoreError, TaskStore};
 
 /// A task that was created is there, and nobody is owed pushes for it.
 pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
@@ -81,7 +81,7 @@ pub async fn a_commit_elsewhere_than_at_the_end_conflicts<F: StoreFixture>(fixtu
     let nobodys = crate::store::Commit { id: "nobody".into(), ..ahead.next_commit(false, true) };
     assert!(matches!(store.commit(nobodys).await, Err(StoreError::Conflict)));
     task.assert_stored(&store).await;
-    assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
+    assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
 }
 
 /// A commit of somebody who does not own the task writes nothing.

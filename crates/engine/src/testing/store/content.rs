@@ -15,7 +15,7 @@ use crate::{
     lifecycle,
     limits::Limits,
     record::Record,
-    store::{ListQuery, PushConfig, TaskStore},
+    store::{ListQuery, Portion, PushConfig, TaskStore},
     testing::random::Random,
 };
 
@@ -97,7 +97,7 @@ pub async fn keeps_every_kind_of_content<F: StoreFixture>(fixture: F) {
         task.stage_waiting(full_message("4", Role::User));
         task.run(&store).await;
         task.assert_stored(&store).await;
-        assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
+        assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
         task.set(&store, TaskState::InputRequired, at(2)).await;
         task.assert_stored(&store).await;
     }
@@ -166,7 +166,7 @@ fn stage_something(random: &mut Random, task: &mut Writer) {
 /// Some stretch of the log is what was written, or is no longer kept.
 async fn check_log(store: &impl TaskStore, task: &Writer, random: &mut Random) {
     let (after, limit) = (random.below(task.log.len() + 1), 1 + random.below(8));
-    match store.events_after(&task.scope, task.id(), after as u64, limit).await {
+    match store.events_after(&task.scope, task.id(), after as u64, Portion::records(limit)).await {
         Ok(records) => {
             let expected: &[Record] = &task.log[after..(after + limit).min(task.log.len())];
             assert_eq!(records, expected);

@@ -7,7 +7,7 @@ use super::{
     pushes::{config, from_now_on},
     writer::{Writer, chunk},
 };
-use crate::store::{DuePush, PushConfig, PushSettlement, StoreError, TaskStore};
+use crate::store::{DuePush, Portion, PushConfig, PushSettlement, StoreError, TaskStore};
 
 fn later(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(Timestamp::now().as_millisecond() + milliseconds).unwrap()
@@ -190,10 +190,10 @@ pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
     at_once.create_ended(&store).await;
     store.settle_push(settlement(&task, "p", 3)).await.unwrap();
     for task in [&task, &at_once] {
-        assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
+        assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
     }
     store.settle_push(settlement(&task, "q", 3)).await.unwrap();
-    match store.events_after(&task.scope, task.id(), 0, 10).await {
+    match store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await {
         Ok(records) => assert_eq!(records, task.log),
         Err(error) => assert!(matches!(error, StoreError::Compacted), "{error:?}"),
     }

@@ -8,7 +8,7 @@ use super::{
     pushes::config,
     writer::{Writer, at, chunk, claim},
 };
-use crate::store::{ListQuery, Orphan, PushConfig, StoreError, TaskStore};
+use crate::store::{ListQuery, Orphan, Portion, PushConfig, StoreError, TaskStore};
 
 fn orphan(task: &Writer) -> Orphan {
     Orphan { scope: task.scope.clone(), id: task.id().clone() }
@@ -51,7 +51,8 @@ pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
         for task in [&ended, &parked, &running] {
             task.assert_stored(&store).await;
         }
-        let records = store.events_after(&running.scope, running.id(), kept as u64, 10).await.unwrap();
+        let records =
+            store.events_after(&running.scope, running.id(), kept as u64, Portion::records(10)).await.unwrap();
         assert_eq!(records, running.log[kept..]);
         for task in [&mut parked, &mut running] {
             task.epoch = claim(&store, task).await.epoch;
@@ -170,5 +171,5 @@ pub async fn debts_survive<F: StoreFixture>(fixture: F) {
     );
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();
     assert_eq!(configs[0].format.as_deref(), Some("old"));
-    assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), task.log);
+    assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
 }

@@ -8,7 +8,7 @@ use super::{
     pushes::config,
     writer::{Writer, at, chunk},
 };
-use crate::store::{Erase, ListQuery, PushConfig, Scanned, StoreError, TaskStore};
+use crate::store::{Erase, ListQuery, Portion, PushConfig, Scanned, StoreError, TaskStore};
 
 /// Tasks of two tenants with two callers each, in two contexts, ended, parked and at work, all with records and debts.
 async fn everybody(store: &impl TaskStore) -> Vec<Writer> {
@@ -41,7 +41,7 @@ async fn check(store: &impl TaskStore, tasks: &[Writer], is_gone: impl Fn(&str) 
     for task in tasks {
         if is_gone(task.id().as_str()) {
             assert!(store.load(&task.scope, task.id()).await.unwrap().is_none(), "{}", task.id());
-            assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), []);
+            assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), []);
             assert_eq!(store.push_configs(&task.scope, task.id()).await.unwrap(), None);
             let mut late = task.clone();
             if !late.task.state().is_terminal() {
@@ -110,7 +110,7 @@ pub async fn what_was_erased_begins_anew<F: StoreFixture>(fixture: F) {
     second.stage_received(Message { message_id: "n".into(), ..Message::user("new") });
     second.run(&store).await;
     second.assert_stored(&store).await;
-    assert_eq!(store.events_after(&Scope::open(), &"t".into(), 0, 1_000).await.unwrap(), second.log);
+    assert_eq!(store.events_after(&Scope::open(), &"t".into(), 0, Portion::records(1_000)).await.unwrap(), second.log);
     assert_eq!(store.push_configs(&Scope::open(), &"t".into()).await.unwrap(), Some(vec![]));
     assert_eq!(store.due_pushes(due_at(), 10).await.unwrap(), []);
     second.stage(chunk("x"));
@@ -142,13 +142,13 @@ pub async fn what_was_erased_does_not_come_back<F: StoreFixture>(fixture: F) {
         new.run(&store).await;
         new.stage(chunk("x"));
         new.run(&store).await;
-        assert_eq!(store.events_after(&new.scope, new.id(), 0, 10).await.unwrap(), new.log);
+        assert_eq!(store.events_after(&new.scope, new.id(), 0, Portion::records(10)).await.unwrap(), new.log);
         store.erase(&Erase::Task(new.scope.clone(), new.id().clone())).await.unwrap();
     }
     let store = fixture.open().await;
     let mut other = Writer::new("other");
     other.run(&store).await;
-    assert_eq!(store.events_after(&other.scope, other.id(), 0, 10).await.unwrap(), other.log);
+    assert_eq!(store.events_after(&other.scope, other.id(), 0, Portion::records(10)).await.unwrap(), other.log);
     let all = ListQuery { page_size: 100, ..ListQuery::default() };
     assert_eq!(ids(&store.list(&Scope::open(), &all).await.unwrap()), ["other"]);
 }

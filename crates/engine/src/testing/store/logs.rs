@@ -6,7 +6,10 @@ use super::{
     StoreFixture,
     writer::{Writer, at, chunk, claim},
 };
-use crate::store::{Erase, StoreError, TaskStore};
+use crate::{
+    record::Record,
+    store::{Erase, Portion, StoreError, TaskStore},
+};
 
 /// Every stretch of a running task's log is there, in order, whole.
 pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F) {
@@ -21,9 +24,42 @@ pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F
     }
     for after in 0..=task.log.len() {
         for limit in [1, 2, 3, 5, 1000] {
-            let records = store.events_after(&task.scope, task.id(), after as u64, limit).await.unwrap();
+            let records =
+                store.events_after(&task.scope, task.id(), after as u64, Portion::records(limit)).await.unwrap();
             assert_eq!(records, task.log[after..(after + limit).min(task.log.len())], "{limit} after {after}");
         }
+    }
+}
+
+/// A portion ends with the record that fills it, by number or by bytes, also in the middle of a commit; the portions join
+/// to the log.
+pub async fn a_portion_of_the_log_is_bounded_by_bytes_too<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.run(&store).await;
+    // Of all sizes, many to a commit and one, and what grows as JSON.
+    for (commit, size) in [1, 300, 2_000, 7, 60_000, 0, 1_000].into_iter().enumerate() {
+        for record in 0..=commit {
+            task.stage(chunk(&if record % 2 == 0 { "x" } else { "\u{1}" }.repeat(size)));
+        }
+        task.run(&store).await;
+    }
+    let size = |records: &[Record]| records.iter().map(Record::size).sum::<usize>();
+    for (records, bytes) in [(1_000, 1), (1_000, 1_000), (3, 100_000), (1_000, 5_000), (1_000, usize::MAX)] {
+        let portion = Portion { records, bytes };
+        let mut after = 0;
+        while after < task.log.len() {
+            let read = store.events_after(&task.scope, task.id(), after as u64, portion).await.unwrap();
+            assert_eq!(read, task.log[after..after + read.len()], "{portion:?} after {after}");
+            let (_, others) = read.split_last().unwrap();
+            assert!(read.len() <= records && size(others) < bytes, "{portion:?} after {after}");
+            after += read.len();
+            assert_eq!(portion.is_filled_by(&read), read.len() == records || size(&read) >= bytes);
+            assert!(portion.is_filled_by(&read) || after == task.log.len(), "{portion:?} ends at {after}");
+        }
+    }
+    for portion in [Portion { records: 0, bytes: 9 }, Portion { records: 9, bytes: 0 }] {
+        assert_eq!(store.events_after(&task.scope, task.id(), 0, portion).await.unwrap(), []);
     }
 }
 
@@ -35,7 +71,7 @@ pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
     let mut ended = Writer::new("ended").in_state(TaskState::Failed, at(0));
     ended.create_ended(&store).await;
     for (id, after) in [("t", 1), ("t", 2), ("t", u64::MAX), ("ended", 1), ("ended", u64::MAX), ("missing", 0)] {
-        let records = store.events_after(&Scope::open(), &id.into(), after, 10).await.unwrap();
+        let records = store.events_after(&Scope::open(), &id.into(), after, Portion::records(10)).await.unwrap();
         assert_eq!(records, [], "{id} after {after}");
     }
 }
@@ -51,7 +87,7 @@ pub async fn the_log_of_a_task_that_is_done_is_whole_or_compacted<F: StoreFixtur
     }
     task.set(&store, TaskState::Completed, at(1)).await;
     for after in 0..task.log.len() {
-        match store.events_after(&task.scope, task.id(), after as u64, 1000).await {
+        match store.events_after(&task.scope, task.id(), after as u64, Portion::records(1000)).await {
             Ok(records) => assert_eq!(records, task.log[after..]),
             Err(error) => assert!(matches!(error, StoreError::Compacted), "{error:?}"),
         }
@@ -71,7 +107,7 @@ pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
         task.run(&store).await;
         task.set(&store, TaskState::Working, at(turn * 10 + 1)).await;
         task.assert_stored(&store).await;
-        let records = store.events_after(&task.scope, task.id(), parked, 10).await.unwrap();
+        let records = store.events_after(&task.scope, task.id(), parked, Portion::records(10)).await.unwrap();
         assert_eq!(records, task.log[usize::try_from(parked).unwrap()..]);
     }
     task.set(&store, TaskState::Completed, at(100)).await;

@@ -8,7 +8,7 @@ use super::{
     pushes::config,
     writer::{Writer, at, chunk},
 };
-use crate::store::{ListQuery, Orphan, Purge, PushConfig, PushSettlement, StoreError, TaskStore};
+use crate::store::{ListQuery, Orphan, Portion, Purge, PushConfig, PushSettlement, StoreError, TaskStore};
 
 const ENDED: [TaskState; 4] = [TaskState::Completed, TaskState::Failed, TaskState::Canceled, TaskState::Rejected];
 
@@ -30,7 +30,7 @@ async fn is_there(store: &impl TaskStore, task: &Writer) -> bool {
     let in_context = store.list(&task.scope, &in_context).await.unwrap();
     assert_eq!((ids(&in_context).contains(&task.id().as_str()), in_context.total), (loaded, in_context.tasks.len()));
     if !loaded {
-        assert_eq!(store.events_after(&task.scope, task.id(), 0, 10).await.unwrap(), []);
+        assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), []);
         assert_eq!(store.push_configs(&task.scope, task.id()).await.unwrap(), None);
         assert!(store.claim(&task.scope, task.id()).await.unwrap().is_none());
     }
@@ -201,17 +201,20 @@ pub async fn logs_of_tasks_that_rest_can_go<F: StoreFixture>(fixture: F) {
     assert!(compacted <= 2, "{compacted}");
     assert_eq!(store.compact(after, 10).await.unwrap(), 0);
     for task in [&ended, &parked] {
-        let records = store.events_after(&open, task.id(), 0, 10).await;
+        let records = store.events_after(&open, task.id(), 0, Portion::records(10)).await;
         assert!(matches!(records, Err(StoreError::Compacted)), "{records:?}");
     }
     for task in [&running, &owed] {
-        assert_eq!(store.events_after(&open, task.id(), 0, 10).await.unwrap(), task.log);
+        assert_eq!(store.events_after(&open, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
     }
     let kept = parked.log.len();
     parked.epoch = super::writer::claim(&store, &parked).await.epoch;
     parked.stage(chunk("y"));
     parked.run(&store).await;
-    assert_eq!(store.events_after(&open, parked.id(), kept as u64, 10).await.unwrap(), parked.log[kept..]);
+    assert_eq!(
+        store.events_after(&open, parked.id(), kept as u64, Portion::records(10)).await.unwrap(),
+        parked.log[kept..]
+    );
     for task in [&ended, &parked, &running, &owed] {
         task.assert_stored(&store).await;
     }

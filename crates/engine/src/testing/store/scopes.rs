@@ -7,7 +7,7 @@ use super::{
     pushes::config,
     writer::{Writer, at, chunk},
 };
-use crate::store::{ListQuery, PushConfig, PushSettlement, StoreError, TaskStore};
+use crate::store::{ListQuery, Portion, PushConfig, PushSettlement, StoreError, TaskStore};
 
 fn scopes() -> Vec<Scope> {
     let callers =
@@ -30,7 +30,7 @@ pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
             let id = &id.into();
             assert!(store.load(&scope, id).await.unwrap().is_none());
             assert!(store.claim(&scope, id).await.unwrap().is_none());
-            assert_eq!(store.events_after(&scope, id, 0, 10).await.unwrap(), []);
+            assert_eq!(store.events_after(&scope, id, 0, Portion::records(10)).await.unwrap(), []);
             let foreign = PushConfig { config: config(id.as_str(), "p"), format: None, delivered: 0 };
             assert!(!store.put_push_config(&scope, foreign).await.unwrap());
             assert_eq!(store.push_configs(&scope, id).await.unwrap(), None);

@@ -8,7 +8,7 @@ use super::{
     StoreFixture,
     writer::{Writer, at, chunk},
 };
-use crate::store::{ListQuery, TaskStore};
+use crate::store::{ListQuery, Portion, TaskStore};
 
 /// The sum without the slowest tenth: what others do on the machine is not the store's.
 fn trimmed(mut times: Vec<Duration>) -> Duration {
@@ -46,7 +46,7 @@ pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fi
     task.assert_stored(&store).await;
     let mut after = 0;
     while after < task.sequence() {
-        let records = store.events_after(&task.scope, task.id(), after, 1_024).await.unwrap();
+        let records = store.events_after(&task.scope, task.id(), after, Portion::records(1_024)).await.unwrap();
         assert!(records.iter().zip(after + 1..).all(|(record, sequence)| record.sequence() == sequence));
         after += records.len() as u64;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nuncio_engine::{Record, TaskStore, lifecycle};
+use nuncio_engine::{Record, TaskStore, lifecycle, store::Portion};
 use nuncio_model::{MessageId, Scope, StreamResponse, Task, TaskId, TaskState};
 
 use super::client::{Seen, World};
@@ -29,7 +29,7 @@ pub(super) async fn check(store: &Rigged, world: &World, tasks: &[Task]) {
 
 /// The log is numbered without a gap, begins with the task, folds to the task, and has one end, its last record.
 async fn story(store: &Rigged, task: &Task) -> Story {
-    let records = store.inner().events_after(&Scope::open(), &task.id, 0, usize::MAX).await.unwrap();
+    let records = store.inner().events_after(&Scope::open(), &task.id, 0, Portion::records(usize::MAX)).await.unwrap();
     let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
     assert_eq!(stored.sequence, records.len() as u64);
     let mut folded = Task::default();

@@ -64,7 +64,7 @@ async fn streams_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
     let stream = |name: &str| running.send("POST", "/message:stream").json(&message("silent")).by(name);
     let of_alice = stream("alice").open().await;
     let refused = stream("alice").fetch().await;
-    is_refused(&refused, &refused.rest_error(), "streams");
+    is_refused(&refused, &refused.rest_error(), "streams_per_caller");
     let of_bob = stream("bob").open().await;
     drop(of_alice);
     until(async || {
@@ -95,7 +95,7 @@ async fn bytes_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
     let of_alice = hold("alice").await;
     until(async || send("alice").fetch().await.status == 429).await;
     let refused = send("alice").fetch().await;
-    is_refused(&refused, &refused.json()["error"], "body_bytes");
+    is_refused(&refused, &refused.json()["error"], "body_bytes_per_caller");
     assert_eq!(send("bob").fetch().await.status, 200);
     let of_bob = hold("bob").await;
     until(async || running.rpc("SendMessage", &message(&"x".repeat(400))).by("bob").fetch().await.status == 503).await;

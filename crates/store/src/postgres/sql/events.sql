@@ -1,8 +1,15 @@
--- A stretch of a log, with the task's head in each row; one row without records where there are none.
+-- A stretch of a log, with the task's head in each row; one row without records where there are none. The row that brings it
+-- to so many bytes is the last.
 SELECT t.context, t.sequence, e.last, e.body
 FROM tasks AS t LEFT JOIN LATERAL (
-    SELECT last, body FROM events
-    WHERE task = t.id AND last > $4::int8 AND last <= t.sequence ORDER BY last LIMIT $5::int8
+    SELECT last, body FROM (
+        SELECT last, body, sum(octet_length(body)) OVER (ORDER BY last) - octet_length(body) AS before
+        FROM (
+            SELECT last, body FROM events
+            WHERE task = t.id AND last > $4::int8 AND last <= t.sequence ORDER BY last LIMIT $5::int8
+        ) AS some
+    ) AS counted
+    WHERE before < $6::int8
 ) AS e ON true
 WHERE t.id = $1 AND t.tenant = $2 AND t.caller = $3
 ORDER BY e.last

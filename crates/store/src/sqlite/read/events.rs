@@ -1,6 +1,6 @@
 //! Reads a stretch of a log.
 
-use nuncio_engine::{Record, StoreError};
+use nuncio_engine::{Record, StoreError, store::Portion};
 use nuncio_model::{Scope, TaskId};
 use rusqlite::Connection;
 
@@ -11,28 +11,28 @@ use crate::sqlite::{
     error::store_error,
 };
 
-/// Records after `after`, in order, at most `limit`.
+/// Records after `after`, in order, a portion of them at most.
 pub(in crate::sqlite) fn after(
     connection: &Connection,
     scope: &Scope,
     id: &TaskId,
     after: u64,
-    limit: usize,
+    mut portion: Portion,
 ) -> Result<Vec<Record>, StoreError> {
     let head = task::find(connection, scope, id, |row| Ok((row.task, row.sequence, row.context())))?;
-    let Some((task, sequence, context)) = head.filter(|(_, sequence, _)| after < *sequence && limit > 0) else {
+    let Some((task, sequence, context)) = head.filter(|(_, sequence, _)| after < *sequence && portion.has_room())
+    else {
         return Ok(Vec::new());
     };
     let mut records = Vec::new();
     each_after(connection, task, after, sequence, |body, last| {
-        let read = body::read_records(body, last, id, &context)?;
-        records.extend(read.into_iter().filter(|record| record.sequence() > after));
-        Ok(records.len() < limit)
+        let read = body::read_records(body, last, id, &context)?.into_iter();
+        records.extend(read.filter(|record| record.sequence() > after).take_while(|record| portion.takes(record)));
+        Ok(portion.has_room())
     })?;
     if records.first().is_none_or(|first| first.sequence() != after + 1) {
         return Err(StoreError::Compacted);
     }
-    records.truncate(limit);
     Ok(records)
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use nuncio_engine::{
     Record, StoreError, TaskStore,
-    store::{Commit, Lease},
+    store::{Commit, Lease, Portion},
 };
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{PostgresOptions, PostgresStore};
@@ -82,7 +82,10 @@ impl Writers {
             let (id, acknowledged) = writer.await.unwrap();
             let stored = store.load(&Scope::open(), &id.as_str().into()).await.unwrap().unwrap();
             assert_eq!(stored.sequence, acknowledged, "task {id}");
-            let records = store.events_after(&Scope::open(), &id.as_str().into(), 1, usize::MAX >> 1).await.unwrap();
+            let records = store
+                .events_after(&Scope::open(), &id.as_str().into(), 1, Portion::records(usize::MAX >> 1))
+                .await
+                .unwrap();
             let texts: Vec<_> = records.iter().map(text).collect();
             let expected: Vec<_> = (1..acknowledged).map(|number| format!("{id}.{number}")).collect();
             assert_eq!(texts, expected);
@@ -245,7 +248,7 @@ async fn a_commit_that_was_given_up_does_not_come_later() {
     assert_eq!(before.sequence, 1);
     other.batch_execute("COMMIT").await.unwrap();
     store.commit(chunk("t", 1, 1, "now")).await.unwrap();
-    let records = store.events_after(&scope, &id, 1, 10).await.unwrap();
+    let records = store.events_after(&scope, &id, 1, Portion::records(10)).await.unwrap();
     assert_eq!(records.iter().map(text).collect::<Vec<_>>(), ["now"]);
 }
 

@@ -90,10 +90,20 @@ fn limits() -> BTreeMap<String, String> {
 const QUEUES: &[(&str, &[(&str, &str)])] = &[
     (
         "words of an agent on their way to its runner",
-        &[(include_str!("../../../../../engine/src/channel.rs"), "LIMIT")],
+        &[
+            (include_str!("../../../../../engine/src/channel.rs"), "LIMIT"),
+            (include_str!("../../../../../engine/src/channel.rs"), "FULL"),
+        ],
     ),
     ("what comes to a task from outside", &[]),
     ("records that a task shows its readers", &[]),
+    (
+        "events that a reader takes from the store at a time",
+        &[
+            (include_str!("../../../../../engine/src/feed.rs"), "RECORDS"),
+            (include_str!("../../../../../engine/src/feed.rs"), "BYTES"),
+        ],
+    ),
     (
         "events of a stream on their way out",
         &[

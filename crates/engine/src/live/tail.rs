@@ -1,0 +1,115 @@
+//! The end of a task's log that is in memory for its readers.
+
+use std::{collections::VecDeque, mem, sync::Arc};
+
+use nuncio_model::{Part, StreamEvent};
+
+use crate::{kept::Kept, record::Record, store::Portion};
+
+/// What a record takes beside what it carries: the event, its part, and what allocators add.
+const AROUND: usize = size_of::<StreamEvent>() + size_of::<Part>() + 64;
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Backlog {
+    pub(crate) records: usize,
+    /// What they take in memory, about.
+    pub(crate) bytes: usize,
+}
+
+impl Backlog {
+    pub(crate) fn is_beyond(self, other: Self) -> bool {
+        self.records > other.records || self.bytes > other.bytes
+    }
+
+    /// So many parts of it out of sixteen.
+    pub(crate) fn sixteenths(self, parts: usize) -> Self {
+        let part = |whole: usize| whole / 16 * parts + whole % 16 * parts / 16;
+        Self { records: part(self.records), bytes: part(self.bytes) }
+    }
+}
+
+/// The newest records of a log, with what each takes; counted among those of all tasks.
+#[derive(Default)]
+pub(super) struct Tail {
+    records: VecDeque<(Record, usize)>,
+    bytes: usize,
+    /// Where its bytes are counted, once there were any.
+    kept: Option<Arc<Kept>>,
+}
+
+impl Tail {
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog { records: self.records.len(), bytes: self.bytes }
+    }
+
+    /// Adds records. Those with many readers keep what they were encoded to, which is about as much again.
+    pub(super) fn extend(&mut self, records: &[Record], many_readers: bool, kept: &Arc<Kept>) {
+        let before = self.bytes;
+        for record in records {
+            let bytes = AROUND + record.size() * (1 + usize::from(many_readers));
+            self.bytes += bytes;
+            self.records.push_back((record.clone(), bytes));
+        }
+        self.kept.get_or_insert_with(|| Arc::clone(kept)).add_to_tails(self.bytes - before);
+    }
+
+    /// Drops the records up to this one.
+    pub(super) fn drop_until(&mut self, sequence: u64) {
+        let before = self.bytes;
+        while let Some((_, bytes)) = self.records.pop_front_if(|(record, _)| record.sequence() <= sequence) {
+            self.bytes -= bytes;
+        }
+        self.release(before - self.bytes);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.records = VecDeque::new();
+        let bytes = mem::take(&mut self.bytes);
+        self.release(bytes);
+    }
+
+    fn release(&self, bytes: usize) {
+        if bytes > 0
+            && let Some(kept) = &self.kept
+        {
+            kept.take_from_tails(bytes);
+        }
+    }
+
+    /// The number of the first record.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.records.front().map(|(record, _)| record.sequence())
+    }
+
+    /// The number of the last record that has to go for no more than this to be left.
+    pub(super) fn last_beyond(&self, most: Backlog) -> Option<u64> {
+        let (mut left, mut last) = (self.backlog(), None);
+        for (record, bytes) in &self.records {
+            if !left.is_beyond(most) {
+                break;
+            }
+            left.records -= 1;
+            left.bytes -= bytes;
+            last = Some(record.sequence());
+        }
+        last
+    }
+
+    /// Records behind so many, as many as the portion takes, each with the bytes that it takes.
+    pub(super) fn after(&self, skip: usize, mut portion: Portion) -> impl Iterator<Item = (&Record, usize)> {
+        let taken = move |(_, bytes): &&(Record, usize)| {
+            let has_room = portion.has_room();
+            portion.records = portion.records.saturating_sub(1);
+            portion.bytes = portion.bytes.saturating_sub(*bytes);
+            has_room
+        };
+        self.records.iter().skip(skip).take_while(taken).map(|(record, bytes)| (record, *bytes))
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.release(self.bytes);
+    }
+}

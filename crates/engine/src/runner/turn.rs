@@ -1,0 +1,159 @@
+//! One turn: the agent runs, what it says is heard, and what comes from outside is taken.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+};
+
+use nuncio_model::Error;
+use tokio::{
+    task::yield_now,
+    time::{Sleep, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Runner, patience::Patience};
+use crate::{
+    admission::Permit,
+    agent::AgentFuture,
+    channel, cluster,
+    inbox::Incoming,
+    store::{LetterId, Mark},
+    turn::{Turn, TurnInner, Word},
+};
+
+/// What one turn needs while it runs.
+pub(super) struct Running {
+    pub(super) agent: Option<AgentFuture>,
+    pub(super) words: channel::Receiver,
+    /// Words that were taken and are to be heard.
+    pub(super) heard: Vec<Word>,
+    pub(super) cancelled: CancellationToken,
+    pub(super) timer: Option<Pin<Box<Sleep>>>,
+    pub(super) patience: Option<Patience>,
+    /// Whether the agent has said anything about the task.
+    pub(super) spoke: bool,
+    /// Whether the agent has answered with a bare message.
+    pub(super) replied: bool,
+    /// Its message, counted among what turns hold.
+    _held: Option<Permit>,
+}
+
+impl Running {
+    /// Drops the agent's future, whatever its destructors do.
+    pub(super) fn cut_off(&mut self) {
+        let agent = self.agent.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(agent))).is_err() {
+            tracing::warn!("an agent panicked when it was cut off");
+        }
+    }
+}
+
+impl Runner {
+    /// One turn of the agent.
+    pub(super) async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
+        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
+        course.begin(self.writer.staged());
+        let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
+        if let Some(letter) = &letter {
+            // Before anybody sees what the turn says.
+            let mark = Mark::Begun(self.writer.staged());
+            Box::pin(self.mark(letter, mark)).await;
+        }
+        let mut running = self.start(incoming);
+        loop {
+            let mut step = self.step(&mut running).await;
+            self.refuse_repeated(&mut step.controls).await;
+            let mut heard = std::mem::take(&mut running.heard);
+            let is_flood = channel::is_flood(&heard);
+            for word in heard.drain(..) {
+                if running.agent.is_some() {
+                    self.hear(&mut running, word);
+                }
+            }
+            running.heard = heard;
+            for control in step.controls {
+                self.take(control, Some(&mut running));
+            }
+            if step.expired {
+                self.expire(&mut running);
+            }
+            if step.is_silent && running.agent.is_some() {
+                self.lose_patience(&mut running);
+            }
+            if let Some(outcome) = step.outcome {
+                running.cut_off();
+                self.conclude(&running, outcome);
+            }
+            let is_over = running.agent.is_none();
+            let rests = is_over && self.queue.is_empty() && self.staged.is_empty() && !self.left;
+            self.commit(rests).await?;
+            if is_over {
+                if self.writer.state().is_interrupted() {
+                    course.rest(Arc::clone(&self.hold.lock().task));
+                    if let Some(letter) = &letter {
+                        let mark = Mark::Rested(self.writer.staged());
+                        Box::pin(self.mark(letter, mark)).await;
+                    }
+                }
+                if let Some(message) = message {
+                    self.hold.lock().courses.retain(|(id, _)| *id != message);
+                }
+                return Ok(());
+            }
+            if running.timer.is_none() && (running.replied || self.writer.state().is_terminal()) {
+                running.timer = Some(Box::pin(sleep(self.shared.limits.after_last_word)));
+            }
+            if is_flood {
+                // It may have more to say than it lets others do.
+                yield_now().await;
+            }
+        }
+    }
+
+    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
+    async fn mark(&self, letter: &LetterId, mark: Mark) {
+        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
+            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
+        }
+    }
+
+    fn start(&mut self, incoming: Incoming) -> Running {
+        let Incoming { request, extensions, is_first, resumed, held, .. } = incoming;
+        let (sender, words) = channel::channel();
+        let cancelled = CancellationToken::new();
+        let task = {
+            let mut inner = self.hold.lock();
+            inner.queued = self.queue.len();
+            (!is_first).then(|| Arc::clone(&inner.task))
+        };
+        let turn = Turn {
+            inner: TurnInner {
+                task_id: self.hold.id.clone(),
+                context_id: self.writer.context().clone(),
+                request,
+                task,
+                resumed,
+                scope: self.hold.scope.clone(),
+                extensions,
+                cancelled: cancelled.clone(),
+                store: Arc::clone(&self.shared.store),
+            },
+            words: sender,
+        };
+        let agent = Some(Arc::clone(&self.shared.agent).run(turn));
+        let patience = self.patience();
+        Running {
+            agent,
+            words,
+            heard: Vec::new(),
+            cancelled,
+            timer: None,
+            patience,
+            spoke: false,
+            replied: false,
+            _held: held,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Makes this node the owner of a task, so that its log can be written.
+
+use nuncio_model::Error;
+
+use super::{LogWriter, is_at_rest};
+use crate::{
+    live::Live,
+    size,
+    store::{Claim, Letter, Stored},
+};
+
+/// What came of a claim.
+pub(crate) enum Claimed {
+    /// The task is this node's.
+    Here {
+        /// Whether somebody was at work on it who is not any more: its last turn is to be settled.
+        abandoned: bool,
+        /// What others wanted of it meanwhile.
+        letters: Vec<Letter>,
+    },
+    /// Another node is at work on it.
+    Elsewhere,
+}
+
+impl LogWriter {
+    /// Makes this node the owner of the task, if it is not yet, and takes in what the store knows of it.
+    pub(crate) async fn claim(&mut self) -> Result<Claimed, Error> {
+        let mut claimed = Claimed::Here { abandoned: false, letters: Vec::new() };
+        if self.epoch.is_some() {
+            return Ok(claimed);
+        }
+        let known = self.live.lock().epoch;
+        let epoch = match known {
+            Some(epoch) => epoch,
+            None => match self.claim_from_store().await? {
+                Claim::Owned { stored, abandoned, letters } => {
+                    claimed = Claimed::Here { abandoned: is_cut_off(&stored, abandoned), letters };
+                    let epoch = stored.epoch;
+                    let is_new = self.live.lock().sequence != stored.sequence;
+                    if is_new {
+                        self.live.fill(stored);
+                    }
+                    epoch
+                }
+                Claim::Held(_) => return Ok(Claimed::Elsewhere),
+            },
+        };
+        let mut inner = self.live.lock();
+        inner.epoch = Some(epoch);
+        inner.broken = None;
+        self.epoch = Some(epoch);
+        self.context = inner.task.context_id.clone().unwrap_or_default();
+        self.sequence = inner.sequence;
+        self.snapshot_at = inner.sequence;
+        self.state = inner.state();
+        self.updated = inner.task.status.timestamp.unwrap_or_default();
+        self.size = size::of_task(&inner.task) as u64;
+        self.released = false;
+        drop(inner);
+        self.hold_anyway();
+        Ok(claimed)
+    }
+
+    async fn claim_from_store(&self) -> Result<Claim, Error> {
+        let Live { scope, id, .. } = &*self.live;
+        let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
+        claimed.ok_or_else(|| {
+            self.shared.forget(&self.live);
+            Error::task_not_found(id.as_str())
+        })
+    }
+}
+
+/// Whether a task that was just claimed was left in the middle of something. One that was founded and has no message yet
+/// was not: whoever claims it may bring the message.
+fn is_cut_off(stored: &Stored, was_at_work: bool) -> bool {
+    let is_only_founded = stored.sequence == 1 && stored.task.history.is_empty();
+    !is_only_founded && (was_at_work || !is_at_rest(stored.task.state()))
+}

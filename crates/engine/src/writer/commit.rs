@@ -1,0 +1,132 @@
+//! Commits what is staged: to the store, then to the readers.
+
+use std::sync::Arc;
+
+use nuncio_model::{Error, Task};
+#[cfg(feature = "chaos-bugs")]
+use tokio::time::sleep;
+
+use super::{LogWriter, is_at_rest};
+#[cfg(feature = "chaos-bugs")]
+use crate::bugs::{self, Bug};
+use crate::{
+    cluster,
+    lifecycle::Fold,
+    record::Record,
+    store::{Commit, StoreError},
+};
+
+/// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
+/// before it: so that all those of a task while it runs cost a seventh of the one at its end, and to load it costs no
+/// more than its records.
+const SNAPSHOT_EVERY: u64 = 256;
+
+impl LogWriter {
+    /// Commits what is staged, shows it to the readers, and waits for those that are far behind. `release` lets go of
+    /// the task, unless it is neither parked nor ended: nobody would ever be at work on it again.
+    pub(crate) async fn commit(&mut self, release: bool) -> Result<(), Error> {
+        let release = release && is_at_rest(self.state);
+        if self.batch.is_empty() && (!release || self.released) {
+            return Ok(());
+        }
+        let records = std::mem::take(&mut self.batch);
+        let creates = self.sequence == 0;
+        let sequence = self.sequence + records.len() as u64;
+        let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(7 * self.snapshot_at);
+        let snapshot = (creates || release || is_long).then(|| self.fold(&records));
+        if creates && (!self.state.is_terminal() || self.has_much_to_read()) {
+            self.shared.register(&self.live);
+        }
+        // In a box, so that whoever waits for it has little to carry.
+        let commit = Box::new(Commit {
+            scope: self.live.scope.clone(),
+            id: self.live.id.clone(),
+            context: self.context.clone(),
+            expected: self.sequence,
+            epoch: self.epoch.unwrap_or_default(),
+            records: records.clone(),
+            state: self.state,
+            updated: self.updated,
+            released: release,
+            snapshot: snapshot.clone(),
+            push_configs: std::mem::take(&mut self.push_configs),
+            letters: std::mem::take(&mut self.letters),
+            remember: self.remembered(),
+        });
+        #[cfg(feature = "chaos-bugs")]
+        let was_early = !creates && Bug::PublishBeforeCommit.is_on();
+        #[cfg(feature = "chaos-bugs")]
+        if was_early {
+            self.live.publish(&records, snapshot.clone(), self.epoch, &self.shared.kept);
+            sleep(bugs::MOMENT).await;
+        }
+        let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
+        let committed = match outcome {
+            Ok(committed) => committed,
+            Err(StoreError::Conflict) if !creates && Box::pin(self.is_deleted()).await => {
+                return Err(Error::task_not_found(self.live.id.as_str()));
+            }
+            Err(error) => return Err(self.report(error, "a commit")),
+        };
+        self.epoch = Some(committed.epoch);
+        self.sequence = sequence;
+        self.released = release;
+        if snapshot.is_some() {
+            self.snapshot_at = sequence;
+        }
+        let is_shared = self.shared.store.cluster().is_some();
+        if is_shared && release {
+            self.epoch = None;
+        }
+        if is_shared && records.iter().any(|record| matches!(record, Record::Begun(_))) {
+            // A message that came here by letter while its task ran elsewhere may have this turn.
+            Box::pin(self.look_whose_turn(&records)).await;
+        }
+        #[cfg(feature = "chaos-bugs")]
+        let records = if was_early { Vec::new() } else { records };
+        let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.kept);
+        if is_shared {
+            self.shared.members.changed(&self.live.id, sequence);
+            self.live.lock().correspondences.iter().for_each(|it| it.moved());
+        }
+        if committed.owes_push {
+            self.shared.push_wakeups.notify_one();
+        }
+        if backlog.records > 0 {
+            self.shared.keep_within_bounds();
+        }
+        if backlog.is_beyond(self.shared.limits.backlog()) {
+            self.pace().await;
+        }
+        Ok(())
+    }
+
+    /// Whether a commit was refused because the task was deleted; then nobody else has it.
+    async fn is_deleted(&mut self) -> bool {
+        let is_deleted = matches!(self.shared.is_there(&self.live).await, Ok(false));
+        if is_deleted {
+            tracing::info!(task = %self.live.id, "a task was deleted while it was at work");
+            self.fenced = false;
+        }
+        is_deleted
+    }
+
+    async fn look_whose_turn(&self, records: &[Record]) {
+        if let Err(error) = cluster::look_whose_turn(&self.shared, &self.live, records).await {
+            tracing::warn!(task = %self.live.id, error = &error as &dyn std::error::Error, "whose turn begins is not known");
+        }
+    }
+
+    /// The task after these records.
+    fn fold(&self, records: &[Record]) -> Arc<Task> {
+        let before = Arc::clone(&self.live.lock().task);
+        let mut task = Arc::unwrap_or_clone(before);
+        let mut fold = Fold::default();
+        for record in records {
+            if let Err(error) = fold.apply(&mut task, record) {
+                tracing::error!(task = %self.live.id, %error, "a checked record does not apply");
+            }
+        }
+        Arc::new(task)
+    }
+}

@@ -1,0 +1,40 @@
+//! What a task at work holds in memory, counted among what all of them hold.
+
+use nuncio_model::Error;
+
+use super::LogWriter;
+
+/// A task that holds no more than this is not counted: whatever runs for a turn takes about as much.
+pub(super) const FREE: usize = 16 * 1024;
+
+/// By how much the count of a task grows at least, so that few events change it.
+const STEP: usize = 64 * 1024;
+
+/// What a record takes in a task beside what it carries.
+const AROUND: usize = 64;
+
+impl LogWriter {
+    /// Counts what the task holds once it carries so many bytes, if it may.
+    pub(super) fn hold(&mut self, size: u64) -> Result<(), Error> {
+        let holds = self.in_memory(size);
+        if holds > self.counted {
+            let counted = holds.max(self.counted.saturating_add(STEP));
+            self.live.hold(&self.shared.held, counted)?;
+            self.counted = counted;
+        }
+        Ok(())
+    }
+
+    /// Counts what a task holds that is taken up, whether it may or not: what ends a task is not refused for want of room.
+    pub(super) fn hold_anyway(&mut self) {
+        let holds = self.in_memory(self.size);
+        if holds > FREE {
+            self.counted = self.live.hold_anyway(&self.shared.held, holds);
+        }
+    }
+
+    fn in_memory(&self, size: u64) -> usize {
+        let records = usize::try_from(self.staged()).unwrap_or(usize::MAX);
+        usize::try_from(size).unwrap_or(usize::MAX).saturating_add(records.saturating_mul(AROUND))
+    }
+}

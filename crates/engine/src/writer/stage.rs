@@ -1,0 +1,88 @@
+//! Checks changes, and stages them for the next commit.
+
+use std::sync::Arc;
+
+use nuncio_model::{Message, StreamEvent, StreamResponse, Task, Timestamp};
+
+use super::LogWriter;
+use crate::{
+    lifecycle::{self, IllegalTransition},
+    limits::Limits,
+    record::Record,
+    repetition,
+    size::{self, TooMuch},
+    store::{LetterId, Remember},
+};
+
+impl LogWriter {
+    /// Whether there is room for what carries so many bytes, an event of the agent or a message of the client: in the task,
+    /// and among what all tasks at work hold.
+    pub(crate) fn check(&mut self, bytes: usize) -> Result<(), TooMuch> {
+        let Limits { task_size, task_events, .. } = self.shared.limits;
+        let size = self.size.saturating_add(bytes as u64);
+        if size > task_size {
+            return Err(TooMuch::OfTask { limit: "task_size", reason: "bytes", most: task_size });
+        }
+        if self.staged() >= task_events {
+            return Err(TooMuch::OfTask { limit: "task_events", reason: "events", most: task_events });
+        }
+        self.hold(size).map_err(TooMuch::Held)
+    }
+
+    /// Stages the task itself, the first record.
+    pub(crate) fn stage_task(&mut self, task: Task) {
+        self.state = task.state();
+        self.updated = task.status.timestamp.unwrap_or_default();
+        self.size += size::of_task(&task) as u64;
+        self.remember(&task.history);
+        self.push(Record::update(1, StreamResponse::Task(task)));
+    }
+
+    /// Stages a change that carries so many bytes. It takes the next number.
+    pub(crate) fn stage(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
+        self.state = lifecycle::next_state(self.state, &event.response)?;
+        if let StreamResponse::StatusUpdate(update) = &event.response {
+            self.updated = update.status.timestamp.unwrap_or_else(Timestamp::now);
+        }
+        self.size += bytes as u64;
+        let sequence = Some(self.staged() + 1);
+        match Arc::get_mut(&mut event) {
+            Some(event) => event.sequence = sequence,
+            None => event = Arc::new(StreamEvent::new(sequence, event.response.clone())),
+        }
+        self.push(Record::Update(event));
+        Ok(())
+    }
+
+    /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
+    pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
+        self.size += size::of_message(&message) as u64;
+        self.remember(std::slice::from_ref(&message));
+        let sequence = self.staged() + 1;
+        let record = if waits { Record::waiting } else { Record::received };
+        self.push(record(sequence, message));
+        self.letters.extend(letter.map(|letter| (letter.clone(), sequence)));
+    }
+
+    /// Stages that the turn of a message begins that has waited for it.
+    pub(crate) fn stage_begun(&mut self) {
+        self.push(Record::Begun(self.staged() + 1));
+    }
+
+    fn remember(&mut self, messages: &[Message]) {
+        if self.shared.idempotency.is_on() {
+            repetition::remember(&mut self.remember, messages);
+        }
+    }
+
+    /// What of the staged messages the store is to know again.
+    pub(super) fn remembered(&mut self) -> Option<Box<Remember>> {
+        let messages = std::mem::take(&mut self.remember);
+        let since = self.shared.idempotency.since().filter(|_| !messages.is_empty())?;
+        Some(Box::new(Remember { messages, since }))
+    }
+
+    fn push(&mut self, record: Record) {
+        self.batch.push(record);
+    }
+}

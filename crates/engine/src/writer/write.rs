@@ -1,0 +1,98 @@
+//! Writes a commit, again where it fails, until it is clear what came of it.
+
+use std::time::Duration;
+
+use nuncio_model::{Error, TaskId};
+use tokio::time::{Instant, sleep};
+
+use super::LogWriter;
+#[cfg(feature = "chaos-bugs")]
+use crate::bugs::{self, Bug};
+use crate::store::{Commit, Committed, StoreError};
+
+impl LogWriter {
+    /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
+    pub(super) async fn write_once(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
+        self.in_doubt = true;
+        let outcome = self.shared.store.commit(*commit).await;
+        self.in_doubt = matches!(outcome, Err(StoreError::Unavailable(_)));
+        outcome
+    }
+
+    /// Commits, trying again for a while when the store cannot write.
+    pub(super) async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
+        let begun = Instant::now();
+        let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
+            // In a box, because it is rare and larger than all else that a runner waits for.
+            Err(error) if error.is_transient() => Box::pin(self.write_again(&commit, error, begun)).await,
+            outcome => outcome,
+        };
+        let outcome = match outcome {
+            Err(StoreError::Repeated(other)) => Box::pin(self.write_anyway(commit, &other)).await,
+            #[cfg(feature = "chaos-bugs")]
+            Err(StoreError::Conflict) if Bug::NoFencing.is_on() => {
+                let mut commit = commit;
+                bugs::write_anyway(&self.shared.store, &mut commit).await
+            }
+            outcome => outcome,
+        };
+        self.fenced = matches!(outcome, Err(StoreError::Conflict)) && self.shared.store.cluster().is_some();
+        outcome
+    }
+
+    /// Commits although a message is known of another task: it was sent to both at the same moment, or they were told
+    /// apart too late. What else is in the commit must not be lost with it.
+    async fn write_anyway(&self, mut commit: Box<Commit>, other: &TaskId) -> Result<Committed, StoreError> {
+        tracing::warn!(task = %self.live.id, %other, "a message was sent to two tasks under one id");
+        commit.remember = None;
+        match self.shared.store.commit(Commit::clone(&commit)).await {
+            Err(error) if error.is_transient() => self.write_again(&commit, error, Instant::now()).await,
+            outcome => outcome,
+        }
+    }
+
+    /// Tries a commit that failed again and again, until its time is over or it is clear what came of it.
+    async fn write_again(
+        &self,
+        commit: &Commit,
+        mut error: StoreError,
+        begun: Instant,
+    ) -> Result<Committed, StoreError> {
+        let mut pause = Duration::from_millis(10);
+        while error.is_transient() && begun.elapsed() < self.shared.limits.commit_retry {
+            tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
+            sleep(pause).await;
+            pause *= 2;
+            error = match self.shared.store.commit(commit.clone()).await {
+                Err(StoreError::Conflict) => match self.find_written(commit).await {
+                    Ok(committed) => return Ok(committed),
+                    Err(error) => error,
+                },
+                Err(error) => error,
+                committed => return committed,
+            };
+        }
+        Err(error)
+    }
+
+    /// Finds a commit that was written although it failed. Nobody else writes under its epoch, so a log that ends where
+    /// it ends has it.
+    async fn find_written(&self, commit: &Commit) -> Result<Committed, StoreError> {
+        let stored = self.shared.store.load(&commit.scope, &commit.id).await?.ok_or(StoreError::Conflict)?;
+        if (stored.epoch, stored.sequence) == (commit.epoch, commit.sequence()) {
+            // Whether it owes pushes is not known; nobody is harmed by a look.
+            Ok(Committed { epoch: stored.epoch, owes_push: true })
+        } else {
+            Err(StoreError::Conflict)
+        }
+    }
+
+    pub(super) fn report(&self, error: StoreError, what: &str) -> Error {
+        if let StoreError::Repeated(other) = &error {
+            tracing::debug!(task = %self.live.id, %other, "another node was faster to take the message");
+            return error.into();
+        }
+        tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "{what} failed");
+        error.into()
+    }
+}

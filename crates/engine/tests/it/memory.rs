@@ -1,0 +1,247 @@
+//! What is in memory is bounded by bytes: what is kept for readers, and what turns hold.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{StreamExt, future::join_all};
+use nuncio_engine::{AgentError, Engine, Limits, MemoryStore, Turn, admission::RETRY_AFTER};
+use nuncio_model::{
+    Call, Error, ErrorKind, EventStream, Message, Principal, Reply, Request, Scope, StreamEvent, StreamResponse, Task,
+    TaskState, Tenant,
+    op::{CancelTaskRequest, SendMessageRequest, SendStreamingMessageRequest},
+};
+use tokio::{sync::Semaphore, task::yield_now};
+
+use crate::support::*;
+
+const CHUNK: usize = 16 * 1024;
+
+/// Writes as many chunks as the message says.
+async fn write(turn: Turn) -> Result<(), AgentError> {
+    turn.begin().await?;
+    let mut artifact = turn.artifact("out");
+    for number in 0..turn.message().text().parse::<usize>().unwrap_or(0) {
+        artifact.chunk(format!("{number} {}", "x".repeat(CHUNK))).await?;
+    }
+    turn.complete("done").await
+}
+
+fn writing(change: impl FnOnce(&mut Limits)) -> Engine {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    builder(write).store(Arc::new(MemoryStore::builder().keep_log(true).build())).limits(limits).build()
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    within(async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+}
+
+/// Whether these are all chunks of a stream, each once and in order, and its end.
+fn assert_whole(events: &[Arc<StreamEvent>], chunks: usize) {
+    let numbers: Vec<_> = events.iter().map(|event| event.sequence.unwrap()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
+    let chunk = |event: &Arc<StreamEvent>| match &event.response {
+        StreamResponse::ArtifactUpdate(update) => update.artifact.text().split(' ').next().unwrap().parse().ok(),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(chunk).collect::<Vec<usize>>(), (0..chunks).collect::<Vec<_>>());
+    assert_eq!(word(events.last().unwrap()), "completed");
+}
+
+#[tokio::test]
+async fn a_task_keeps_no_more_bytes_for_a_stuck_reader_than_its_window_has() {
+    let window = 8 * CHUNK;
+    let engine = writing(|limits| {
+        (limits.window_bytes, limits.slow_reader) = (window, Duration::from_millis(10));
+    });
+    let stuck = stream(&engine, Message::user("200")).await.unwrap();
+    let mut most = 0;
+    within(async {
+        while engine.running() > 0 {
+            most = most.max(engine.kept_bytes());
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+    })
+    .await;
+    // What comes of one step of the agent is on top: the words that its queue has room for.
+    assert!(most > 0 && most <= window + 256 * 1024 + 2 * CHUNK, "{most}");
+    assert_whole(&rest(stuck).await, 200);
+    until(|| engine.kept_bytes() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys_way() {
+    const MOST: usize = 1024 * 1024;
+    const STREAMS: usize = 60;
+    let engine = writing(|limits| (limits.kept_bytes, limits.slow_reader) = (MOST, Duration::from_mins(10)));
+    let open = (0..STREAMS).map(|_| stream(&engine, Message::user("100")));
+    let mut unread: Vec<EventStream> = join_all(open).await.into_iter().map(Result::unwrap).collect();
+    // Each has seen a little.
+    for events in &mut unread {
+        next(events).await;
+    }
+    let mut most = 0;
+    within(async {
+        while engine.running() > 0 {
+            most = most.max(engine.kept_bytes());
+            yield_now().await;
+        }
+    })
+    .await;
+    // 60 streams have 98 MB of events. On top is what their tasks say before somebody looks.
+    assert!(most < MOST + 2 * (256 * 1024 + CHUNK), "{most}");
+    assert!(engine.kept_bytes() <= MOST, "{}", engine.kept_bytes());
+    // Nobody waited for ten minutes; and whoever reads is served from memory.
+    let task = send(&engine, SendMessageRequest::new(Message::user("3"))).await.unwrap();
+    assert_eq!(task.artifacts[0].parts.len(), 3);
+    assert_whole(&rest(stream(&engine, Message::user("50")).await.unwrap()).await, 50);
+    for (number, events) in unread.into_iter().enumerate() {
+        let mut rest = rest(events).await;
+        assert_whole(&rest.split_off(0), 100);
+        assert!(engine.kept_bytes() <= MOST, "{number}");
+    }
+    until(|| engine.kept_bytes() == 0 && engine.live_tasks() == 0).await;
+}
+
+#[tokio::test]
+async fn a_reader_takes_one_event_at_a_time_where_readers_have_taken_too_much() {
+    let engine = writing(|limits| limits.kept_bytes = 1);
+    let events = stream(&engine, Message::user("100")).await.unwrap();
+    assert_whole(&rest(events).await, 100);
+    assert_eq!(engine.kept_bytes(), 0);
+}
+
+#[tokio::test]
+async fn a_large_task_that_has_ended_is_not_held_for_readers_of_its_events() {
+    let engine = writing(|limits| limits.kept_bytes = 64 * 1024);
+    let mut unread = stream(&engine, Message::user("200")).await.unwrap();
+    let first = next(&mut unread).await;
+    let StreamResponse::Task(task) = &first.response else { panic!("{first:?}") };
+    until(|| engine.running() == 0 && engine.held_bytes() == 0).await;
+    assert_eq!(engine.live_tasks(), 1, "its events are yet to be read");
+    // It is there for whoever wants it.
+    assert_eq!(get(&engine, task).await.artifacts[0].parts.len(), 200);
+    let error = cancel(&engine, task).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskNotCancelable);
+    let error = send(&engine, follow(task, "more")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+    assert_eq!(engine.held_bytes(), 0);
+    let rest = rest(unread).await;
+    assert_whole(&rest, 200);
+}
+
+fn scope(name: &str) -> Scope {
+    Scope::new(Tenant::default(), Principal::named(name))
+}
+
+async fn of(engine: &Engine, name: &str, call: impl Into<Call>) -> Result<Reply, Error> {
+    within(engine.call(Request::new(scope(name), call))).await
+}
+
+async fn task_of(engine: &Engine, name: &str, call: impl Into<Call>) -> Result<Task, Error> {
+    match of(engine, name, call).await? {
+        Reply::Task(task) => Ok(Arc::unwrap_or_clone(task)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn of_size(bytes: usize) -> SendMessageRequest {
+    at_once(Message::user("x".repeat(bytes)))
+}
+
+fn is_refused(outcome: Result<Task, Error>, limit: &str) {
+    let error = outcome.unwrap_err();
+    assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)), "{error}");
+    assert_eq!(error.metadata()["limit"], limit);
+}
+
+/// An agent whose turns wait until they are canceled, or for a permit of this gate.
+fn waiting(change: impl FnOnce(&mut Limits)) -> (Engine, Arc<Semaphore>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let run = move |turn: Turn| {
+        let gate = Arc::clone(&opened);
+        async move {
+            turn.begin().await?;
+            tokio::select! {
+                () = turn.cancelled().cancelled() => Ok(()),
+                permit = gate.acquire() => {
+                    permit?.forget();
+                    turn.ask("next").await
+                }
+            }
+        }
+    };
+    let mut limits = Limits::default();
+    change(&mut limits);
+    (builder(run).limits(limits).build(), gate)
+}
+
+#[tokio::test]
+async fn messages_of_turns_and_in_queues_are_limited_by_their_bytes() {
+    const KIB: usize = 1024;
+    let (engine, gate) = waiting(|limits| {
+        (limits.held_bytes_per_caller, limits.held_bytes) = (10 * KIB, 15 * KIB);
+    });
+    let task = task_of(&engine, "alice", of_size(6 * KIB)).await.unwrap();
+    assert_eq!(engine.held_bytes(), 6 * KIB);
+    let more = |task: &Task, bytes| at_once(follow(task, &"x".repeat(bytes)).message);
+    task_of(&engine, "alice", more(&task, 4 * KIB)).await.unwrap();
+    // Neither a turn nor a place behind one.
+    is_refused(task_of(&engine, "alice", of_size(KIB)).await, "held_bytes_per_caller");
+    is_refused(task_of(&engine, "alice", more(&task, KIB)).await, "held_bytes_per_caller");
+    // Small ones are no matter.
+    task_of(&engine, "alice", of_size(KIB - 1)).await.unwrap();
+    let of_bob = task_of(&engine, "bob", of_size(5 * KIB)).await.unwrap();
+    is_refused(task_of(&engine, "bob", more(&of_bob, KIB)).await, "held_bytes");
+    is_refused(task_of(&engine, "carol", of_size(KIB)).await, "held_bytes");
+    // What ends a task is let in.
+    let canceled = task_of(&engine, "bob", CancelTaskRequest::new(of_bob.id)).await.unwrap();
+    assert_state(&canceled, TaskState::Canceled);
+    until(|| engine.held_bytes() == 10 * KIB).await;
+    task_of(&engine, "carol", of_size(5 * KIB)).await.unwrap();
+    // A turn that is over holds nothing.
+    gate.add_permits(99);
+    until(|| engine.running() == 0).await;
+    assert_eq!(engine.held_bytes(), 0);
+}
+
+#[tokio::test]
+async fn a_task_at_work_that_grows_beyond_what_its_caller_may_hold_fails_and_no_other_does() {
+    let engine = writing(|limits| {
+        (limits.held_bytes_per_caller, limits.held_bytes) = (40 * CHUNK, 1 << 30);
+    });
+    let of_bob = of(&engine, "bob", SendStreamingMessageRequest(SendMessageRequest::new(Message::user("30")))).await;
+    let task = task_of(&engine, "alice", SendMessageRequest::new(Message::user("100"))).await.unwrap();
+    assert_state(&task, TaskState::Failed);
+    let reason = task.status.message.as_ref().unwrap().text();
+    assert_eq!(reason, "the tasks that are at work hold too much in memory (held_bytes_per_caller)");
+    let kept = task.artifacts[0].parts.len();
+    assert!((30..40).contains(&kept), "what there was room for is kept: {kept}");
+    assert_whole(&rest(events(of_bob.unwrap())).await, 30);
+    until(|| engine.running() == 0 && engine.held_bytes() == 0).await;
+    // There is room again, and what was large before does not keep its task from its end.
+    let task = task_of(&engine, "alice", SendMessageRequest::new(Message::user("30"))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_large_task_that_waits_for_its_client_is_counted_again_when_it_goes_on() {
+    let (engine, gate) = waiting(|limits| limits.held_bytes = 200 * 1024);
+    gate.add_permits(1);
+    let task = send(&engine, SendMessageRequest::new(Message::user("x".repeat(60 * 1024)))).await.unwrap();
+    assert_state(&task, TaskState::InputRequired);
+    until(|| engine.live_tasks() == 0).await;
+    assert_eq!(engine.held_bytes(), 0);
+    send(&engine, at_once(follow(&task, "go on").message)).await.unwrap();
+    until(|| engine.held_bytes() > 60 * 1024).await;
+    is_refused(send(&engine, of_size(150 * 1024)).await, "held_bytes");
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+    until(|| engine.held_bytes() == 0).await;
+    let (mut events, _) = (stream(&engine, Message::user("y")).await.unwrap(), gate.add_permits(1));
+    while events.next().await.is_some() {}
+}
