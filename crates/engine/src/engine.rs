@@ -22,7 +22,7 @@ use crate::{
     ids,
     keeper::{self, Keeper},
     limits::Limits,
-    op,
+    nesting, op,
     push::PushGuard,
     recovery::{self, Abandoned, Strays},
     registry::Registry,
@@ -174,11 +174,13 @@ impl Engine {
     /// # Errors
     ///
     /// As the specification says for the operation; `Unavailable` while the engine shuts down or its store cannot
-    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`].
+    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]
+    /// and for data or metadata that nests deeper than [`Limits::nesting`].
     /// Dropping the future changes nothing for a task that exists.
     pub async fn call(&self, request: Request) -> Result<Reply, Error> {
         capability::check(&self.0, &request)?;
         ids::check(&request, self.0.limits.id_length)?;
+        nesting::check_call(&request.call, self.0.limits.nesting)?;
         op::call(&self.0, request).await
     }
 
@@ -190,6 +192,11 @@ impl Engine {
     /// The card for authenticated callers, where there is one.
     pub fn extended_card(&self) -> Option<&Arc<AgentCard>> {
         self.0.extended_card.as_ref()
+    }
+
+    /// What bounds it.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     #[cfg(test)]

@@ -31,6 +31,9 @@ pub struct Limits {
     /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes, of
     /// which the ids of one are a part. 512.
     pub id_length: usize,
+    /// How deep lists and objects nest in one another in a part's data and in metadata; a request with deeper ones is
+    /// refused, an event fails its task. Most readers of protobuf do not read more than 31. 30.
+    pub nesting: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -65,6 +68,7 @@ impl Default for Limits {
             window: 8192,
             slow_reader: Duration::from_secs(2),
             id_length: 512,
+            nesting: 30,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

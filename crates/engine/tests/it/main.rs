@@ -18,6 +18,7 @@ mod housekeeping;
 mod ids;
 mod lease;
 mod letters;
+mod nesting;
 mod nodes;
 mod outage;
 mod property;
