@@ -8,14 +8,14 @@ import pytest
 from support.events import ends, fold_artifacts, state, status_text, text_of
 from support.peers import BYTES_ARE_BASE64, OLDER, OLDER_SDKS, WIRES
 
-# The agent of 0.2 answers a send when it is through.
-ASYNC = [name for name in OLDER if name.split("-")[0] != "python02"]
+# The agents of 0.2 answer a send when they are through.
+ASYNC = [name for name in OLDER if name.split("-")[0] not in ("python02", "python020")]
 # Over gRPC the agent on the Python SDK 0.2 breaks where a webhook is set, and finds no task to read.
 READS = [name for name in OLDER if name != "python02-grpc"]
 # Over gRPC the agent on the JavaScript SDK 0.3 cannot say null.
 NULLS = [name for name in OLDER if name != "js03-grpc"]
 DONE = "TASK_STATE_COMPLETED"
-VERSIONS = {"python02": "0.2", "v01": "0.1"}
+VERSIONS = {"python02": "0.2", "python020": "0.2", "v01": "0.1"}
 
 
 @pytest.fixture

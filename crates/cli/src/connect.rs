@@ -35,7 +35,7 @@ impl Connection {
             Target::Card(reference) => {
                 let resolved = builder.resolve(reference).await.map_err(|error| explain(error, has_credentials))?;
                 warn_of_other_place(reference, &resolved);
-                builder.with_card(resolved)?
+                builder.with_card(resolved).await?
             }
         };
         let connection = Self { client, flags: flags(args), has_credentials };

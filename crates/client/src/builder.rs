@@ -12,6 +12,7 @@ use crate::{
     binding::Binding,
     choose::{Choice, Wanted, address, choose, has},
     client::Client,
+    doubt,
     error::ClientError,
     http::{Http, Secrets},
     reference::{AgentRef, InvalidReference},
@@ -163,7 +164,7 @@ impl ClientBuilder {
         let reference = reference.try_into().map_err(Into::into)?;
         let builder = self.checked()?;
         let resolved = builder.resolve(&reference).await?;
-        builder.with_card(resolved)
+        builder.with_card(resolved).await
     }
 
     /// Finds the card of an agent, and does no more.
@@ -177,8 +178,9 @@ impl ClientBuilder {
         resolver.resolve_with(reference, &secrets).await
     }
 
-    /// Uses a card that is at hand.
-    pub fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
+    /// Uses a card that is at hand. Where it does not tell whether its agent speaks 0.1 or 0.2, and no version is asked
+    /// for, the agent is asked.
+    pub async fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
         let builder = self.checked()?;
         let shown = resolved.card.clone();
         let url = resolved.url.as_ref();
@@ -190,11 +192,19 @@ impl ClientBuilder {
             Some(url) => origin(url).into_iter().collect(),
             None => choices.iter().filter_map(|choice| origin(&choice.url)).collect(),
         };
-        let secrets = builder.secrets(origins).with_card(Some(shown));
+        let secrets = builder.secrets(origins).with_card(Some(shown.clone()));
         let http = Http::new(builder.http.clone());
         let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
+        let other = if builder.version.is_none() { doubt::other(&choices, &shown, &resolved.document) } else { None };
         let candidates = choices.into_iter().map(|choice| builder.candidate(&http, &secrets, choice));
-        let fallback = Fallback::new(candidates.collect::<Result<_, _>>()?);
+        let mut candidates = candidates.collect::<Result<Vec<_>, _>>()?;
+        if let Some(other) = other {
+            let other = builder.candidate(&http, &secrets, other)?;
+            if doubt::is_spoken(&other).await {
+                candidates = vec![other];
+            }
+        }
+        let fallback = Fallback::new(candidates);
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
     }
 

@@ -17,6 +17,7 @@ mod binding;
 mod builder;
 mod choose;
 mod client;
+mod doubt;
 mod error;
 mod failure;
 mod http;

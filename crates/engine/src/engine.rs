@@ -23,7 +23,7 @@ use crate::{
     keeper::{self, Keeper},
     kept::Kept,
     limits::Limits,
-    op,
+    nesting, op,
     push::PushGuard,
     recovery::{self, Abandoned, Strays},
     registry::Registry,
@@ -183,11 +183,13 @@ impl Engine {
     /// # Errors
     ///
     /// As the specification says for the operation; `Unavailable` while the engine shuts down or its store cannot
-    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`].
+    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]
+    /// and for data or metadata that nests deeper than [`Limits::nesting`].
     /// Dropping the future changes nothing for a task that exists.
     pub async fn call(&self, request: Request) -> Result<Reply, Error> {
         capability::check(&self.0, &request)?;
         ids::check(&request, self.0.limits.id_length)?;
+        nesting::check_call(&request.call, self.0.limits.nesting)?;
         op::call(&self.0, request).await
     }
 
@@ -199,6 +201,11 @@ impl Engine {
     /// The card for authenticated callers, where there is one.
     pub fn extended_card(&self) -> Option<&Arc<AgentCard>> {
         self.0.extended_card.as_ref()
+    }
+
+    /// What bounds it.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     #[cfg(test)]

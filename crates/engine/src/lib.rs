@@ -33,6 +33,7 @@ mod keeper;
 mod kept;
 mod limits;
 mod live;
+mod nesting;
 mod op;
 mod push;
 mod reader;

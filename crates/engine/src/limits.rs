@@ -46,6 +46,9 @@ pub struct Limits {
     pub held_bytes: usize,
     /// The same of one caller. 256 MiB.
     pub held_bytes_per_caller: usize,
+    /// How deep lists and objects nest in one another in a part's data and in metadata; a request with deeper ones is
+    /// refused, an event fails its task. Most readers of protobuf do not read more than 31. 30.
+    pub nesting: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -91,6 +94,7 @@ impl Default for Limits {
             id_length: 512,
             held_bytes: 1024 * 1024 * 1024,
             held_bytes_per_caller: 256 * 1024 * 1024,
+            nesting: 30,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

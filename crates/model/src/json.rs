@@ -14,6 +14,7 @@
 
 mod fields;
 mod names;
+mod nesting;
 mod object;
 mod write;
 
@@ -26,6 +27,7 @@ use serde::{
     de::{self, IntoDeserializer, MapAccess, Visitor},
 };
 
+pub use nesting::{members_nest_within, nests_within};
 pub use write::{to_string, write};
 
 /// Any JSON value; `google.protobuf.Value`.

@@ -54,6 +54,12 @@ impl Validate for crate::Artifact {
     }
 }
 
+impl Validate for crate::AuthenticationInfo {
+    fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>) {
+        require(violations, path, "scheme", !self.scheme.is_empty());
+    }
+}
+
 /// `historyLength`: negative is wrong (HIST-4).
 pub(crate) fn history_length(violations: &mut Vec<FieldViolation>, path: &str, length: Option<i32>) {
     if length.is_some_and(|length| length < 0) {

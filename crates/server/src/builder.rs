@@ -10,7 +10,7 @@ use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
 use crate::{
-    card::{Cards, PublicUrl, Site},
+    card::{self, Cards, PublicUrl, Site},
     drain::Drain,
     error::BindError,
     limits::Limits,
@@ -123,9 +123,11 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`BindError::Open`] where an open server would listen beyond this machine, and where the address cannot be
-    /// listened on.
+    /// [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
+    /// for every client, and where the address cannot be listened on.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
+        let cards = [Some(self.engine.card()), self.engine.extended_card()];
+        cards.into_iter().flatten().try_for_each(|card| card::check(card, self.engine.limits().nesting))?;
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
         if self.authenticator.is_open()
             && !self.allows_open

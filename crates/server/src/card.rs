@@ -12,13 +12,14 @@ pub use address::{PublicUrl, PublicUrlError};
 use http::{HeaderMap, Response, StatusCode, request::Parts};
 use nuncio_auth::Declaration;
 use nuncio_model::{
-    AgentCard, Error, ErrorKind, Principal,
+    AgentCard, Error, ErrorKind, Principal, Struct,
     card::{AgentInterface, binding},
+    json::members_nest_within,
     resume,
 };
 use nuncio_wire::{Versions, card, dialect};
 
-use crate::body::Body;
+use crate::{body::Body, error::BindError};
 use document::{Documents, Validators};
 
 /// Where the card is (section 8.2).
@@ -26,6 +27,15 @@ pub(crate) const PATH: &str = "/.well-known/agent-card.json";
 
 /// Where the card was before version 0.3.
 pub(crate) const LEGACY_PATH: &str = "/.well-known/agent.json";
+
+/// Refuses a card with params of an extension that nest deeper than so many levels.
+pub(crate) fn check(card: &AgentCard, levels: usize) -> Result<(), BindError> {
+    let is_deep = |params: &Struct| !members_nest_within(params, levels);
+    match card.capabilities.extensions.iter().find(|it| it.params.as_deref().is_some_and(is_deep)) {
+        Some(extension) => Err(BindError::Card { extension: extension.uri.as_str().into(), levels }),
+        None => Ok(()),
+    }
+}
 
 /// The cards of an agent, and what completes them.
 #[derive(Debug)]

@@ -12,6 +12,18 @@ pub enum BindError {
          hint: give callers tokens, or listen on a loopback address such as 127.0.0.1"
     )]
     Open(SocketAddr),
+    /// A card says what not every client could read.
+    #[error(
+        "the agent's card cannot be served: params of its extension {extension} nest deeper than {levels} levels of lists \
+         and objects, which readers of protobuf refuse\n\
+         hint: put what is so deep behind an address, and name that in the card"
+    )]
+    Card {
+        /// The extension's URI.
+        extension: Box<str>,
+        /// The engine's limit of nesting.
+        levels: usize,
+    },
     /// The address means nothing.
     #[error("the address to listen on cannot be resolved")]
     Resolve(#[source] io::Error),

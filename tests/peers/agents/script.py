@@ -22,6 +22,14 @@ def status(state: str, text: str | None = None) -> None:
     say({"statusUpdate": {"status": body}})
 
 
+def nested(levels: int) -> dict:
+    """Objects within one another."""
+    value = "x"
+    for _ in range(levels):
+        value = {"k": value}
+    return value
+
+
 def until_canceled() -> None:
     for line in sys.stdin:
         if "cancel" in json.loads(line):
@@ -54,6 +62,14 @@ elif word == "message":
     say({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": rest}]}})
 elif word == "request":
     say({"artifactUpdate": {"artifact": {"parts": [{"data": request}]}}})
+elif word == "deep":
+    value = nested(int(rest))
+    parts = [{"data": value, "metadata": value}]
+    message = {"messageId": "m", "role": "ROLE_AGENT", "parts": parts, "metadata": value}
+    artifact = {"artifactId": "deep", "parts": parts, "metadata": value}
+    say({"artifactUpdate": {"artifact": artifact, "metadata": value}})
+    status_update = {"state": "TASK_STATE_COMPLETED", "message": message}
+    say({"statusUpdate": {"status": status_update, "metadata": value}})
 elif word == "context":
     say({"text": json.dumps(request["context"])})
 elif word == "log":

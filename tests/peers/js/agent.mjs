@@ -140,7 +140,7 @@ function card(origin, grpcAddress) {
       { url: `${origin}/a2a/rpc`, protocolBinding: 'JSONRPC', protocolVersion: version },
       { url: grpcAddress, protocolBinding: 'GRPC', protocolVersion: version },
     ],
-    capabilities: { streaming: true, pushNotifications: true },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
     defaultInputModes: modes,
     defaultOutputModes: modes,
     skills: [{ id: 'echo', name: 'Echo', description: 'Says it again', tags: ['test'] }],
@@ -159,8 +159,9 @@ const grpcPort = await new Promise((resolve, reject) => {
 });
 
 const configs = new InMemoryPushNotificationStore();
+const agentCard = card(origin, `127.0.0.1:${grpcPort}`);
 const requestHandler = new DefaultRequestHandler(
-  card(origin, `127.0.0.1:${grpcPort}`),
+  agentCard,
   new InMemoryTaskStore(),
   new Scripted(),
   undefined,
@@ -168,6 +169,7 @@ const requestHandler = new DefaultRequestHandler(
   legacyCompat.enabled
     ? createLegacyAwarePushNotificationSender(configs)
     : new DefaultPushNotificationSender(configs),
+  { ...agentCard, description: 'The extended card' },
 );
 const userBuilder = UserBuilder.noAuthentication;
 if (legacyCompat.enabled) {

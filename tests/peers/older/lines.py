@@ -12,8 +12,12 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-import grpc
 from a2a.client.errors import A2AClientHTTPError
+
+try:
+    import grpc
+except ImportError:  # 0.2.0 has no gRPC
+    grpc = None
 
 Answer = Callable[[str, dict], Awaitable[object] | AsyncIterator[object]]
 
@@ -41,7 +45,7 @@ class Refused(Exception):
 
 def failure(error: Exception) -> dict:
     """Whatever the SDK raised, as far as it tells: a JSON-RPC code, an HTTP status, a name."""
-    if isinstance(error, grpc.RpcError):
+    if grpc and isinstance(error, grpc.RpcError):
         # The 0.x servers put the name of the error before its message.
         named = re.match(r"(\w+)Error: (.*)", error.details() or "", re.DOTALL)
         name = named[1] if named else error.code().name

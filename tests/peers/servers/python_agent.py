@@ -134,7 +134,9 @@ def card(http: str, grpc_address: str, version: str) -> pb.AgentCard:
             interface(f"{http}/rest", "HTTP+JSON"),
             interface(grpc_address, "GRPC"),
         ],
-        capabilities=pb.AgentCapabilities(streaming=True, push_notifications=True),
+        capabilities=pb.AgentCapabilities(
+            streaming=True, push_notifications=True, extended_agent_card=True
+        ),
         default_input_modes=modes,
         default_output_modes=modes,
         skills=[pb.AgentSkill(id="echo", name="Echo", description="Says it again", tags=["test"])],
@@ -147,6 +149,9 @@ async def main(version: str) -> None:
     grpc_server = grpc.aio.server()
     grpc_address = f"127.0.0.1:{grpc_server.add_insecure_port('127.0.0.1:0')}"
     agent_card = card(http, grpc_address, version)
+    extended = pb.AgentCard()
+    extended.CopyFrom(agent_card)
+    extended.description = "The extended card"
     compat = version != "1.0"
     configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
@@ -155,6 +160,7 @@ async def main(version: str) -> None:
         agent_card,
         push_config_store=configs,
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs),
+        extended_agent_card=extended,
     )
     if compat:
         service = CompatGrpcHandler(handler)

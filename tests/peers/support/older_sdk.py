@@ -1,4 +1,4 @@
-"""Official clients of 0.3 and 0.2, in their own environments, behind the calls of 1.0."""
+"""Official clients of 0.3, 0.2 and 0.2.0, in their own environments, behind the calls of 1.0."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def python(version: str) -> Path:
 COMMANDS = {
     "python03": [python("0.3"), HERE / "older" / "client_v03.py"],
     "python02": [python("0.2"), HERE / "older" / "client_v02.py"],
+    "python020": [python("0.2.4"), HERE / "older" / "client_v020.py"],
     "js03": ["node", HERE / "js-0.3" / "client.mjs"],
 }
 

@@ -2,7 +2,8 @@
 
 A client is called SDK-BINDING. `python` and `js` are the SDKs of 1.0, `pythoncompat` and
 `jscompat` the same ones in their own 0.3 mode, `python03`, `js03` and `python02` SDKs that are
-that old, and `v01` speaks 0.1 by hand (`v01said` says so in a header, too).
+that old, `python020` one that speaks 0.2.0, the first of its line, and `v01` speaks 0.1 by hand
+(`v01said` says so in a header, too).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ OLDER_SDKS = {
     "pythoncompat": WIRES,
     "jscompat": WIRES,
     "python02": ("jsonrpc", "grpc"),
+    "python020": ("jsonrpc",),
     "v01": ("jsonrpc",),
 }
 OLDER = tuple(f"{sdk}-{binding}" for sdk, bindings in OLDER_SDKS.items() for binding in bindings)
@@ -37,6 +39,7 @@ LACKS = {
     "pythoncompat-rest": LISTS_CONFIGS,
     # It reads the answer to its own call for the answer to another.
     "python02-grpc": LISTS_CONFIGS | SETS_CONFIGS,
+    "python020-jsonrpc": LISTS_CONFIGS | {"GetExtendedAgentCard"},
     "v01-jsonrpc": LISTS_CONFIGS | {"GetExtendedAgentCard"},
 }
 # Python's SDKs before 1.0 put base64 where protobuf has the bytes of a file, and want it there.
@@ -51,6 +54,7 @@ AGENTS = {
     "pythoncompat": [sys.executable, HERE / "servers" / "python_agent.py", "0.3"],
     "jscompat": ["node", HERE / "js" / "agent.mjs", "0.3"],
     "python02": [python("0.2"), HERE / "older" / "agent.py"],
+    "python020": [python("0.2.4"), HERE / "older" / "agent_v020.py"],
     "v01": [sys.executable, HERE / "older" / "agent_v01.py"],
 }
 
@@ -78,5 +82,8 @@ def connect(name: str, url: str, headers: dict, loop: Loop, log: Path) -> Caller
 
 def wire_version(name: str) -> str:
     """The version that a client speaks, as `nuncio` names it."""
-    versions = {"python": "1.0", "js": "1.0", "python02": "0.2", "v01": "0.1", "v01said": "0.1"}
+    versions = {
+        **{"python": "1.0", "js": "1.0", "python02": "0.2", "python020": "0.2"},
+        **{"v01": "0.1", "v01said": "0.1"},
+    }
     return versions.get(name.split("-")[0], "0.3")

@@ -32,7 +32,8 @@ impl Way {
         Version::ALL.iter().rev().flat_map(of).filter(has).collect()
     }
 
-    async fn client(self, address: &str) -> Client {
+    /// A client that goes this way and no other.
+    pub(crate) async fn client(self, address: &str) -> Client {
         let builder = Client::builder().prefer([self.binding]).version(self.version.as_str());
         let client = builder.credential(Credential::bearer("alices-secret")).connect(address).await;
         let client = client.unwrap_or_else(|error| panic!("{self:?}: {error}"));

@@ -112,6 +112,17 @@ async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason
 }
 
 #[tokio::test]
+async fn an_answer_without_a_result_is_one_to_what_has_none() {
+    for version in ["1.0", "0.3", "0.2"] {
+        let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1}))).await;
+        let client = client(&fake, version, "/");
+        client.delete_push_config("t1", "mine").await.unwrap();
+        let error = client.task("t1").await.unwrap_err();
+        assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::InvalidAgentResponse, "{version}");
+    }
+}
+
+#[tokio::test]
 async fn a_task_without_an_id_is_no_answer() {
     for (version, binding, answer) in [
         ("1.0", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),

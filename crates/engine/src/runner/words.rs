@@ -1,13 +1,13 @@
 //! What an agent says, on its way into the log: completed with what the agent may leave out, checked, staged.
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use nuncio_model::{
     ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, size::TooMuch, turn::Word};
+use crate::{lifecycle::IllegalTransition, nesting, turn::Word};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -18,6 +18,9 @@ impl Runner {
             return;
         }
         let Word { mut event, mut bytes, origin } = word;
+        if let Err(excess) = nesting::check_event(&event.response, self.shared.limits.nesting) {
+            return self.overflow(running, nesting::LIMIT, &excess);
+        }
         if let StreamResponse::Message(message) = &event.response {
             if self.birth.is_some() {
                 self.answer(message.clone());
@@ -35,7 +38,7 @@ impl Runner {
             running.timer = None;
         }
         if let Err(excess) = self.writer.check(bytes) {
-            self.overflow(running, &excess);
+            self.overflow(running, excess.limit(), &excess);
         } else if let Err(error) = self.say(event, bytes) {
             self.object(running, &error, origin.as_deref());
         }
@@ -50,9 +53,9 @@ impl Runner {
         self.fail(running, &reason);
     }
 
-    /// The agent said too much: its turn is over, and so is the task.
-    fn overflow(&mut self, running: &mut Running, excess: &TooMuch) {
-        tracing::warn!(task = %self.hold.id, limit = excess.limit(), "{excess}");
+    /// The agent said more than a limit allows: its turn is over, and so is the task.
+    fn overflow(&mut self, running: &mut Running, limit: &'static str, excess: &dyn Display) {
+        tracing::warn!(task = %self.hold.id, limit, "{excess}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
     }

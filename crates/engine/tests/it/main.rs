@@ -19,6 +19,7 @@ mod ids;
 mod lease;
 mod letters;
 mod memory;
+mod nesting;
 mod nodes;
 mod outage;
 mod property;

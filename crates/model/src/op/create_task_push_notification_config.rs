@@ -5,7 +5,7 @@ use super::operation;
 use crate::{
     error::FieldViolation,
     push::TaskPushNotificationConfig,
-    validate::{Validate, require},
+    validate::{Validate, member, require},
 };
 
 operation!(TaskPushNotificationConfig, CreateTaskPushNotificationConfig -> TaskPushNotificationConfig);
@@ -14,5 +14,8 @@ impl Validate for TaskPushNotificationConfig {
     fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>) {
         require(violations, path, "taskId", self.task_id.is_some());
         require(violations, path, "url", !self.url.is_empty());
+        if let Some(authentication) = &self.authentication {
+            authentication.validate_at(&member(path, "authentication"), violations);
+        }
     }
 }

@@ -120,7 +120,12 @@ impl Validate for SendMessageRequest {
             wrong(violations, member(&message, "role"), "a client sends ROLE_USER");
         }
         if let Some(configuration) = &self.configuration {
-            history_length(violations, &member(path, "configuration"), configuration.history_length);
+            let path = member(path, "configuration");
+            history_length(violations, &path, configuration.history_length);
+            let webhook = configuration.task_push_notification_config.as_ref();
+            if let Some(authentication) = webhook.and_then(|it| it.authentication.as_ref()) {
+                authentication.validate_at(&format!("{path}.taskPushNotificationConfig.authentication"), violations);
+            }
         }
     }
 }

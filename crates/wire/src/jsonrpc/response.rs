@@ -48,12 +48,16 @@ pub fn parse_response<'a>(
         result: Option<&'a RawValue>,
         #[serde(borrow, default)]
         error: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        jsonrpc: Option<&'a RawValue>,
     }
     let members: Members<'_> = json::answer(body)?;
     let id = members.id.and_then(Id::read).unwrap_or_default();
     match (members.error, members.result) {
         (Some(error), _) => Ok((id, Err(peer_error(dialect, error)?))),
         (None, Some(result)) => Ok((id, Ok(result))),
+        // Some SDKs leave out members that are null, and so the result of what has none.
+        (None, None) if members.jsonrpc.is_some() => Ok((id, Ok(RawValue::NULL))),
         (None, None) => {
             Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has neither a result nor an error"))
         }

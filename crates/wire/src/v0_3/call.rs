@@ -1,6 +1,6 @@
 //! Calls in JSON-RPC of 0.2 and 0.3.
 
-use nuncio_model::{Call, Error, FieldViolation, Method, Validate, op::GetExtendedAgentCardRequest};
+use nuncio_model::{Call, Error, FieldViolation, Method, op::GetExtendedAgentCardRequest};
 use serde_json::value::RawValue;
 
 use super::{Kinded, params::TaskConfig};
@@ -60,8 +60,7 @@ fn raw<T: Shape<Kinded>>(value: &T) -> Box<RawValue> {
 
 /// Checks a call, and names what is wrong as this family does.
 fn check(call: &Call) -> Result<(), Error> {
-    let mut violations = Vec::new();
-    call.validate_at("", &mut violations);
+    let mut violations = webhook::violations(call);
     let method = call.method();
     // Without the id of a configuration, one is chosen.
     violations.retain(|it| !(method == Method::GetTaskPushNotificationConfig && it.field == "id"));

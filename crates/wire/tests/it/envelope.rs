@@ -97,6 +97,9 @@ fn a_response_has_a_result_or_an_error() {
     assert_eq!((id, result.unwrap().get()), (Id::from(7), "null"));
     let (_, result) = read(br#"{"id":7,"result":{},"error":null}"#).unwrap();
     assert_eq!(result.unwrap().get(), "{}");
+    // As the Python SDK answers a deletion before 1.0.
+    let (_, result) = read(br#"{"jsonrpc":"2.0","id":"7"}"#).unwrap();
+    assert_eq!(result.unwrap().get(), "null");
     for body in ["", "{", "[]", "7", "{}", r#"{"id":1}"#, r#"{"id":1,"error":7}"#, "<html>"] {
         let error = read(body.as_bytes()).expect_err(body);
         assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{body}");

@@ -5,6 +5,7 @@ mod examples;
 mod frames;
 mod hostile;
 mod metadata;
+mod nesting;
 pub(crate) mod oracle;
 mod reflection;
 pub(crate) mod round_trip;

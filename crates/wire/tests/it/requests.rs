@@ -2,13 +2,14 @@
 
 use http::Method as Verb;
 use nuncio_model::{
-    Call, Error, ErrorKind, Message, Method, Reply, Task, TaskState, Tenant,
+    AuthenticationInfo, Call, Error, ErrorKind, Message, Method, Reply, Task, TaskPushNotificationConfig, TaskState,
+    Tenant,
     op::{
         CancelTaskRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest, ListTasksRequest,
         SendMessageRequest, SubscribeToTaskRequest,
     },
 };
-use nuncio_wire::{JsonRpcDialect, RestDialect, Version, card, dialect, rest};
+use nuncio_wire::{JsonRpcDialect, RestDialect, Version, card, dialect, proto, rest};
 use serde_json::{json, value::RawValue};
 
 fn rpc() -> &'static dyn JsonRpcDialect {
@@ -60,6 +61,36 @@ fn wrong_params_name_their_field() {
     }
     let error = params(Method::SendMessage, r#"{"message":{"parts":[{"text":7}]}}"#).unwrap_err();
     assert_eq!(error.message(), "message.parts[0].text: invalid type: integer `7`, expected a string");
+}
+
+#[test]
+fn how_a_webhook_authenticates_is_said() {
+    let (alone, in_message) =
+        ("authentication.scheme", "configuration.taskPushNotificationConfig.authentication.scheme");
+    for authentication in [r#"{}"#, r#"{"scheme":""}"#, r#"{"schemes":[]}"#, r#"{"credentials":"c"}"#] {
+        let webhook = format!(r#""url":"https://x","authentication":{authentication}"#);
+        let set = format!(r#"{{"taskId":"t",{webhook}}}"#);
+        let create = Method::CreateTaskPushNotificationConfig;
+        assert_eq!(fields(params(create, &set)), [alone]);
+        assert_eq!(fields(request("POST", "/tasks/t/pushNotificationConfigs", &set)), [alone]);
+        let message = r#"{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a"}]}"#;
+        let send = format!(r#"{{"message":{message},"configuration":{{"taskPushNotificationConfig":{{{webhook}}}}}}}"#);
+        assert_eq!(fields(params(Method::SendStreamingMessage, &send)), [in_message]);
+        assert_eq!(fields(request("POST", "/message:send", &send)), [in_message]);
+    }
+    let config = TaskPushNotificationConfig {
+        task_id: Some("t".into()),
+        url: "https://x".to_owned(),
+        authentication: Some(AuthenticationInfo::default()),
+        ..Default::default()
+    };
+    let mut bytes = Vec::new();
+    proto::encode_call(&config.clone().into(), &mut bytes);
+    assert_eq!(fields(proto::decode_call(Method::CreateTaskPushNotificationConfig, &bytes)), [alone]);
+    let bare = TaskPushNotificationConfig { authentication: None, ..config };
+    let mut bytes = Vec::new();
+    proto::encode_call(&bare.into(), &mut bytes);
+    assert!(proto::decode_call(Method::CreateTaskPushNotificationConfig, &bytes).is_ok());
 }
 
 #[test]

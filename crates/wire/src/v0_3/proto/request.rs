@@ -2,7 +2,6 @@
 
 use nuncio_model::{
     Call, Error, FieldViolation, Method, PushConfigId, Struct, TaskId, TaskPushNotificationConfig as ModelConfig,
-    Validate as _,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
@@ -210,20 +209,20 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
 
 /// What is wrong with a call, by the names of the proto.
 pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
-    let mut violations = Vec::new();
-    call.validate_at("", &mut violations);
+    let mut violations = webhook::violations(call);
     for violation in &mut violations {
-        if let Some(rest) = violation.field.strip_prefix("message.parts") {
-            violation.field = format!("message.content{rest}");
-        } else if let Some(name) = field_name(call.method(), &violation.field) {
+        if let Some(name) = field_name(call.method(), &violation.field) {
             violation.field = name;
         }
     }
     violations
 }
 
-/// What a field of a webhook is called here.
+/// What a field is called here that 1.0 names so.
 pub(in crate::v0_3) fn field_name(method: Method, field: &str) -> Option<String> {
+    if let Some(rest) = field.strip_prefix("message.parts") {
+        return Some(format!("message.content{rest}"));
+    }
     webhook::field_name(method, field, "config.pushNotificationConfig", "configuration.pushNotification")
 }
 

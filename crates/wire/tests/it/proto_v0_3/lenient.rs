@@ -215,6 +215,20 @@ fn a_webhook_comes_in_many_forms_and_is_of_the_task_of_the_path() {
 }
 
 #[test]
+fn how_a_webhook_authenticates_may_be_left_open() {
+    let authentication = json!({"schemes": []});
+    let body = json!({"configId": "c", "config": {"url": "u", "authentication": authentication}});
+    assert!(request(&Verb::POST, "/v1/tasks/7/pushNotificationConfigs", &body.to_string()).is_ok());
+    let config = nuncio_model::TaskPushNotificationConfig {
+        task_id: Some("7".into()),
+        url: "u".to_owned(),
+        authentication: Some(nuncio_model::AuthenticationInfo::default()),
+        ..Default::default()
+    };
+    assert!(super::over_grpc(&config.into()).is_ok());
+}
+
+#[test]
 fn a_client_gives_a_webhook_without_an_id_that_of_its_task() {
     let config = nuncio_model::TaskPushNotificationConfig {
         task_id: Some("7".into()),

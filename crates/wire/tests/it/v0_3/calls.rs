@@ -67,6 +67,25 @@ fn wrong_params_are_named_as_this_family_names_them() {
 }
 
 #[test]
+fn how_a_webhook_authenticates_may_be_left_open() {
+    for authentication in [json!({"schemes": []}), json!({}), json!({"credentials": "c", "schemes": []})] {
+        let config = json!({"url": "https://x", "authentication": authentication});
+        let set = json!({"taskId": "t", "pushNotificationConfig": config});
+        let message = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}]});
+        let send = json!({"message": message, "configuration": {"pushNotificationConfig": config}});
+        for version in [v02(), v03()] {
+            let Ok(Call::CreateTaskPushNotificationConfig(read)) =
+                read(version, Method::CreateTaskPushNotificationConfig, &set)
+            else {
+                panic!("{set}")
+            };
+            assert_eq!(read.authentication.unwrap().scheme, "");
+            assert!(super::read(version, Method::SendMessage, &send).is_ok(), "{send}");
+        }
+    }
+}
+
+#[test]
 fn a_webhook_may_be_read_without_its_id() {
     for (params, id) in [
         (json!({"id": "t"}), ""),

@@ -1,0 +1,100 @@
+//! Cards in which nothing tells 0.1 from 0.2: the agent is asked which it speaks.
+
+use nuncio_client::Client;
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, Seen, ok, status};
+
+/// An agent with such a card, or one with more in it, that knows methods as `knows` says.
+async fn agent(more: Value, answer: fn(&Seen) -> Option<Value>) -> Fake {
+    Fake::start(move |seen, fake| match seen.path.as_str() {
+        "/.well-known/agent.json" => {
+            let mut card = json!({"name": "Old", "description": "of a test", "url": fake.url, "version": "1",
+                "capabilities": {"streaming": false}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
+                "skills": []});
+            let more = more.as_object().unwrap().clone();
+            card.as_object_mut().unwrap().extend(more);
+            ok(&card)
+        }
+        path if path.contains(".well-known") => status(404, ""),
+        _ => match answer(seen) {
+            Some(answer) => ok(&answer),
+            None => status(401, "who?"),
+        },
+    })
+    .await
+}
+
+fn method(seen: &Seen) -> String {
+    seen.json()["method"].as_str().unwrap().to_owned()
+}
+
+fn error(code: i32) -> Option<Value> {
+    Some(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}}))
+}
+
+fn result(result: &Value) -> Option<Value> {
+    Some(json!({"jsonrpc": "2.0", "id": 1, "result": result}))
+}
+
+/// As one of 0.2.0 answers.
+fn second(seen: &Seen) -> Option<Value> {
+    match &*method(seen) {
+        "tasks/pushNotificationConfig/get" => error(-32001),
+        "message/send" => result(&json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}})),
+        _ => error(-32600),
+    }
+}
+
+/// As one of 0.1 answers.
+fn first(seen: &Seen) -> Option<Value> {
+    match &*method(seen) {
+        "tasks/send" => result(&json!({"id": "t", "sessionId": "c", "status": {"state": "completed"}})),
+        _ => error(-32601),
+    }
+}
+
+async fn said(fake: &Fake, version: &str) -> Vec<String> {
+    let client = Client::connect(&fake.url).await.unwrap();
+    assert_eq!(client.version().unwrap().as_str(), version);
+    assert!(client.interface().unwrap().protocol_version.starts_with(version));
+    client.send("hello").await.unwrap();
+    fake.calls().iter().map(method).collect()
+}
+
+#[tokio::test]
+async fn an_agent_of_0_2_says_so() {
+    let methods = said(&agent(json!({}), second).await, "0.2").await;
+    assert_eq!(methods, ["tasks/pushNotificationConfig/get", "message/send"]);
+}
+
+#[tokio::test]
+async fn an_agent_of_0_1_does_not() {
+    let methods = said(&agent(json!({}), first).await, "0.1").await;
+    assert_eq!(methods, ["tasks/pushNotificationConfig/get", "tasks/send"]);
+}
+
+#[tokio::test]
+async fn a_card_that_tells_is_believed() {
+    let schemes = json!({"authentication": {"schemes": ["Bearer"]}});
+    assert_eq!(said(&agent(schemes, first).await, "0.1").await, ["tasks/send"]);
+    let declared = json!({"protocolVersion": "0.2.5"});
+    assert_eq!(said(&agent(declared, second).await, "0.2").await, ["message/send"]);
+}
+
+#[tokio::test]
+async fn who_says_which_version_is_not_in_doubt() {
+    for (version, answer) in [("0.1", first as fn(&Seen) -> Option<Value>), ("0.2", second)] {
+        let fake = agent(json!({}), answer).await;
+        let client = Client::builder().version(version).connect(&fake.url).await.unwrap();
+        assert_eq!((client.version().unwrap().as_str(), fake.calls().len()), (version, 0));
+        client.send("hello").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_leaves_it_as_the_card_was_read() {
+    let fake = agent(json!({}), |_| None).await;
+    let client = Client::connect(&fake.url).await.unwrap();
+    assert_eq!(client.version().unwrap().as_str(), "0.1");
+}

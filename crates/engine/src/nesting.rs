@@ -1,0 +1,104 @@
+//! How deep data and metadata may nest. What one binding carries every other must be able to: standard readers of protobuf
+//! stop at a hundred messages within one another, and each list of a value is two of them, each object three.
+
+use std::fmt::{self, Arguments};
+
+use nuncio_model::{
+    Artifact, Call, Error, FieldViolation, Message, Part, PartContent, StreamResponse, Struct, Task,
+    json::{members_nest_within, nests_within},
+    op::SendMessageRequest,
+};
+
+/// The limit's name.
+pub(crate) const LIMIT: &str = "nesting";
+
+/// A field of an event that nests too deep.
+#[derive(Debug)]
+pub(crate) struct TooDeep(FieldViolation);
+
+impl fmt::Display for TooDeep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of the agent {} ({LIMIT})", self.0.field, self.0.description)
+    }
+}
+
+/// Refuses a call with a value that nests deeper than so many levels: `InvalidParams` that names every such field.
+pub(crate) fn check_call(call: &Call, levels: usize) -> Result<(), Error> {
+    let mut check = Check { levels, violations: Vec::new() };
+    match call {
+        Call::SendMessage(call) => check.request(call),
+        Call::SendStreamingMessage(call) => check.request(call),
+        Call::CancelTask(call) => check.members(format_args!("metadata"), call.metadata.as_deref()),
+        _ => {}
+    }
+    if check.violations.is_empty() { Ok(()) } else { Err(Error::violations(check.violations)) }
+}
+
+/// Finds what of an event nests deeper than so many levels.
+pub(crate) fn check_event(response: &StreamResponse, levels: usize) -> Result<(), TooDeep> {
+    let mut check = Check { levels, violations: Vec::new() };
+    match response {
+        StreamResponse::Task(task) => check.task(task),
+        StreamResponse::Message(message) => check.message("message", message),
+        StreamResponse::StatusUpdate(update) => {
+            update.status.message.iter().for_each(|message| check.message("status.message", message));
+            check.members(format_args!("metadata"), update.metadata.as_deref());
+        }
+        StreamResponse::ArtifactUpdate(update) => {
+            check.artifact("artifact", &update.artifact);
+            check.members(format_args!("metadata"), update.metadata.as_deref());
+        }
+    }
+    check.violations.into_iter().next().map_or(Ok(()), |violation| Err(TooDeep(violation)))
+}
+
+struct Check {
+    levels: usize,
+    violations: Vec<FieldViolation>,
+}
+
+impl Check {
+    fn request(&mut self, call: &SendMessageRequest) {
+        self.message("message", &call.message);
+        self.members(format_args!("metadata"), call.metadata.as_deref());
+    }
+
+    fn task(&mut self, task: &Task) {
+        task.artifacts.iter().for_each(|artifact| self.artifact("artifacts", artifact));
+        task.history.iter().for_each(|message| self.message("history", message));
+        task.status.message.iter().for_each(|message| self.message("status.message", message));
+        self.members(format_args!("metadata"), task.metadata.as_deref());
+    }
+
+    fn message(&mut self, path: &str, message: &Message) {
+        self.parts(path, &message.parts);
+        self.members(format_args!("{path}.metadata"), message.metadata.as_deref());
+    }
+
+    fn artifact(&mut self, path: &str, artifact: &Artifact) {
+        self.parts(path, &artifact.parts);
+        self.members(format_args!("{path}.metadata"), artifact.metadata.as_deref());
+    }
+
+    fn parts(&mut self, path: &str, parts: &[Part]) {
+        for (index, part) in parts.iter().enumerate() {
+            if let PartContent::Data(value) = &part.content
+                && !nests_within(value, self.levels)
+            {
+                self.wrong(format_args!("{path}.parts[{index}].data"));
+            }
+            self.members(format_args!("{path}.parts[{index}].metadata"), part.metadata());
+        }
+    }
+
+    fn members(&mut self, field: Arguments<'_>, members: Option<&Struct>) {
+        if members.is_some_and(|members| !members_nest_within(members, self.levels)) {
+            self.wrong(field);
+        }
+    }
+
+    fn wrong(&mut self, field: Arguments<'_>) {
+        let description = format!("nests deeper than {} levels of lists and objects", self.levels);
+        self.violations.push(FieldViolation { field: field.to_string(), description });
+    }
+}

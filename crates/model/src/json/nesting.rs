@@ -1,0 +1,43 @@
+//! How deep lists and objects nest within one another.
+
+use super::{Struct, Value};
+
+/// Whether a value nests no deeper than so many levels. Texts, numbers and the like have none; a list or an object has one
+/// more than the deepest value in it. What is deeper is not looked at, so that no value is too deep to be asked.
+pub fn nests_within(value: &Value, levels: usize) -> bool {
+    match (value, levels.checked_sub(1)) {
+        (Value::Array(_) | Value::Object(_), None) => false,
+        (Value::Array(items), Some(levels)) => items.iter().all(|item| nests_within(item, levels)),
+        (Value::Object(members), Some(_)) => members_nest_within(members, levels),
+        _ => true,
+    }
+}
+
+/// The same of an object.
+pub fn members_nest_within(members: &Struct, levels: usize) -> bool {
+    levels.checked_sub(1).is_some_and(|levels| members.values().all(|value| nests_within(value, levels)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_list_or_an_object() {
+        for (value, levels) in [
+            (json!("text"), 0),
+            (json!(null), 0),
+            (json!([]), 1),
+            (json!({}), 1),
+            (json!([1, "a", true]), 1),
+            (json!({"a": 1, "b": [[]]}), 3),
+            (json!([{"a": [{}]}, 2]), 4),
+        ] {
+            assert!(nests_within(&value, levels) && nests_within(&value, levels + 1), "{value}");
+            assert!(levels == 0 || !nests_within(&value, levels - 1), "{value}");
+        }
+        assert!(members_nest_within(&Struct::new(), 1) && !members_nest_within(&Struct::new(), 0));
+    }
+}
