@@ -53,6 +53,6 @@ pub use housekeeping::{Housekeeping, Retention, Swept};
 pub use idempotency::Idempotency;
 pub use limits::Limits;
 pub use push::PushGuard;
-pub use record::{Received, Record};
+pub use record::{Received, Record, Sent, Submitted};
 pub use store::{MemoryStore, StoreError, TaskStore};
 pub use turn::{ArtifactWriter, Said, Turn};

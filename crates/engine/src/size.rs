@@ -3,6 +3,8 @@
 
 use nuncio_model::{Artifact, Message, Part, PartContent, StreamResponse, Struct, Task, Value};
 
+use crate::record::Sent;
+
 /// What is wrong with an event that is too much for its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooMuch {
@@ -37,6 +39,13 @@ pub(crate) fn of_task(task: &Task) -> usize {
 
 pub(crate) fn of_message(message: &Message) -> usize {
     of_parts(&message.parts) + of_struct(message.metadata.as_deref())
+}
+
+/// What a request says beside its message.
+pub(crate) fn of_sent(sent: Option<&Sent>) -> usize {
+    let Some(Sent { configuration, metadata, extensions }) = sent else { return 0 };
+    let modes = configuration.as_ref().map_or(0, |it| it.accepted_output_modes.iter().map(String::len).sum::<usize>());
+    modes + of_struct(metadata.as_deref()) + extensions.iter().map(|it| it.len()).sum::<usize>()
 }
 
 fn of_artifact(artifact: &Artifact) -> usize {

@@ -47,6 +47,7 @@ fn may_tell(record: &Record) -> bool {
             StreamResponse::StatusUpdate(update) => update.status.state.is_interrupted(),
             _ => false,
         },
+        Record::Submitted(_) => false,
     }
 }
 
@@ -105,7 +106,7 @@ async fn turns_in_log(shared: &Shared, live: &Live) -> Result<Option<BTreeMap<u6
                 Record::Begun(_) => {
                     turns.extend(waiting.pop_front().map(|message| (message, record.sequence())));
                 }
-                Record::Update(_) => {}
+                Record::Update(_) | Record::Submitted(_) => {}
             }
             after = record.sequence();
         }

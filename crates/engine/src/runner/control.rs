@@ -75,7 +75,8 @@ impl Runner {
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
                 let letter = incoming.letter.as_ref();
-                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
+                let sent = self.sent(&incoming.request, &incoming.extensions, incoming.waits);
+                self.writer.stage_received(incoming.request.message.clone(), sent, incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(cancel), turn) => {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use nuncio_model::{
     ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
+    op::SendMessageRequest,
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, size::TooMuch, turn::Word};
+use crate::{lifecycle::IllegalTransition, record::Sent, size::TooMuch, turn::Word};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -78,8 +79,15 @@ impl Runner {
         if let Some(birth) = self.birth.take() {
             let mut task = Task::new(self.hold.id.clone(), self.writer.context().clone());
             task.history = vec![birth.request.message.clone()];
-            self.writer.stage_task(task);
+            let sent = self.sent(&birth.request, &birth.extensions, false);
+            self.writer.stage_task(task, sent);
         }
+    }
+
+    /// What of a request is to be kept beside its message: whatever a turn needs that begins after a crash, or is run again.
+    pub(super) fn sent(&self, request: &SendMessageRequest, extensions: &[Box<str>], waits: bool) -> Option<Sent> {
+        let is_kept = waits || self.shared.agent.resumes();
+        is_kept.then(|| Sent::of(request, extensions)).flatten()
     }
 
     /// Answers with a bare message; there is no task, and there will be none.
