@@ -166,6 +166,13 @@ impl Course {
         }))
     }
 
+    /// The turn began before anything that anybody here reads.
+    pub(crate) fn begun() -> Self {
+        let course = Self::new();
+        course.begin(0);
+        course
+    }
+
     /// The message goes to another node.
     pub(crate) fn forward(&self) {
         self.0.forwarded.store(true, Ordering::Release);

@@ -32,6 +32,7 @@ mod inline;
 mod keeper;
 mod limits;
 mod live;
+mod log_turns;
 mod op;
 mod push;
 mod reader;

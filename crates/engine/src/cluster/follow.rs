@@ -2,11 +2,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use nuncio_model::StreamResponse;
+
 use super::{letters::attend, whose_turn::look_whose_turn};
 use crate::{
     bus::Topic,
     feed::FILL,
     live::Live,
+    record::Record,
     registry::Hold,
     shared::Shared,
     store::{Cluster, StoreError},
@@ -39,14 +42,38 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
             records => records?,
         };
         look_whose_turn(shared, live, &records).await?;
-        if let Some(kept) = live.follow(&records, after)
-            && kept > shared.limits.window
-        {
-            live.lock().leave_behind(shared.limits.window / 2);
+        let mut shown = after;
+        for part in records.split_inclusive(rests) {
+            if let Some(kept) = live.follow(part, shown)
+                && kept > shared.limits.window
+            {
+                live.lock().leave_behind(shared.limits.window / 2);
+            }
+            shown = part.last().map_or(shown, Record::sequence);
+            note_rest(live);
         }
         is_new |= !records.is_empty();
         if records.len() < FILL {
             return if is_new || after == 0 { Ok(true) } else { shared.is_there(live).await };
+        }
+    }
+}
+
+/// Whether the task waits for its client with this record.
+fn rests(record: &Record) -> bool {
+    match record.as_update().map(|event| &event.response) {
+        Some(StreamResponse::StatusUpdate(update)) => update.status.state.is_interrupted(),
+        _ => false,
+    }
+}
+
+/// Where the task rests, gives it to those who wait here for a turn that has begun and went by letter: what comes after it
+/// may be there before they look.
+pub(crate) fn note_rest(live: &Live) {
+    let inner = live.lock();
+    if inner.state().is_interrupted() {
+        for it in inner.correspondences.iter().filter(|it| it.course.precedes(inner.status_sequence)) {
+            it.course.rest(Arc::clone(&inner.task));
         }
     }
 }

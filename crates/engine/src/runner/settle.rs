@@ -6,8 +6,8 @@ use nuncio_model::{Error, Message, Role, Scope, StreamEvent, StreamResponse, Tas
 
 use super::Runner;
 use crate::{
-    feed::FILL,
     inbox::Incoming,
+    log_turns::read_kept,
     record::{Record, Sent},
     store::{StoreError, TaskStore},
 };
@@ -76,16 +76,15 @@ impl Unfinished {
     ) -> Result<Self, StoreError> {
         let mut found = Self::default();
         if messages(task).nth(1).is_some() {
-            let mut after = first_kept(task, end, store, scope).await?;
-            while after < end {
-                let records = store.events_after(scope, &task.id, after, FILL).await?;
-                records.iter().for_each(|record| found.take(record));
-                after = records.last().map_or(end, Record::sequence);
-            }
+            read_kept(store, scope, &task.id, end, |record| found.take(record)).await?;
         } else if run_again {
             match store.events_after(scope, &task.id, 0, FIRST).await {
                 Err(StoreError::Compacted) => {}
-                records => records?.iter().for_each(|record| found.take(record)),
+                records => {
+                    for record in &records? {
+                        found.take(record);
+                    }
+                }
             }
         }
         if found.cut_off.is_none() {
@@ -125,18 +124,4 @@ impl Unfinished {
 /// What the client sent.
 fn messages(task: &Task) -> impl DoubleEndedIterator<Item = &Message> {
     task.history.iter().filter(|message| message.role == Role::User)
-}
-
-/// The place behind which the log is kept: a task that rested may have lost what was before that, and no turn with it.
-async fn first_kept(task: &Task, end: u64, store: &dyn TaskStore, scope: &Scope) -> Result<u64, StoreError> {
-    let (mut first, mut last, mut middle) = (0, end, 0);
-    while first < last {
-        match store.events_after(scope, &task.id, middle, 1).await {
-            Ok(_) => last = middle,
-            Err(StoreError::Compacted) => first = middle + 1,
-            Err(error) => return Err(error),
-        }
-        middle = first.midpoint(last);
-    }
-    Ok(last)
 }

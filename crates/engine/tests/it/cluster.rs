@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use nuncio_engine::{
-    Agent, AgentError, Engine, EventBus, Limits, Turn,
+    Agent, AgentError, Engine, EventBus, Idempotency, Limits, Turn,
     bus::{BusError, LocalBus, Subscription, Topic, Wake},
     testing::{MemoryNode, SharedMemory},
 };
@@ -77,6 +77,7 @@ pub(crate) struct Nodes {
     store: SharedMemory,
     /// Those of the next node.
     pub(crate) limits: Limits,
+    pub(crate) idempotency: Idempotency,
     bus: Option<Arc<dyn EventBus>>,
 }
 
@@ -95,6 +96,7 @@ impl Nodes {
             epochs: Arc::default(),
             store: SharedMemory::new(LEASE),
             limits,
+            idempotency: Idempotency::Off,
             bus,
         }
     }
@@ -110,7 +112,8 @@ impl Nodes {
         let mut card = nuncio_model::AgentCard::new("test", "Under test.");
         card.capabilities.streaming = Some(true);
         let limits = self.limits.clone();
-        let mut builder = Engine::builder(agent).card(card).limits(limits).store(Arc::clone(&store) as _);
+        let mut builder = Engine::builder(agent).card(card).limits(limits).idempotency(self.idempotency);
+        builder = builder.store(Arc::clone(&store) as _);
         if let Some(bus) = &self.bus {
             builder = builder.bus(Arc::clone(bus));
         }
