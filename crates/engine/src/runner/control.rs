@@ -92,8 +92,9 @@ impl Runner {
                 }
                 self.settling.push(told);
             }
-            (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+            (Control::Expire(before, told), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
+                self.settling.push(told);
             }
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {
