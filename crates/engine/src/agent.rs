@@ -33,7 +33,8 @@ pub trait Agent: Send + Sync + 'static {
     fn run(&self, turn: Turn) -> impl Future<Output = Result<(), AgentError>> + Send;
 
     /// Whether a turn that a crash cut off may be run again from its message; [`Turn::resumed`] tells it what it had said.
-    /// Of the request only the message is kept. By default it may not, and the task fails.
+    /// It is given the message as it was sent, with the request's configuration, metadata and extensions. By default it may
+    /// not, and the task fails.
     fn resumes(&self) -> bool {
         false
     }

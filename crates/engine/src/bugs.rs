@@ -62,9 +62,10 @@ pub(crate) async fn write_anyway(store: &Arc<dyn TaskStore>, commit: &mut Commit
         *record = match record {
             Record::Update(event) => Record::Update(Arc::new(StreamEvent::new(Some(sequence), event.response.clone()))),
             Record::Received(received) => {
-                let Received { message, waits, .. } = &**received;
-                Record::Received(Arc::new(Received { sequence, message: message.clone(), waits: *waits }))
+                Record::Received(Arc::new(Received { sequence, ..Received::clone(received) }))
             }
+            // There is one where there is no task, and then nothing refused it.
+            Record::Submitted(_) => return Err(StoreError::Conflict),
             Record::Begun(_) => Record::Begun(sequence),
         };
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(crate) use answer::{answer, mark};
 pub(crate) use correspondence::Correspondence;
-pub(crate) use follow::{catch_up, stay};
+pub(crate) use follow::{catch_up, note_rest, stay};
 pub(crate) use forward::forward;
 pub(crate) use letter::Body;
 pub(crate) use membership::Membership;

@@ -182,6 +182,25 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
     Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), hold.clone()))))
 }
 
+/// Has the runner of a task do something, and waits until that is written, or was not to be done; starts a runner where
+/// there is none. What else there is to do for it, a turn of a message that waited perhaps, goes on by itself.
+pub(crate) async fn done(
+    shared: &Arc<Shared>,
+    hold: &Hold,
+    control: impl FnOnce(oneshot::Sender<Error>) -> Control,
+) -> Result<(), Error> {
+    let (refused, told) = oneshot::channel();
+    let told = match start(shared, hold, control(refused))? {
+        Some(runner) => runner.with(told).await,
+        None => told.await,
+    };
+    match told {
+        Ok(error) => Err(error),
+        // It was let go of in silence.
+        Err(_) => hold.lock().broken.clone().map_or(Ok(()), Err),
+    }
+}
+
 /// The error for a message that finds too many others waiting.
 pub(crate) fn too_many(id: &TaskId) -> Error {
     Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))

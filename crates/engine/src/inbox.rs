@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use nuncio_model::{Error, Message, Task, Timestamp, op::SendMessageRequest};
+use nuncio_model::{Error, Message, Task, Tenant, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     cluster::Taking,
     founding::Founding,
     reader::LogReader,
+    record::Sent,
     store::{Letter, LetterId},
 };
 
@@ -113,9 +114,12 @@ impl Incoming {
         self.letter.as_ref().filter(|_| self.unsent.is_none())
     }
 
-    /// A message that a crash kept from its turn.
-    pub(crate) fn again(message: Message, resumed: bool) -> Self {
-        Self { waits: !resumed, resumed, ..Self::new(SendMessageRequest::new(message), Arc::default()) }
+    /// A message that a crash kept from its turn, as it was sent to this tenant.
+    pub(crate) fn again(tenant: &Tenant, message: Message, sent: Sent, resumed: bool) -> Self {
+        let tenant = Some(tenant.clone()).filter(|tenant| !tenant.is_empty());
+        let Sent { configuration, metadata, extensions } = sent;
+        let request = SendMessageRequest { tenant, message, configuration, metadata };
+        Self { waits: !resumed, resumed, ..Self::new(request, extensions.into()) }
     }
 
     /// Its message is in the log, and a letter that was not sent is done with it.
@@ -163,6 +167,13 @@ impl Course {
             rested: OnceLock::new(),
             forwarded: AtomicBool::new(false),
         }))
+    }
+
+    /// The turn began before anything that anybody here reads.
+    pub(crate) fn begun() -> Self {
+        let course = Self::new();
+        course.begin(0);
+        course
     }
 
     /// The message goes to another node.

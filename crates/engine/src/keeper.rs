@@ -11,10 +11,10 @@ use std::{
 };
 
 use nuncio_model::{Error, TaskState, Timestamp};
-use tokio::{select, sync::oneshot, time::Instant};
+use tokio::{select, time::Instant};
 
 use crate::{
-    conversation::start,
+    conversation::done,
     housekeeping::{Housekeeping, Swept, ago},
     inbox::Control,
     shared::Shared,
@@ -135,12 +135,8 @@ async fn expire(shared: &Arc<Shared>, before: Timestamp) -> Result<(), Error> {
     }
 }
 
-/// Ends one, by a runner of its own, unless somebody is at it.
+/// Ends one, unless somebody is at it. Waits until that is written, but for no turn: a message may have come just now.
 async fn end(shared: &Arc<Shared>, task: &Orphan, before: Timestamp) -> Result<(), Error> {
     let hold = shared.attach(&task.scope, &task.id).await?;
-    let (refused, mut told) = oneshot::channel();
-    if let Some(runner) = start(shared, &hold, Control::Expire(before, refused))? {
-        runner.until(|| None::<()>).await;
-    }
-    told.try_recv().map_or(Ok(()), Err)
+    done(shared, &hold, |told| Control::Expire(before, told)).await
 }

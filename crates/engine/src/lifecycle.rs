@@ -103,21 +103,24 @@ fn apply_at(
     record: &Record,
     position: impl FnOnce(&[Artifact], &ArtifactId) -> Option<usize>,
 ) -> Result<(), IllegalTransition> {
-    match record {
+    let response = match record {
         Record::Received(received) => {
             if task.state().is_terminal() {
                 return illegal(format!("the task is already {}", task.state().short()));
             }
             receive(task, received.message.clone());
+            return Ok(());
         }
-        Record::Begun(_) => {}
-        Record::Update(event) => match &event.response {
-            StreamResponse::Task(first) if task.id.is_empty() => task.clone_from(first),
-            response => {
-                next_state(task.state(), response)?;
-                fold(task, response, position);
-            }
-        },
+        Record::Begun(_) => return Ok(()),
+        Record::Update(event) => &event.response,
+        Record::Submitted(submitted) => &submitted.event.response,
+    };
+    match response {
+        StreamResponse::Task(first) if task.id.is_empty() => task.clone_from(first),
+        response => {
+            next_state(task.state(), response)?;
+            fold(task, response, position);
+        }
     }
     Ok(())
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Message, StreamEvent, StreamResponse};
+use nuncio_model::{
+    Message, StreamEvent, StreamResponse, Struct,
+    op::{SendMessageConfiguration, SendMessageRequest},
+};
+use serde::{Deserialize, Serialize};
 
 use crate::size;
 
@@ -11,14 +15,53 @@ use crate::size;
 pub enum Record {
     /// A change that readers see. The first record of every log is one: the task as it was submitted.
     Update(Arc<StreamEvent>),
+    /// The same, of a first record whose message was sent with something beside it.
+    Submitted(Arc<Submitted>),
     /// A message of the client that came to the task.
     Received(Arc<Received>),
     /// The turn of the message begins that has waited longest; in the log at this place.
     Begun(u64),
 }
 
+/// The task as it was submitted, and how its message was sent.
+#[derive(Debug)]
+pub struct Submitted {
+    /// The change that readers see.
+    pub event: Arc<StreamEvent>,
+    /// How its message was sent.
+    pub sent: Sent,
+}
+
+/// What a request says beside its message, for a turn that is run later than it came, or again: readers do not see it. A
+/// webhook is no part of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    /// How the client wanted it handled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Box<SendMessageConfiguration>>,
+    /// The metadata of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Box<Struct>>,
+    /// The extensions that were active.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<Box<str>>,
+}
+
+impl Sent {
+    /// What a request says beside its message, if anything.
+    pub(crate) fn of(request: &SendMessageRequest, extensions: &[Box<str>]) -> Option<Self> {
+        let configuration = request.configuration.as_ref().filter(|it| ***it != SendMessageConfiguration::default());
+        if configuration.is_none() && request.metadata.is_none() && extensions.is_empty() {
+            return None;
+        }
+        let (configuration, metadata) = (configuration.cloned(), request.metadata.clone());
+        Some(Self { configuration, metadata, extensions: extensions.to_vec() })
+    }
+}
+
 /// A client's message in a log.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Received {
     /// The place in the log.
     pub sequence: u64,
@@ -26,6 +69,8 @@ pub struct Received {
     pub message: Message,
     /// Whether it waits behind another message's turn; its own begins with a record. That of any other begins with this.
     pub waits: bool,
+    /// How it was sent, where that says anything.
+    pub sent: Option<Box<Sent>>,
 }
 
 impl Record {
@@ -36,18 +81,33 @@ impl Record {
 
     /// A message that came to the task, and has its turn at once.
     pub fn received(sequence: u64, message: Message) -> Self {
-        Self::Received(Arc::new(Received { sequence, message, waits: false }))
+        Self::Received(Arc::new(Received { sequence, message, waits: false, sent: None }))
     }
 
     /// A message that came to the task, and waits for its turn.
     pub fn waiting(sequence: u64, message: Message) -> Self {
-        Self::Received(Arc::new(Received { sequence, message, waits: true }))
+        Self::Received(Arc::new(Received { sequence, message, waits: true, sent: None }))
+    }
+
+    /// Keeps how the message of this record was sent, if that says anything; nothing where it has none.
+    pub fn sent_with(self, sent: Option<Sent>) -> Self {
+        match (self, sent) {
+            (Self::Received(received), Some(sent)) => {
+                let sent = Some(Box::new(sent));
+                Self::Received(Arc::new(Received { sent, ..Arc::unwrap_or_clone(received) }))
+            }
+            (Self::Update(event), Some(sent)) if matches!(event.response, StreamResponse::Task(_)) => {
+                Self::Submitted(Arc::new(Submitted { event, sent }))
+            }
+            (record, _) => record,
+        }
     }
 
     /// The place in the log.
     pub fn sequence(&self) -> u64 {
         match self {
             Self::Update(event) => event.sequence.unwrap_or_default(),
+            Self::Submitted(submitted) => submitted.event.sequence.unwrap_or_default(),
             Self::Received(received) => received.sequence,
             Self::Begun(sequence) => *sequence,
         }
@@ -58,7 +118,10 @@ impl Record {
     pub fn size(&self) -> usize {
         match self {
             Self::Update(event) => size::of_event(&event.response),
-            Self::Received(received) => size::of_message(&received.message),
+            Self::Submitted(submitted) => {
+                size::of_event(&submitted.event.response) + size::of_sent(Some(&submitted.sent))
+            }
+            Self::Received(received) => size::of_message(&received.message) + size::of_sent(received.sent.as_deref()),
             Self::Begun(_) => 0,
         }
     }
@@ -67,6 +130,7 @@ impl Record {
     pub fn as_update(&self) -> Option<&Arc<StreamEvent>> {
         match self {
             Self::Update(event) => Some(event),
+            Self::Submitted(submitted) => Some(&submitted.event),
             Self::Received(_) | Self::Begun(_) => None,
         }
     }
@@ -74,8 +138,11 @@ impl Record {
 
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
+        let is_same =
+            |one: &StreamEvent, two: &StreamEvent| one.sequence == two.sequence && one.response == two.response;
         match (self, other) {
-            (Self::Update(one), Self::Update(two)) => one.sequence == two.sequence && one.response == two.response,
+            (Self::Update(one), Self::Update(two)) => is_same(one, two),
+            (Self::Submitted(one), Self::Submitted(two)) => is_same(&one.event, &two.event) && one.sent == two.sent,
             (Self::Received(one), Self::Received(two)) => one == two,
             (Self::Begun(one), Self::Begun(two)) => one == two,
             _ => false,

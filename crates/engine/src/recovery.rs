@@ -15,12 +15,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use nuncio_model::{Error, ErrorKind, Scope, TaskId};
-use tokio::sync::oneshot;
 
 pub(crate) use abandoned::Abandoned;
 pub(crate) use strays::{Strays, watch};
 
-use crate::{conversation::start, inbox::Control, shared::Shared, store::Orphan};
+use crate::{conversation::done, inbox::Control, shared::Shared, store::Orphan};
 
 /// How many orphans are looked up at a time.
 const PAGE: usize = 100;
@@ -110,14 +109,5 @@ async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'stat
     if hold.lock().state().is_terminal() {
         return Ok(());
     }
-    let (refused, told) = oneshot::channel();
-    let told = match start(shared, &hold, Control::Settle(reason, refused))? {
-        Some(runner) => runner.with(told).await,
-        None => told.await,
-    };
-    match told {
-        Ok(error) => Err(error),
-        // It was let go of in silence.
-        Err(_) => hold.lock().broken.clone().map_or(Ok(()), Err),
-    }
+    done(shared, &hold, |told| Control::Settle(reason, told)).await
 }

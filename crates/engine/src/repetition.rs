@@ -1,8 +1,13 @@
 //! A message that comes again: found by its id, held against the first, and answered as the first is.
 
+mod turn_in_log;
+
 use std::sync::Arc;
 
-use nuncio_model::{Error, ErrorKind, Message, MessageId, Role, Scope, StreamEvent, StreamResponse, Task, Timestamp};
+use nuncio_model::{
+    Error, ErrorKind, EventStream, Message, MessageId, Role, Scope, StreamEvent, StreamResponse, Task, Timestamp,
+};
+use turn_in_log::TurnInLog;
 
 use crate::{
     conversation::with_history,
@@ -29,7 +34,15 @@ pub(crate) enum Entry {
 /// A message that its task has already.
 pub(crate) struct Repetition {
     hold: Hold,
-    course: Course,
+    turn: Turn,
+}
+
+/// What is known here of the turn of a message that came before.
+enum Turn {
+    /// Its runner says how far it has come; or it is over, and then any rest will do.
+    Known(Course),
+    /// It had yet to begin, on another node or by an earlier process: the log will tell.
+    InLog(TurnInLog),
 }
 
 /// Looks whether a message came before. `begins` says that it may begin a task, so that others wait until it has.
@@ -85,7 +98,7 @@ async fn find(
         Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let course = {
+    let (course, may_wait) = {
         let inner = hold.lock();
         if !is_of(message, &inner.task) {
             return Err(Error::invalid_params(
@@ -94,21 +107,28 @@ async fn find(
             )
             .with_metadata("taskId", id.as_str()));
         }
-        inner.course_of(&message.message_id)
+        let may_wait = !inner.state().is_terminal() && of_client(&inner.task).nth(1).is_some();
+        (inner.course_of(&message.message_id), may_wait)
     };
-    // Of a turn that is over, or that an earlier process began, any rest will do.
-    let course = course.unwrap_or_else(|| {
-        let course = Course::new();
-        course.begin(0);
-        course
-    });
-    Ok(Some(Repetition { hold, course }))
+    let turn = match course {
+        Some(course) => Turn::Known(course),
+        None if may_wait => match TurnInLog::find(shared, &hold, &message.message_id).await? {
+            Some(turn) => Turn::InLog(turn),
+            None => Turn::Known(Course::begun()),
+        },
+        None => Turn::Known(Course::begun()),
+    };
+    Ok(Some(Repetition { hold, turn }))
+}
+
+/// What the client sent, the newest first.
+fn of_client(task: &Task) -> impl Iterator<Item = &Message> {
+    task.history.iter().rev().filter(|known| known.role == Role::User)
 }
 
 /// Whether the message is the one that the task has under its id. Where it names no task and no context, it may be any.
 fn is_of(message: &Message, task: &Task) -> bool {
-    let may_be = task.history.iter().filter(|known| known.role == Role::User);
-    let Some(first) = may_be.rev().find(|known| known.message_id == message.message_id) else { return true };
+    let Some(first) = of_client(task).find(|known| known.message_id == message.message_id) else { return true };
     message.task_id.as_ref().is_none_or(|id| *id == task.id)
         && (message.context_id.is_none() || message.context_id == first.context_id)
         && message.parts == first.parts
@@ -119,17 +139,24 @@ fn is_of(message: &Message, task: &Task) -> bool {
 
 impl Repetition {
     /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest.
-    pub(crate) async fn task(self, at_once: bool) -> Result<Arc<Task>, Error> {
-        let (reader, task, _) = LogReader::from_now(self.hold);
-        if at_once {
-            return Ok(task);
-        }
-        let task = reader.settled(self.course.clone()).await?;
-        if self.course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
+    pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
+        let Self { hold, turn } = self;
+        let course = match turn {
+            _ if at_once => return Ok(Arc::clone(&hold.lock().task)),
+            Turn::Known(course) => course,
+            Turn::InLog(turn) => return turn.rested(shared, hold).await,
+        };
+        let (reader, ..) = LogReader::from_now(hold);
+        let task = reader.settled(course.clone()).await?;
+        if course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
     }
 
     /// What a call that streams is answered: the task as it is, and what follows until its turn has come to rest.
-    pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<Feed, Error> {
+    pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<EventStream, Error> {
+        let (until, turn) = match self.turn {
+            Turn::Known(course) => (Until::InputRequired(course), None),
+            Turn::InLog(turn) => (Until::Ended, Some(turn)),
+        };
         let (reader, task, sequence) = LogReader::from_now(self.hold);
         // The engine lets go of every reader when it stops; of one that comes later nobody would know.
         if shared.turns.are_draining() && !task.state().is_terminal() {
@@ -137,7 +164,11 @@ impl Repetition {
         }
         let task = Arc::unwrap_or_clone(with_history(task, history));
         let first = StreamEvent::new(Some(sequence), StreamResponse::Task(task));
-        Ok(Feed::new(reader, shared, Until::InputRequired(self.course), [Arc::new(first)]))
+        let feed = Feed::new(reader, shared, until, [Arc::new(first)]).with_history(history);
+        Ok(match turn {
+            Some(turn) => Box::pin(turn.until_it_rests(feed)),
+            None => Box::pin(feed),
+        })
     }
 }
 

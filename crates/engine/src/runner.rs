@@ -63,6 +63,7 @@ pub(crate) struct Runner {
 struct Birth {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
+    extensions: Arc<[Box<str>]>,
     patience: Duration,
 }
 
@@ -89,7 +90,7 @@ impl Runner {
     ) -> Self {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
-        let request = Arc::clone(&first.request);
+        let (request, extensions) = (Arc::clone(&first.request), Arc::clone(&first.extensions));
         {
             let mut inner = hold.lock();
             inner.running = true;
@@ -99,7 +100,7 @@ impl Runner {
         }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
-        runner.birth = Some(Birth { request, patience });
+        runner.birth = Some(Birth { request, extensions, patience });
         runner.flight = flight;
         runner.first = Some(Incoming { is_first: true, ..first });
         runner

@@ -5,6 +5,8 @@ use nuncio_model::{
     Artifact, Error, ErrorKind, Message, Part, PartContent, StreamResponse, Struct, Task, Value, op::SendMessageRequest,
 };
 
+use crate::record::Sent;
+
 /// Why there is no room for an event or a message.
 #[derive(Debug)]
 pub(crate) enum TooMuch {
@@ -75,6 +77,13 @@ pub(crate) fn of_request(request: &SendMessageRequest) -> usize {
 
 pub(crate) fn of_message(message: &Message) -> usize {
     of_parts(&message.parts) + of_struct(message.metadata.as_deref())
+}
+
+/// What a request says beside its message.
+pub(crate) fn of_sent(sent: Option<&Sent>) -> usize {
+    let Some(Sent { configuration, metadata, extensions }) = sent else { return 0 };
+    let modes = configuration.as_ref().map_or(0, |it| it.accepted_output_modes.iter().map(String::len).sum::<usize>());
+    modes + of_struct(metadata.as_deref()) + extensions.iter().map(|it| it.len()).sum::<usize>()
 }
 
 fn of_artifact(artifact: &Artifact) -> usize {

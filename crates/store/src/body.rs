@@ -1,6 +1,6 @@
 //! Tasks and records as JSON, without what the columns beside them say.
 
-use nuncio_engine::{Record, StoreError};
+use nuncio_engine::{Record, Sent, StoreError};
 use nuncio_model::{
     Artifact, ArtifactId, ContextId, Message, Part, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId,
     TaskStatus, TaskStatusUpdateEvent,
@@ -70,6 +70,9 @@ pub(crate) fn read_task(
 enum RecordBody<'a> {
     Received(&'a Message),
     Waiting(&'a Message),
+    ReceivedAs(&'a Message, &'a Sent),
+    WaitingAs(&'a Message, &'a Sent),
+    SubmittedAs(&'a Task, &'a Sent),
     Begun,
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
@@ -127,8 +130,19 @@ pub(crate) fn write_records(records: &[Record], id: &TaskId, context: &ContextId
 
 fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {
     let event = match record {
-        Record::Received(received) if received.waits => return RecordBody::Waiting(&received.message),
-        Record::Received(received) => return RecordBody::Received(&received.message),
+        Record::Received(received) => {
+            let message = &received.message;
+            return match (received.waits, received.sent.as_deref()) {
+                (false, None) => RecordBody::Received(message),
+                (true, None) => RecordBody::Waiting(message),
+                (false, Some(sent)) => RecordBody::ReceivedAs(message, sent),
+                (true, Some(sent)) => RecordBody::WaitingAs(message, sent),
+            };
+        }
+        Record::Submitted(submitted) => match &submitted.event.response {
+            StreamResponse::Task(task) => return RecordBody::SubmittedAs(task, &submitted.sent),
+            _ => &submitted.event,
+        },
         Record::Begun(_) => return RecordBody::Begun,
         Record::Update(event) => event,
     };
@@ -179,6 +193,9 @@ fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
 enum ReadRecord {
     Received(Message),
     Waiting(Message),
+    ReceivedAs(Message, Sent),
+    WaitingAs(Message, Sent),
+    SubmittedAs(Task, Sent),
     Begun,
     StatusUpdate(TaskStatusUpdateEvent),
     ArtifactUpdate(TaskArtifactUpdateEvent),
@@ -208,6 +225,11 @@ impl ReadRecord {
         let response = match self {
             Self::Received(message) => return Record::received(sequence, message),
             Self::Waiting(message) => return Record::waiting(sequence, message),
+            Self::ReceivedAs(message, sent) => return Record::received(sequence, message).sent_with(Some(sent)),
+            Self::WaitingAs(message, sent) => return Record::waiting(sequence, message).sent_with(Some(sent)),
+            Self::SubmittedAs(task, sent) => {
+                return Record::update(sequence, StreamResponse::Task(task)).sent_with(Some(sent));
+            }
             Self::Begun => return Record::Begun(sequence),
             Self::StatusUpdate(mut update) => {
                 fill(&mut update.task_id, &mut update.context_id);

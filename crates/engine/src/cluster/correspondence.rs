@@ -175,7 +175,8 @@ impl Correspondence {
         if sequence < taken {
             return Ok(false);
         }
-        note_turns(shared, hold, &[(self, &status)], state.is_terminal() || state.is_interrupted()).await?;
+        let log = (state.is_terminal() || state.is_interrupted()).then_some(sequence);
+        note_turns(shared, hold, &[(self, &status)], log).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {

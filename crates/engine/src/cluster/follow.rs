@@ -2,11 +2,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use nuncio_model::StreamResponse;
+
 use super::{letters::attend, whose_turn::look_whose_turn};
 use crate::{
     bus::Topic,
     feed::FILL,
     live::Live,
+    record::Record,
     registry::Hold,
     shared::Shared,
     store::{Cluster, StoreError},
@@ -40,15 +43,41 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
         };
         look_whose_turn(shared, live, &records).await?;
         let window = shared.limits.backlog();
-        if let Some(backlog) = live.follow(&records, after, &shared.kept) {
-            if backlog.is_beyond(window) {
+        let mut shown = after;
+        for part in records.split_inclusive(rests) {
+            if let Some(backlog) = live.follow(part, shown, &shared.kept)
+                && backlog.is_beyond(window)
+            {
                 live.lock().leave_behind(window.sixteenths(8));
             }
+            shown = part.last().map_or(shown, Record::sequence);
+            note_rest(live);
+        }
+        if !records.is_empty() {
             shared.keep_within_bounds();
         }
         is_new |= !records.is_empty();
         if !FILL.is_filled_by(&records) {
             return if is_new || after == 0 { Ok(true) } else { shared.is_there(live).await };
+        }
+    }
+}
+
+/// Whether the task waits for its client with this record.
+fn rests(record: &Record) -> bool {
+    match record.as_update().map(|event| &event.response) {
+        Some(StreamResponse::StatusUpdate(update)) => update.status.state.is_interrupted(),
+        _ => false,
+    }
+}
+
+/// Where the task rests, gives it to those who wait here for a turn that has begun and went by letter: what comes after it
+/// may be there before they look.
+pub(crate) fn note_rest(live: &Live) {
+    let inner = live.lock();
+    if inner.state().is_interrupted() {
+        for it in inner.correspondences.iter().filter(|it| it.course.precedes(inner.status_sequence)) {
+            it.course.rest(Arc::clone(&inner.task));
         }
     }
 }

@@ -41,7 +41,9 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
         let begins = request.message.task_id.is_none() && with.begins.is_none();
         let flight = match enter(shared, &scope, &request.message, begins).await? {
             Entry::First(flight) => flight,
-            Entry::Again(repetition) => return repetition.task(request.returns_immediately()).await.map(Reply::Task),
+            Entry::Again(repetition) => {
+                return repetition.task(shared, request.returns_immediately()).await.map(Reply::Task);
+            }
             Entry::Answered(message) => return Ok(Reply::Message(message)),
         };
         match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {

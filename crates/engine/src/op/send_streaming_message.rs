@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{future::ready, stream::once};
-use nuncio_model::{Error, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
+use nuncio_model::{Error, EventStream, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
 
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
@@ -23,31 +23,29 @@ pub(super) async fn call(
     with: With,
 ) -> Result<Reply, Error> {
     let history = request.history_length();
-    let feed = if shared.idempotency.is_on() {
-        match Box::pin(feed_once(shared, scope, request, with)).await? {
-            Ok(feed) => feed,
-            Err(answer) => return Ok(Reply::Events(Box::pin(once(ready(Ok(answer)))))),
-        }
+    Ok(Reply::Events(if shared.idempotency.is_on() {
+        Box::pin(events_once(shared, scope, request, with)).await?
     } else {
-        attempt(shared, scope, request, with, None).await?
-    };
-    Ok(Reply::Events(Box::pin(feed.with_history(history))))
+        Box::pin(attempt(shared, scope, request, with, None).await?.with_history(history))
+    }))
 }
 
-/// The feed of a message that may have come before; or the direct answer of the agent to the first.
-async fn feed_once(
+/// The events of a message that may have come before; the agent's direct answer to the first may be the only one.
+async fn events_once(
     shared: &Arc<Shared>,
     scope: Scope,
     request: SendMessageRequest,
     with: With,
-) -> Result<Result<Feed, Arc<StreamEvent>>, Error> {
+) -> Result<EventStream, Error> {
+    let history = request.history_length();
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
         let flight = match enter(shared, &scope, &request.message, begins).await? {
             Entry::First(flight) => flight,
-            Entry::Again(repetition) => return repetition.events(shared, request.history_length()).map(Ok),
+            Entry::Again(repetition) => return repetition.events(shared, history),
             Entry::Answered(message) => {
-                return Ok(Err(Arc::new(StreamEvent::new(None, StreamResponse::Message(*message)))));
+                let answer = StreamEvent::new(None, StreamResponse::Message(*message));
+                return Ok(Box::pin(once(ready(Ok(Arc::new(answer))))));
             }
         };
         let feed = attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await;
@@ -58,7 +56,7 @@ async fn feed_once(
         match begun {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
-            outcome => return outcome.map(Ok),
+            outcome => return Ok(Box::pin(outcome?.with_history(history))),
         }
     }
 }

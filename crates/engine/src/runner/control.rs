@@ -72,7 +72,8 @@ impl Runner {
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
                 let letter = incoming.letter.as_ref();
-                self.writer.stage_received(incoming.request.message.clone(), incoming.waits, letter);
+                let sent = self.sent(&incoming.request, &incoming.extensions, incoming.waits);
+                self.writer.stage_received(incoming.request.message.clone(), sent, incoming.waits, letter);
                 self.staged.push(incoming);
             }
             (Control::Cancel(cancel), turn) => {
@@ -88,8 +89,9 @@ impl Runner {
                 }
                 self.settling.push(told);
             }
-            (Control::Expire(before, _), None) if self.queue.is_empty() && self.staged.is_empty() => {
+            (Control::Expire(before, told), None) if self.queue.is_empty() && self.staged.is_empty() => {
                 self.forget(before);
+                self.settling.push(told);
             }
             (Control::Fail(reason), turn) => {
                 if let Some(turn) = turn {

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use nuncio_model::{Error, Message, Role, Scope, StreamResponse, Task, TaskState};
+use nuncio_model::{Error, Message, Role, Scope, StreamEvent, StreamResponse, Task, TaskState};
 
 use super::Runner;
 use crate::{
-    feed::FILL,
     inbox::Incoming,
-    record::Record,
+    log_turns::read_kept,
+    record::{Record, Sent},
     store::{Portion, StoreError, TaskStore},
 };
 
@@ -26,10 +26,14 @@ impl Runner {
             let inner = self.hold.lock();
             (inner.task.clone(), inner.sequence)
         };
-        let Unfinished { cut_off, waiting } = Unfinished::of(&task, end, &*self.shared.store, &self.hold.scope).await?;
+        let store = &*self.shared.store;
+        let resumes = self.shared.agent.resumes();
+        let Unfinished { cut_off, waiting } = Unfinished::of(&task, end, store, &self.hold.scope, resumes).await?;
+        let tenant = &self.hold.scope.tenant;
+        let again = |Given { message, sent }, resumed| Incoming::again(tenant, message, sent, resumed);
         if !state.is_interrupted() {
             match cut_off {
-                Some(message) if self.shared.agent.resumes() => self.queue.push_back(Incoming::again(message, true)),
+                Some(given) if resumes => self.queue.push_back(again(given, true)),
                 cut_off => {
                     let nothing = "the message that begins the task did not reach it";
                     self.end(TaskState::Failed, Some(Message::agent(cut_off.map_or(nothing, |_| reason))));
@@ -37,51 +41,82 @@ impl Runner {
                 }
             }
         }
-        self.queue.extend(waiting.into_iter().map(|message| Incoming::again(message, false)));
+        self.queue.extend(waiting.into_iter().map(|given| again(given, false)));
         Ok(())
     }
+}
+
+/// A message, and how it was sent.
+struct Given {
+    message: Message,
+    sent: Sent,
 }
 
 /// The messages of a task whose turns were not over when its log ended.
 #[derive(Default)]
 struct Unfinished {
     /// The one whose turn began last.
-    cut_off: Option<Message>,
+    cut_off: Option<Given>,
     /// Those whose turns had yet to begin.
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<Given>,
 }
 
+/// How much of a log is read where it is known to begin with the only message: a task that was founded has it second.
+const FIRST: Portion = Portion::records(2);
+
 impl Unfinished {
-    /// Those of this task, whose log ends here. The log is read only where there may be more than one.
-    async fn of(task: &Task, end: u64, store: &dyn TaskStore, scope: &Scope) -> Result<Self, StoreError> {
+    /// Those of this task, whose log ends here. The log is read where there may be more than one, and its beginning where
+    /// the only one is `run_again`.
+    async fn of(
+        task: &Task,
+        end: u64,
+        store: &dyn TaskStore,
+        scope: &Scope,
+        run_again: bool,
+    ) -> Result<Self, StoreError> {
         let mut found = Self::default();
         if messages(task).nth(1).is_some() {
-            let mut after = first_kept(task, end, store, scope).await?;
-            while after < end {
-                let records = store.events_after(scope, &task.id, after, FILL).await?;
-                for record in &records {
-                    found.take(record);
+            read_kept(store, scope, &task.id, end, |record| found.take(record)).await?;
+        } else if run_again {
+            match store.events_after(scope, &task.id, 0, FIRST).await {
+                Err(StoreError::Compacted) => {}
+                records => {
+                    for record in &records? {
+                        found.take(record);
+                    }
                 }
-                after = records.last().map_or(end, Record::sequence);
             }
         }
         if found.cut_off.is_none() {
             // It began before what is kept of the log.
-            found.cut_off = messages(task).rev().nth(found.waiting.len()).cloned();
+            let message = messages(task).rev().nth(found.waiting.len()).cloned();
+            found.cut_off = message.map(|message| Given { message, sent: Sent::default() });
         }
         Ok(found)
     }
 
     fn take(&mut self, record: &Record) {
         match record {
-            Record::Received(received) if received.waits => self.waiting.push_back(received.message.clone()),
-            Record::Received(received) => self.cut_off = Some(received.message.clone()),
-            Record::Begun(_) => self.cut_off = self.waiting.pop_front().or(self.cut_off.take()),
-            Record::Update(event) => {
-                if let StreamResponse::Task(task) = &event.response {
-                    self.cut_off = messages(task).next_back().cloned();
+            Record::Received(received) => {
+                let sent = received.sent.as_deref().cloned().unwrap_or_default();
+                let given = Given { message: received.message.clone(), sent };
+                if received.waits {
+                    self.waiting.push_back(given);
+                } else {
+                    self.cut_off = Some(given);
                 }
             }
+            Record::Begun(_) => self.cut_off = self.waiting.pop_front().or(self.cut_off.take()),
+            Record::Update(event) => self.begin(event, Sent::default),
+            Record::Submitted(submitted) => self.begin(&submitted.event, || submitted.sent.clone()),
+        }
+    }
+
+    /// Takes the message with which a task begins.
+    fn begin(&mut self, event: &StreamEvent, sent: impl FnOnce() -> Sent) {
+        if let StreamResponse::Task(task) = &event.response {
+            let message = messages(task).next_back().cloned();
+            self.cut_off = message.map(|message| Given { message, sent: sent() });
         }
     }
 }
@@ -89,18 +124,4 @@ impl Unfinished {
 /// What the client sent.
 fn messages(task: &Task) -> impl DoubleEndedIterator<Item = &Message> {
     task.history.iter().filter(|message| message.role == Role::User)
-}
-
-/// The place behind which the log is kept: a task that rested may have lost what was before that, and no turn with it.
-async fn first_kept(task: &Task, end: u64, store: &dyn TaskStore, scope: &Scope) -> Result<u64, StoreError> {
-    let (mut first, mut last, mut middle) = (0, end, 0);
-    while first < last {
-        match store.events_after(scope, &task.id, middle, Portion::records(1)).await {
-            Ok(_) => last = middle,
-            Err(StoreError::Compacted) => first = middle + 1,
-            Err(error) => return Err(error),
-        }
-        middle = first.midpoint(last);
-    }
-    Ok(last)
 }

@@ -4,10 +4,11 @@ use std::{fmt::Display, sync::Arc};
 
 use nuncio_model::{
     ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
+    op::SendMessageRequest,
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, nesting, turn::Word};
+use crate::{lifecycle::IllegalTransition, nesting, record::Sent, turn::Word};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -54,7 +55,7 @@ impl Runner {
     }
 
     /// The agent said more than a limit allows: its turn is over, and so is the task.
-    fn overflow(&mut self, running: &mut Running, limit: &'static str, excess: &dyn Display) {
+    fn overflow(&mut self, running: &mut Running, limit: &str, excess: &dyn Display) {
         tracing::warn!(task = %self.hold.id, limit, "{excess}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
@@ -82,8 +83,15 @@ impl Runner {
         if let Some(birth) = self.birth.take() {
             let mut task = Task::new(self.hold.id.clone(), self.writer.context().clone());
             task.history = vec![birth.request.message.clone()];
-            self.writer.stage_task(task);
+            let sent = self.sent(&birth.request, &birth.extensions, false);
+            self.writer.stage_task(task, sent);
         }
+    }
+
+    /// What of a request is to be kept beside its message: whatever a turn needs that begins after a crash, or is run again.
+    pub(super) fn sent(&self, request: &SendMessageRequest, extensions: &[Box<str>], waits: bool) -> Option<Sent> {
+        let is_kept = waits || self.shared.agent.resumes();
+        is_kept.then(|| Sent::of(request, extensions)).flatten()
     }
 
     /// Answers with a bare message; there is no task, and there will be none.

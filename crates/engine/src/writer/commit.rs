@@ -87,6 +87,7 @@ impl LogWriter {
         let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.kept);
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
+            cluster::note_rest(&self.live);
             self.live.lock().correspondences.iter().for_each(|it| it.moved());
         }
         if committed.owes_push {

@@ -8,7 +8,7 @@ use super::LogWriter;
 use crate::{
     lifecycle::{self, IllegalTransition},
     limits::Limits,
-    record::Record,
+    record::{Record, Sent},
     repetition,
     size::{self, TooMuch},
     store::{LetterId, Remember},
@@ -29,13 +29,13 @@ impl LogWriter {
         self.hold(size).map_err(TooMuch::Held)
     }
 
-    /// Stages the task itself, the first record.
-    pub(crate) fn stage_task(&mut self, task: Task) {
+    /// Stages the task itself, the first record, with how its message was sent.
+    pub(crate) fn stage_task(&mut self, task: Task, sent: Option<Sent>) {
         self.state = task.state();
         self.updated = task.status.timestamp.unwrap_or_default();
-        self.size += size::of_task(&task) as u64;
+        self.size += (size::of_task(&task) + size::of_sent(sent.as_ref())) as u64;
         self.remember(&task.history);
-        self.push(Record::update(1, StreamResponse::Task(task)));
+        self.push(Record::update(1, StreamResponse::Task(task)).sent_with(sent));
     }
 
     /// Stages a change that carries so many bytes. It takes the next number.
@@ -55,12 +55,18 @@ impl LogWriter {
     }
 
     /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
-    pub(crate) fn stage_received(&mut self, message: Message, waits: bool, letter: Option<&LetterId>) {
-        self.size += size::of_message(&message) as u64;
+    pub(crate) fn stage_received(
+        &mut self,
+        message: Message,
+        sent: Option<Sent>,
+        waits: bool,
+        letter: Option<&LetterId>,
+    ) {
+        self.size += (size::of_message(&message) + size::of_sent(sent.as_ref())) as u64;
         self.remember(std::slice::from_ref(&message));
         let sequence = self.staged() + 1;
         let record = if waits { Record::waiting } else { Record::received };
-        self.push(record(sequence, message));
+        self.push(record(sequence, message).sent_with(sent));
         self.letters.extend(letter.map(|letter| (letter.clone(), sequence)));
     }
 

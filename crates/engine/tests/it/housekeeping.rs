@@ -1,18 +1,25 @@
 //! What becomes of tasks that nobody wants any more, and of agents that say nothing.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, StoreError, TaskStore,
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Record, Retention, StoreError, TaskStore,
     bus::LocalBus,
-    store::{Erase, Portion},
+    store::{Commit, Erase, Portion},
     testing::SharedMemory,
 };
 use nuncio_model::{
-    ErrorKind, Message, Principal, Request, Scope, Task, TaskPushNotificationConfig, TaskState, Timestamp,
+    ErrorKind, Message, Principal, Request, Scope, StreamResponse, Task, TaskPushNotificationConfig, TaskState,
+    TaskStatus, TaskStatusUpdateEvent, Timestamp,
     op::{SendMessageConfiguration, SendMessageRequest},
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
 
 use crate::{rigged::Rigged, support::*};
 
@@ -112,6 +119,45 @@ async fn an_answer_in_time_saves_it() {
         assert_state(&send(&engine, follow(&task, "ask")).await.unwrap(), TaskState::InputRequired);
     }
     assert_state(&send(&engine, follow(&task, "enough")).await.unwrap(), TaskState::Completed);
+}
+
+/// A message comes just when its task is to be ended, and begins a turn that takes its time.
+#[tokio::test]
+async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
+    let store = Rigged::new();
+    let engine = agent().store(Arc::clone(&store) as _).housekeeping(expiring()).build();
+    engine.recover().await.unwrap();
+    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    let gate = Arc::new(Semaphore::new(0));
+    *store.claims_wait.lock().unwrap() = Some(Arc::clone(&gate));
+    within(async {
+        while store.claimed.load(Ordering::Acquire) == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    // Somebody else has asked the client something new, and then it answers.
+    let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
+    let status = TaskStatus { timestamp: Some(Timestamp::now()), ..TaskStatus::new(TaskState::InputRequired) };
+    let update = TaskStatusUpdateEvent { status, ..Default::default() };
+    let record = Record::update(stored.sequence + 1, StreamResponse::StatusUpdate(update));
+    let commit = Commit {
+        expected: stored.sequence,
+        epoch: stored.epoch,
+        records: vec![record],
+        state: TaskState::InputRequired,
+        released: true,
+        ..crate::rigged::at_work(task.id.as_str())
+    };
+    store.inner().commit(commit).await.unwrap();
+    let mut answer = Box::pin(send(&engine, follow(&task, "silent")));
+    assert!(futures_util::poll!(&mut answer).is_pending(), "it waits for the runner that is about to end its task");
+    *store.claims_wait.lock().unwrap() = None;
+    gate.add_permits(1);
+    let other = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    assert_state(&until_ended(&engine, &other).await, TaskState::Failed);
+    assert_state(&get(&engine, &task).await, TaskState::Working);
+    assert!(futures_util::poll!(&mut answer).is_pending());
 }
 
 #[tokio::test]

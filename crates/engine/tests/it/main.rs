@@ -10,6 +10,7 @@ mod cluster;
 mod conversation;
 mod cursor;
 mod dropped;
+mod elsewhere;
 mod failure;
 mod fencing;
 mod founding;

@@ -6,7 +6,11 @@ use std::{
 };
 
 use nuncio_engine::{Agent, AgentError, Engine, EngineBuilder, MemoryStore, TaskStore as _, Turn, store::Orphan};
-use nuncio_model::{AgentCard, Message, Scope, Task, TaskState, op::SendMessageRequest};
+use nuncio_model::{
+    AgentCard, Call, Message, Principal, Reply, Request, Scope, Task, TaskState,
+    card::AgentExtension,
+    op::{SendMessageConfiguration, SendMessageRequest},
+};
 use tokio::task::yield_now;
 
 use crate::{rigged::Rigged, support::*};
@@ -225,4 +229,111 @@ async fn a_turn_that_is_run_again_goes_on_where_it_stopped() {
     let task = get(&engine, &task).await;
     assert_state(&task, TaskState::Completed);
     assert_eq!(task.artifacts[0].text(), "0;1;2;3;4;5;6;7;8;9;");
+}
+
+/// What an agent is told of how its message was sent.
+type Told = (SendMessageRequest, Vec<Box<str>>);
+
+/// Notes how each message was sent, and gets done with those after the crash.
+struct Asks {
+    told: Arc<Mutex<Vec<Told>>>,
+    is_after: bool,
+    resumes: bool,
+}
+
+impl Agent for Asks {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        self.told.lock().unwrap().push((turn.request().clone(), turn.extensions().to_vec()));
+        match (self.is_after, turn.message().text().as_str()) {
+            (true, _) => Ok(()),
+            (_, "ask") => turn.ask("what?").await,
+            _ => {
+                turn.require_auth("who?").await?;
+                if self.resumes {
+                    turn.begin().await?;
+                }
+                pending().await
+            }
+        }
+    }
+
+    fn resumes(&self) -> bool {
+        self.resumes
+    }
+}
+
+/// A request that says all that one can.
+fn said(message: Message, text: &str) -> Request {
+    let configuration = SendMessageConfiguration {
+        accepted_output_modes: vec![format!("text/{text}")],
+        history_length: Some(3),
+        return_immediately: true,
+        ..SendMessageConfiguration::default()
+    };
+    let mut request = SendMessageRequest::new(message).with_configuration(configuration);
+    request.tenant = Some("tenant".into());
+    request.metadata = Some(Box::new([(text.to_owned(), text.into())].into_iter().collect()));
+    let mut request = Request::new(Scope::new("tenant".into(), Principal::Anonymous), request);
+    request.extensions = vec!["x:known".into()];
+    request
+}
+
+/// The task has rested before, where it has; then two messages come, of which one waits. An agent that does not resume waits
+/// for its client, and has another turn all the same.
+async fn is_told_again(store: Arc<Rigged>, rests_before: bool, resumes: bool) {
+    let told = Arc::<Mutex<Vec<Told>>>::default();
+    let engine = |is_after| {
+        let mut card = AgentCard::new("test", "Under test.");
+        card.capabilities.extensions.push(AgentExtension { uri: "x:known".to_owned(), ..Default::default() });
+        let agent = Asks { told: Arc::clone(&told), is_after, resumes };
+        Engine::builder(agent).card(card).store(Arc::clone(&store) as _).build()
+    };
+    let before = engine(false);
+    let mut task: Option<Task> = None;
+    for text in ["ask", "works", "waits"].into_iter().skip(usize::from(!rests_before)) {
+        let message = match &task {
+            Some(task) => Message::user(text).with_task_id(task.id.clone()),
+            None => Message::user(text),
+        };
+        let is_first = task.is_none();
+        let Reply::Task(now) = within(before.call(said(message, text))).await.unwrap() else { panic!("a task") };
+        task = Some(Arc::unwrap_or_clone(now));
+        if is_first && rests_before {
+            quiet(&before).await;
+        }
+    }
+    let task = task.unwrap();
+    let scope = Scope::new("tenant".into(), Principal::Anonymous);
+    let at_work = if resumes { TaskState::Working } else { TaskState::AuthRequired };
+    within(async {
+        let state = async || store.inner().load(&scope, &task.id).await.unwrap().unwrap().task.state();
+        while told.lock().unwrap().last().is_none_or(|(it, _)| it.message.text() != "works") || state().await != at_work
+        {
+            yield_now().await;
+        }
+    })
+    .await;
+    let first = told.lock().unwrap().drain(..).next_back();
+    *store.orphans.lock().unwrap() = vec![Orphan { scope, id: task.id.clone() }];
+    let after = engine(true);
+    within(after.recover()).await.unwrap();
+    quiet(&after).await;
+    let told = told.lock().unwrap().clone();
+    let expected = |text: &str| {
+        let Call::SendMessage(mut request) = said(Message::user(text), text).call else { unreachable!() };
+        request.message = told.iter().find(|(it, _)| it.message.text() == text).unwrap().0.message.clone();
+        (request, vec![Box::from("x:known")])
+    };
+    assert!(first.is_none_or(|first| !resumes || first == expected("works")));
+    let again = if resumes { vec![expected("works")] } else { Vec::new() };
+    assert_eq!(told, [again, vec![expected("waits")]].concat());
+}
+
+#[tokio::test]
+async fn a_message_is_given_again_as_it_was_sent() {
+    for store in stores() {
+        is_told_again(Arc::clone(&store), false, true).await;
+        is_told_again(Arc::clone(&store), true, true).await;
+        is_told_again(store, true, false).await;
+    }
 }

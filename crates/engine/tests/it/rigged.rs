@@ -42,6 +42,8 @@ pub(crate) struct Rigged {
     inner: Arc<MemoryStore>,
     /// Where there is one, commits wait here in a queue of the store's own, whether or not their callers still do.
     pub(crate) queue: Mutex<Option<Arc<Semaphore>>>,
+    /// Where there is one, claims wait here.
+    pub(crate) claims_wait: Mutex<Option<Arc<Semaphore>>>,
     pub(crate) full: AtomicBool,
     commits: Mutex<VecDeque<Fate>>,
     claims: Mutex<VecDeque<Fate>>,
@@ -64,6 +66,7 @@ impl Rigged {
         Arc::new(Self {
             inner: Arc::new(inner),
             queue: Mutex::default(),
+            claims_wait: Mutex::default(),
             full: AtomicBool::default(),
             commits: Mutex::default(),
             claims: Mutex::default(),
@@ -185,6 +188,10 @@ impl TaskStore for Rigged {
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
         yield_now().await;
         self.claimed.fetch_add(1, Ordering::AcqRel);
+        let gate = self.claims_wait.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.unwrap().forget();
+        }
         match next(&self.claims) {
             Fate::Goes => self.inner.claim(scope, id).await,
             Fate::Conflicts => Err(StoreError::Conflict),

@@ -1,13 +1,14 @@
 //! Reading the log.
 
-use nuncio_model::{Message, Principal, Scope, TaskState};
+use nuncio_model::{Message, Principal, Scope, StreamResponse, TaskState, op::SendMessageConfiguration};
 
 use super::{
     StoreFixture,
     writer::{Writer, at, chunk, claim},
 };
 use crate::{
-    record::Record,
+    lifecycle,
+    record::{Record, Sent},
     store::{Erase, Portion, StoreError, TaskStore},
 };
 
@@ -73,6 +74,50 @@ pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
     for (id, after) in [("t", 1), ("t", 2), ("t", u64::MAX), ("ended", 1), ("ended", u64::MAX), ("missing", 0)] {
         let records = store.events_after(&Scope::open(), &id.into(), after, Portion::records(10)).await.unwrap();
         assert_eq!(records, [], "{id} after {after}");
+    }
+}
+
+/// What a request said beside its message is in the log, of the first message, of one that has its turn at once and of one
+/// that waits; readers do not see it. Of those that say nothing there is nothing.
+pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
+    let mut store = fixture.open().await;
+    let sent = |text: &str| {
+        let configuration = SendMessageConfiguration {
+            accepted_output_modes: vec![text.to_owned(), "text/*".to_owned()],
+            history_length: Some(0),
+            ..SendMessageConfiguration::default()
+        };
+        let metadata = [(text.to_owned(), serde_json::json!([1, null, {"deep": "\u{0}\""}]))].into_iter().collect();
+        Sent {
+            configuration: Some(Box::new(configuration)),
+            metadata: Some(Box::new(metadata)),
+            extensions: vec![text.into(), "x:y".into()],
+        }
+    };
+    let mut task = Writer::new("t");
+    task.staged.push(Record::update(1, StreamResponse::Task(task.task.clone())).sent_with(Some(sent("first"))));
+    task.run(&store).await;
+    let extensions = Sent { extensions: vec!["x:y".into()], ..Sent::default() };
+    for (number, sent) in [Some(sent("second")), None, Some(extensions)].into_iter().enumerate() {
+        let message = |text: &str| Message::user(format!("{text} {number}"));
+        for record in [
+            Record::received(task.sequence() + 1, message("at once")),
+            Record::waiting(task.sequence() + 2, message("waits")),
+        ] {
+            lifecycle::apply(&mut task.task, &record).unwrap();
+            task.staged.push(record.sent_with(sent.clone()));
+        }
+        task.run(&store).await;
+    }
+    for _ in 0..2 {
+        let records = store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap();
+        assert_eq!(records, task.log);
+        assert_eq!(records.iter().filter_map(Record::as_update).count(), 1);
+        task.assert_stored(&store).await;
+        if F::DURABLE {
+            drop(store);
+            store = fixture.open().await;
+        }
     }
 }
 

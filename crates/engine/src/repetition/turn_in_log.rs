@@ -1,0 +1,134 @@
+//! A message that waited for its turn when it came again, where nobody here knows of that: another node has its task, or
+//! this one took the task over. The log says when its turn begins, and so which rest of the task is that turn's.
+
+use std::sync::Arc;
+
+use futures_core::Stream;
+use futures_util::{StreamExt as _, stream::unfold};
+use nuncio_model::{Error, MessageId, StreamEvent, StreamResponse, Task, TaskState};
+
+use crate::{
+    feed::{FILL, Feed, Until},
+    lifecycle,
+    live::Live,
+    log_turns::{LogTurns, read_kept},
+    reader::{LogReader, ended_before_its_turn},
+    record::Record,
+    registry::Hold,
+    shared::Shared,
+    store::{StoreError, TaskStore},
+    turns::stopping,
+};
+
+/// The turn of a message that is in the log.
+pub(super) struct TurnInLog {
+    store: Arc<dyn TaskStore>,
+    live: Arc<Live>,
+    /// The message's place.
+    message: u64,
+}
+
+impl TurnInLog {
+    /// The turn of this message of a task; none where it has begun.
+    pub(super) async fn find(shared: &Shared, hold: &Hold, message: &MessageId) -> Result<Option<Self>, Error> {
+        let (store, live) = (Arc::clone(&shared.store), Arc::clone(hold.live()));
+        let end = live.lock().sequence;
+        let (mut turns, mut place) = (LogTurns::default(), None);
+        let read = read_kept(&*store, &live.scope, &live.id, end, |record| {
+            turns.take(record);
+            if let Record::Received(received) = record
+                && received.message.message_id == *message
+            {
+                place = Some(received.sequence);
+            }
+        });
+        match read.await {
+            Err(StoreError::Compacted) => return Ok(None),
+            read => read?,
+        };
+        let waiting = place.filter(|place| turns.begun(*place).is_none());
+        Ok(waiting.map(|message| Self { store, live, message }))
+    }
+
+    /// The task as the turn leaves it to its client.
+    pub(super) async fn rested(self, shared: &Shared, hold: Hold) -> Result<Arc<Task>, Error> {
+        let (reader, task, sequence) = LogReader::from_now(hold);
+        // It may rest already.
+        let first = Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task((*task).clone())));
+        let mut feed = Feed::new(reader, shared, Until::Ended, [first]);
+        while let Some(event) = feed.next().await {
+            let event = event?;
+            let (state, at) = (state_of(&event), event.sequence.unwrap_or_default());
+            if state.is_some_and(|state| state.is_terminal() || state.is_interrupted()) {
+                let is_over = self.begins_before(at).await?;
+                if is_over || state.is_some_and(TaskState::is_terminal) {
+                    let task = self.task_at(at, task, sequence).await?;
+                    return if is_over { Ok(task) } else { Err(ended_before_its_turn(&task)) };
+                }
+            }
+        }
+        Err(stopping())
+    }
+
+    /// These events, up to the one with which the turn asks its client.
+    pub(super) fn until_it_rests(self, feed: Feed) -> impl Stream<Item = Result<Arc<StreamEvent>, Error>> + Send {
+        unfold(Some((feed, self)), async |state| {
+            let (mut feed, turn) = state?;
+            let mut event = feed.next().await?;
+            let asks = event.as_ref().is_ok_and(|event| state_of(event) == Some(TaskState::InputRequired));
+            if asks {
+                let at = event.as_ref().ok().and_then(|event| event.sequence).unwrap_or_default();
+                match turn.begins_before(at).await {
+                    Ok(true) => return Some((event, None)),
+                    Ok(false) => {}
+                    Err(error) => event = Err(error.into()),
+                }
+            }
+            let goes_on = event.is_ok();
+            Some((event, goes_on.then_some((feed, turn))))
+        })
+    }
+
+    /// Whether the turn begins before this record.
+    async fn begins_before(&self, sequence: u64) -> Result<bool, StoreError> {
+        let Live { scope, id, .. } = &*self.live;
+        match LogTurns::read(&*self.store, scope, id, sequence).await {
+            Ok(turns) => Ok(turns.begun(self.message).is_some_and(|begun| begun < sequence)),
+            // Nobody will know any more.
+            Err(StoreError::Compacted) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The task as of this record: folded from an earlier state, where it has gone on meanwhile.
+    async fn task_at(&self, at: u64, mut task: Arc<Task>, mut sequence: u64) -> Result<Arc<Task>, StoreError> {
+        let Live { scope, id, .. } = &*self.live;
+        let now = {
+            let inner = self.live.lock();
+            (inner.sequence, Arc::clone(&inner.task))
+        };
+        if now.0 == at {
+            return Ok(now.1);
+        }
+        while sequence < at {
+            let records = match self.store.events_after(scope, id, sequence, FILL).await {
+                Err(StoreError::Compacted) => return Ok(now.1),
+                records => records?,
+            };
+            for record in records.iter().take_while(|record| record.sequence() <= at) {
+                lifecycle::apply(Arc::make_mut(&mut task), record).map_err(|it| StoreError::Corrupt(it.into()))?;
+            }
+            sequence = records.last().map_or(at, Record::sequence);
+        }
+        Ok(task)
+    }
+}
+
+/// The state that an event tells.
+fn state_of(event: &StreamEvent) -> Option<TaskState> {
+    match &event.response {
+        StreamResponse::Task(task) => Some(task.state()),
+        StreamResponse::StatusUpdate(update) => Some(update.status.state),
+        StreamResponse::Message(_) | StreamResponse::ArtifactUpdate(_) => None,
+    }
+}
