@@ -10,7 +10,6 @@ mod fake;
 mod interfaces;
 mod matrix;
 mod older;
-mod proxy;
 mod races;
 mod resolve;
 mod server;
