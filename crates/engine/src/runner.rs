@@ -372,6 +372,7 @@ impl Runner {
                 request,
                 task,
                 resumed,
+                epoch: self.writer.epoch(),
                 scope: self.hold.scope.clone(),
                 extensions,
                 cancelled: cancelled.clone(),

@@ -49,6 +49,12 @@ pub trait TaskStore: Send + Sync + 'static {
     /// stays so, and the claim tells which.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
+    /// The epoch under which this node owns the tasks that it creates now. By default 1, for a store that counts for each
+    /// task how often it was taken over.
+    fn first_epoch(&self) -> u64 {
+        1
+    }
+
     /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By default
     /// each is loaded; a store asks once for all, at what their heads cost.
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {

@@ -41,6 +41,7 @@ pub(crate) struct TurnInner {
     pub(crate) task: Option<Arc<Task>>,
     /// Whether a crash cut it off before.
     pub(crate) resumed: bool,
+    pub(crate) epoch: u64,
     pub(crate) scope: Scope,
     pub(crate) extensions: Arc<[Box<str>]>,
     pub(crate) cancelled: CancellationToken,
@@ -126,6 +127,15 @@ impl Turn {
     /// [`Agent::resumes`]: crate::Agent::resumes
     pub fn resumed(&self) -> Option<&Task> {
         self.task().filter(|_| self.inner.resumed)
+    }
+
+    /// The epoch under which this turn runs: a number that never falls within a task, and that has grown where another
+    /// node, or this one after a restart, took the task over. So of two turns of one task that were at work at the same
+    /// time, as can be where a node was cut off and did not know it yet, the one of the higher epoch counts: hand the number
+    /// on to whatever the turn changes in the world, and have that refuse a lower one. A turn that is run again by the
+    /// process that had it before ([`Self::resumed`]) has the same epoch; the first is over by then.
+    pub fn epoch(&self) -> u64 {
+        self.inner.epoch
     }
 
     /// The task's id. On a first turn there is no task yet, and none will be if the agent answers with [`Self::reply`].

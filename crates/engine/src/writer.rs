@@ -147,6 +147,11 @@ impl LogWriter {
         self.epoch.is_some()
     }
 
+    /// The epoch under which this node owns the task, or will once it exists.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.filter(|_| self.is_committed()).unwrap_or_else(|| self.shared.store.first_epoch())
+    }
+
     /// The task's context.
     pub(crate) fn context(&self) -> &ContextId {
         &self.context

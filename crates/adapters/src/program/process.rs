@@ -55,6 +55,7 @@ impl Program {
         command
             .env("NUNCIO_TASK_ID", turn.task_id().as_str())
             .env("NUNCIO_CONTEXT_ID", turn.context_id().as_str())
+            .env("NUNCIO_EPOCH", turn.epoch().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -152,12 +152,12 @@ async fn every_part_of_the_message_reaches_the_program() {
 
 #[tokio::test]
 async fn the_program_knows_the_ids_and_only_the_secrets_it_should() {
-    let program = Program::shell("echo $NUNCIO_TASK_ID $NUNCIO_CONTEXT_ID $MINE ${HOME+home}")
+    let program = Program::shell("echo $NUNCIO_TASK_ID $NUNCIO_CONTEXT_ID $NUNCIO_EPOCH $MINE ${HOME+home}")
         .with_env("MINE", "mine")
         .without_env("HOME");
     let task = send(&Engine::builder(Exec::new(program)).build(), "x").await;
     let context = task.context_id.clone().unwrap();
-    assert_eq!(output(&task).trim_end(), format!("{} {context} mine", task.id));
+    assert_eq!(output(&task).trim_end(), format!("{} {context} 1 mine", task.id));
 }
 
 #[tokio::test]

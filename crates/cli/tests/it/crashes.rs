@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Home, eventually};
 
-/// Writes one piece, and waits for the end of the world; run again, it writes the other.
+/// Writes one piece, and waits for the end of the world; run again, at a higher epoch, it writes the other.
 const PROGRAM: &str = r#"
 read -r line
 case "$line" in
-*'"resumed":true'*) printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"two"}]},"append":true}}' ;;
+*'"resumed":true'*) [ "$NUNCIO_EPOCH" -gt "$(cat epoch)" ] && printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"two"}]},"append":true}}' ;;
 *'"text":"second"'*) printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"b","parts":[{"text":"of the second"}]}}}' ;;
 *)
+    echo "$NUNCIO_EPOCH" >epoch
     printf '%s\n' '{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[{"text":"one,"}]}}}'
     cat >/dev/null
     ;;

@@ -2,8 +2,8 @@
 
 use std::{
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -28,12 +28,12 @@ pub(crate) const LEASE: Duration = Duration::from_secs(6);
 struct Script {
     gate: Arc<Semaphore>,
     resumes: Arc<AtomicBool>,
-    runs: Arc<AtomicUsize>,
+    epochs: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Agent for Script {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-        self.runs.fetch_add(1, Ordering::SeqCst);
+        self.epochs.lock().unwrap().push(turn.epoch());
         turn.begin().await?;
         let text = turn.message().text();
         for word in text.split_whitespace() {
@@ -72,7 +72,8 @@ impl EventBus for Silence {
 pub(crate) struct Nodes {
     gate: Arc<Semaphore>,
     pub(crate) resumes: Arc<AtomicBool>,
-    runs: Arc<AtomicUsize>,
+    /// The epoch of each turn that was begun.
+    epochs: Arc<Mutex<Vec<u64>>>,
     store: SharedMemory,
     /// Those of the next node.
     pub(crate) limits: Limits,
@@ -91,7 +92,7 @@ impl Nodes {
         Self {
             gate: Arc::new(Semaphore::new(0)),
             resumes: Arc::default(),
-            runs: Arc::default(),
+            epochs: Arc::default(),
             store: SharedMemory::new(LEASE),
             limits,
             bus,
@@ -104,8 +105,8 @@ impl Nodes {
 
     pub(crate) async fn node(&self) -> Node {
         let store = Arc::new(self.store.node().await);
-        let agent =
-            Script { gate: Arc::clone(&self.gate), resumes: Arc::clone(&self.resumes), runs: Arc::clone(&self.runs) };
+        let (gate, resumes) = (Arc::clone(&self.gate), Arc::clone(&self.resumes));
+        let agent = Script { gate, resumes, epochs: Arc::clone(&self.epochs) };
         let mut card = nuncio_model::AgentCard::new("test", "Under test.");
         card.capabilities.streaming = Some(true);
         let limits = self.limits.clone();
@@ -127,7 +128,7 @@ impl Nodes {
     }
 
     pub(crate) fn runs(&self) -> usize {
-        self.runs.load(Ordering::SeqCst)
+        self.epochs.lock().unwrap().len()
     }
 }
 
@@ -325,6 +326,7 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
     nodes.open(8);
     let answer = within(waiting).await.unwrap().unwrap();
     assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
+    assert_eq!(*nodes.epochs.lock().unwrap(), [1, 2, 2], "the first, the first again by whoever took over, the second");
 }
 
 #[tokio::test(start_paused = true)]

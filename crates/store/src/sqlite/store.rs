@@ -89,6 +89,10 @@ impl TaskStore for SqliteStore {
         self.readers.read(move |connection| messages::task_of(connection, &scope, &message, since)).await
     }
 
+    fn first_epoch(&self) -> u64 {
+        self.epoch
+    }
+
     async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
         self.forget_before(before).await
     }

@@ -18,6 +18,7 @@ pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
     let mut task = Writer::new("t");
     let committed = task.run(&store).await;
     assert!(!committed.owes_push);
+    assert_eq!(committed.epoch, store.first_epoch());
     task.assert_stored(&store).await;
     let claimed = claim(&store, &task).await;
     assert_eq!((claimed.task, claimed.sequence), (Arc::new(task.task.clone()), 1));
