@@ -3,11 +3,16 @@
 //! The message's text says what to do: `work CHUNKS MILLISECONDS`, and `ask` and `fail` likewise.
 
 use std::{
+    collections::HashMap,
     env,
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead as _, Write as _},
+    path::Path,
     process::{self, ExitCode},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, SystemTime},
 };
@@ -32,6 +37,42 @@ pub(crate) struct Run {
     pub(crate) message: String,
     pub(crate) node: String,
     pub(crate) pid: u32,
+    pub(crate) epoch: u64,
+    /// When it began, and until when it was at work, as far as it came to say; in microseconds.
+    pub(crate) began: u64,
+    #[serde(default)]
+    pub(crate) seen: u64,
+}
+
+/// A sign of life of a turn.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sign {
+    run: String,
+    at: u64,
+}
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Began(Run),
+    Lives(Sign),
+}
+
+/// The turns that are noted in a file. A line that is being written is left out.
+pub(crate) fn runs(file: &Path) -> Vec<Run> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let (mut runs, mut seen) = (Vec::new(), HashMap::new());
+    for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        match line {
+            Line::Began(run) => runs.push(run),
+            Line::Lives(Sign { run, at }) => drop(seen.insert(run, at)),
+        }
+    }
+    for run in &mut runs {
+        run.seen = seen.get(&run.name).copied().unwrap_or(run.began);
+    }
+    runs
 }
 
 static CANCELED: AtomicBool = AtomicBool::new(false);
@@ -42,7 +83,7 @@ pub(crate) fn turn() -> Result<ExitCode> {
     io::stdin().read_line(&mut opening)?;
     let opening: Value = serde_json::from_str(&opening).context("the first line")?;
     let message = &opening["message"];
-    note(message)?;
+    begin(message)?;
     // Its own stdin's end is no reason to stop: a server that is killed must see to that.
     thread::spawn(|| {
         if io::stdin().lock().lines().next().is_some_and(|line| line.is_ok()) {
@@ -60,6 +101,7 @@ pub(crate) fn turn() -> Result<ExitCode> {
         }
         say(&json!({"text": format!("{} {chunk}\n", name())}));
         thread::sleep(every);
+        note(&Line::Lives(Sign { run: name(), at: now() }))?;
     }
     match what {
         "ask" => say(&json!({"statusUpdate": {"status": {
@@ -71,15 +113,22 @@ pub(crate) fn turn() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn note(message: &Value) -> Result<()> {
+fn begin(message: &Value) -> Result<()> {
     let run = Run {
         name: name(),
         task: env::var("NUNCIO_TASK_ID")?,
         message: message["messageId"].as_str().unwrap_or_default().to_owned(),
         node: env::var(NODE)?,
         pid: process::id(),
+        epoch: env::var("NUNCIO_EPOCH")?.parse()?,
+        began: begun(),
+        seen: 0,
     };
-    let mut line = serde_json::to_vec(&run)?;
+    note(&Line::Began(run))
+}
+
+fn note(line: &Line) -> Result<()> {
+    let mut line = serde_json::to_vec(line)?;
     line.push(b'\n');
     let path = env::var(RUNS)?;
     // One write to the end of the file, so that lines of others stay whole.
@@ -89,9 +138,18 @@ fn note(message: &Value) -> Result<()> {
 
 /// The name of this run: no other has its time and process.
 fn name() -> String {
-    static BEGUN: std::sync::OnceLock<u128> = std::sync::OnceLock::new();
-    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_micros());
-    format!("{:x}-{:x}", BEGUN.get_or_init(now), process::id())
+    format!("{:x}-{:x}", begun(), process::id())
+}
+
+fn begun() -> u64 {
+    static BEGUN: OnceLock<u64> = OnceLock::new();
+    *BEGUN.get_or_init(now)
+}
+
+/// Microseconds since 1970: programs of all nodes look at the same clock.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.ok().and_then(|time| u64::try_from(time.as_micros()).ok()).unwrap_or(0)
 }
 
 /// Writes a line. A server that is gone does not read it.

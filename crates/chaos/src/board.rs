@@ -11,7 +11,7 @@ use std::{
 use parking_lot::Mutex;
 
 use crate::{
-    call::{Caller, Outgoing},
+    call::{Caller, Outgoing, Refusal},
     history::{History, What},
     random::Random,
 };
@@ -58,6 +58,13 @@ impl Board {
         self.add(What::Accepted { task: task.to_owned(), message: outgoing.message.clone() });
         if let Some((hook, _)) = &outgoing.hook {
             self.add(What::Hooked { task: task.to_owned(), hook: hook.clone(), whole: true });
+        }
+    }
+
+    /// Notes a refusal that is nobody's fault but the nodes'.
+    pub(crate) fn refused(&self, by: &str, refusal: &Refusal) {
+        if refusal.status.is_server_error() {
+            self.add(What::Refused { by: by.to_owned(), again: refusal.again, refusal: refusal.to_string() });
         }
     }
 

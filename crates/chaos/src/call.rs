@@ -1,10 +1,13 @@
 //! Calls as bytes over HTTP, so that nothing of ours mends on the way what a server does wrong.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, time::Duration};
 
 use anyhow::{Context as _, Result};
 use nuncio_wire::sse::Decoder;
-use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use reqwest::{
+    Client, Method, RequestBuilder, Response, StatusCode,
+    header::{HeaderMap, RETRY_AFTER},
+};
 use serde_json::{Value, json};
 
 /// How long an answer may take: longer than any fault, with the lease and a restart.
@@ -20,11 +23,47 @@ pub(crate) enum Answer {
     /// The answer of an operation.
     Ok(Value),
     /// An error of the protocol.
-    Refused(Value),
+    Refused(Refusal),
     /// Nobody knows what became of it.
     Cut,
     /// No answer in all that time.
     Hung,
+}
+
+/// An error as a node told it.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    /// Whether it says when to try again.
+    pub(crate) again: bool,
+    body: Value,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, headers: &HeaderMap, bytes: &[u8]) -> Self {
+        let again = headers.contains_key(RETRY_AFTER);
+        Self { status, again, body: serde_json::from_slice(bytes).unwrap_or_default() }
+    }
+
+    /// Why, in the word of the protocol.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.detail()["reason"].as_str()
+    }
+
+    /// What is said of a cursor.
+    pub(crate) fn resume(&self) -> Option<&str> {
+        self.detail()["metadata"]["resume"].as_str()
+    }
+
+    fn detail(&self) -> &Value {
+        &self.body["error"]["details"][0]
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status, self.body)
+    }
 }
 
 /// A client of all nodes.
@@ -125,15 +164,16 @@ impl Caller {
 async fn answer(request: RequestBuilder) -> Answer {
     let work = async {
         let response = request.send().await?;
-        let status = response.status();
-        let body = response.bytes().await?;
-        Ok::<_, reqwest::Error>((status, serde_json::from_slice::<Value>(&body).unwrap_or_default()))
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok::<_, reqwest::Error>((status, headers, response.bytes().await?))
     };
     match tokio::time::timeout(PATIENCE, work).await {
         Err(_) => Answer::Hung,
         Ok(Err(_)) => Answer::Cut,
-        Ok(Ok((status, body))) if status.is_success() => Answer::Ok(body),
-        Ok(Ok((_, body))) => Answer::Refused(body),
+        Ok(Ok((status, _, body))) if status.is_success() => {
+            Answer::Ok(serde_json::from_slice(&body).unwrap_or_default())
+        }
+        Ok(Ok((status, headers, body))) => Answer::Refused(Refusal::new(status, &headers, &body)),
     }
 }
 
@@ -141,7 +181,7 @@ async fn answer(request: RequestBuilder) -> Answer {
 #[derive(Debug)]
 pub(crate) enum Opened {
     Stream(Box<Stream>),
-    Refused(StatusCode, Value),
+    Refused(Refusal),
 }
 
 /// The events of a stream.
@@ -153,12 +193,12 @@ pub(crate) struct Stream {
 
 async fn open(request: RequestBuilder) -> Result<Opened> {
     let response = tokio::time::timeout(PATIENCE, request.send()).await??;
-    let status = response.status();
+    let (status, headers) = (response.status(), response.headers().clone());
     if status.is_success() {
         return Ok(Opened::Stream(Box::new(Stream { response, decoder: Decoder::new(LARGEST) })));
     }
     let body = response.bytes().await?;
-    Ok(Opened::Refused(status, serde_json::from_slice(&body).unwrap_or_default()))
+    Ok(Opened::Refused(Refusal::new(status, &headers, &body)))
 }
 
 /// What a stream brings.

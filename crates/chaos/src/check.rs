@@ -111,6 +111,10 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
                 wrong("no program outlives its server", format!("process {pid} of {node} goes on"));
             }
             What::Stray { node, line } => wrong("every task at work has a runner", format!("node {node}: {line}")),
+            What::Refused { by, again, refusal } if !again => {
+                wrong("what fails can be tried again", format!("{by}: {refusal}"));
+            }
+            What::Refused { .. } => {}
             What::Died { node } => wrong("nodes live", format!("node {node} ended by itself")),
             What::Run { .. } => all.runs.push(what),
             What::Final { task, state, reason, messages, hooks, artifacts } => {
@@ -140,10 +144,12 @@ pub(crate) fn summary(entries: &[Entry]) -> String {
     let accepted = count(|what| matches!(what, What::Accepted { .. }));
     let runs = count(|what| matches!(what, What::Run { .. }));
     let delivered = count(|what| matches!(what, What::Delivered { .. }));
+    let refused = count(|what| matches!(what, What::Refused { .. }));
     let readers: BTreeSet<_> = entries.iter().filter_map(|entry| reader_of(&entry.what)).collect();
     let ended = count(|what| matches!(what, What::Final { state, .. } if is_terminal(state)));
     format!(
-        "{faults} faults; {tasks} tasks, {ended} ended, {failed} failed; {accepted} messages acknowledged, {runs} runs; \
+        "{faults} faults; {tasks} tasks, {ended} ended, {failed} failed; {accepted} messages acknowledged, \
+         {refused} put off, {runs} runs; \
          {} readers, {events} events, {resumed} streams resumed; {delivered} webhook calls",
         readers.len()
     )

@@ -145,6 +145,7 @@ impl Client {
             match answer {
                 Answer::Ok(_) => self.board.add(What::Hooked { task, hook, whole: false }),
                 Answer::Hung => self.board.add(What::Hung { who: format!("a webhook of {task}") }),
+                Answer::Refused(refusal) => self.board.refused(&format!("a webhook of {task}"), &refusal),
                 _ => {}
             }
         }
@@ -152,8 +153,8 @@ impl Client {
 
     /// A task that somebody has seen is there.
     fn denied(&self, task: &str, answer: &Answer) {
-        if let Answer::Refused(error) = answer
-            && error["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
+        if let Answer::Refused(refusal) = answer
+            && refusal.reason() == Some("TASK_NOT_FOUND")
         {
             self.board.add(What::Denied {
                 task: task.to_owned(),
@@ -172,7 +173,11 @@ impl Client {
                 self.board.add(What::Hung { who: format!("{who} of client {}", self.name) });
                 return None;
             }
-            Answer::Refused(_) | Answer::Cut => return None,
+            Answer::Refused(refusal) => {
+                self.board.refused(&format!("{who} of client {}", self.name), &refusal);
+                return None;
+            }
+            Answer::Cut => return None,
         };
         // That to a message has it in a member.
         let task = answer.get("task").unwrap_or(&answer);

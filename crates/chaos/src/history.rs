@@ -48,14 +48,16 @@ pub(crate) enum What {
     Hung { who: String },
     /// A server denied something of a task that it had shown.
     Denied { task: String, denied: String, by: String },
+    /// A server could not do what it was asked; whether it said when to try again.
+    Refused { by: String, again: bool, refusal: String },
     /// A program outlived the server that had started it.
     Orphan { pid: u32, node: String },
     /// A node ended by itself.
     Died { node: usize },
     /// A node found a task that it was at work on, by what the store has, and had no runner for; it logged this.
     Stray { node: String, line: String },
-    /// A program began a turn.
-    Run { run: String, task: String, message: String, node: String, pid: u32 },
+    /// A program ran a turn: from when, and until when at least it was at work, in microseconds.
+    Run { run: String, task: String, message: String, node: String, pid: u32, epoch: u64, began: u64, seen: u64 },
     /// A task at the end.
     Final { task: String, state: String, reason: String, messages: Vec<String>, hooks: Vec<String>, artifacts: Value },
     /// An event of the log of a task at the end, as it is read from its beginning.

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::{net::TcpStream, time::sleep};
 
 use crate::{
-    agent::{self, Run},
+    agent,
     history::{History, What},
 };
 
@@ -162,7 +162,7 @@ impl Node {
     }
 
     fn programs(&self, incarnation: &str) -> Vec<u32> {
-        runs(&self.plan).into_iter().filter(|run| run.node == incarnation).map(|run| run.pid).collect()
+        agent::runs(&self.plan.runs()).into_iter().filter(|run| run.node == incarnation).map(|run| run.pid).collect()
     }
 
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
@@ -184,12 +184,6 @@ impl Drop for Node {
             let _ = child.wait();
         }
     }
-}
-
-/// The turns that programs have noted. A line that is being written is left out.
-pub(crate) fn runs(plan: &Plan) -> Vec<Run> {
-    let text = std::fs::read_to_string(plan.runs()).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Whether a process runs and is one of our programs: its id may be somebody else's by now.

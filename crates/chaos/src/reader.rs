@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use crate::{
     board::Board,
-    call::{Next, Opened, Outgoing, Stream},
+    call::{Next, Opened, Outgoing, Refusal, Stream},
     event::{as_task, is_interrupted, is_terminal, state_of, task_of},
     history::What,
     random::Random,
@@ -83,7 +82,10 @@ impl<'a> Reader<'a> {
                 // Without an event the message may never have arrived, and what comes of it is nobody's promise.
                 self.go_on(ended).await;
             }
-            Ok(Opened::Refused(status, error)) => self.close(&format!("refused: {status} {error}")),
+            Ok(Opened::Refused(refusal)) => {
+                self.board.refused(&self.name(), &refusal);
+                self.close(&format!("refused: {refusal}"));
+            }
             Err(error) => self.close(&format!("not opened: {error}")),
         }
     }
@@ -128,25 +130,29 @@ impl<'a> Reader<'a> {
         let node = self.node();
         match self.board.caller.subscribe(node, &task, self.last).await {
             Ok(Opened::Stream(stream)) => self.read(stream).await,
-            Ok(Opened::Refused(status, error)) => self.refused(&task, status, &error),
+            Ok(Opened::Refused(refusal)) => self.refused(&task, &refusal),
             Err(error) => Ended::Cut(format!("not opened: {error}")),
         }
     }
 
-    fn refused(&self, task: &str, status: StatusCode, error: &Value) -> Ended {
-        let detail = &error["error"]["details"][0];
+    fn name(&self) -> String {
+        format!("reader {}, which stands at {:?}", self.number, self.last)
+    }
+
+    fn refused(&self, task: &str, refusal: &Refusal) -> Ended {
+        self.board.refused(&self.name(), refusal);
         let denied = |what: &str| {
-            let by = format!("reader {}, which stands at {:?}", self.number, self.last);
+            let by = self.name();
             self.board.add(What::Denied { task: task.to_owned(), denied: what.to_owned(), by });
             Ended::Done
         };
-        match (detail["reason"].as_str(), detail["metadata"]["resume"].as_str()) {
+        match (refusal.reason(), refusal.resume()) {
             (_, Some("expired")) => denied("events behind it"),
             (_, Some("ahead")) => denied("the event that it saw last"),
             (Some("TASK_NOT_FOUND"), _) => denied("the task"),
             // It has ended, and this reader has seen all of it, or nothing.
             (Some("UNSUPPORTED_OPERATION"), _) => Ended::Done,
-            _ => Ended::Cut(format!("refused: {status} {error}")),
+            _ => Ended::Cut(format!("refused: {refusal}")),
         }
     }
 
@@ -214,10 +220,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option<Vec<(u64, Value)>>> {
     let mut stream = match board.caller.subscribe(node, task, Some(0)).await? {
         Opened::Stream(stream) => stream,
-        Opened::Refused(_, error) if error["error"]["details"][0]["metadata"]["resume"] == "expired" => {
-            return Ok(None);
-        }
-        Opened::Refused(status, error) => bail!("the log of {task} is refused: {status} {error}"),
+        Opened::Refused(refusal) if refusal.resume() == Some("expired") => return Ok(None),
+        Opened::Refused(refusal) => bail!("the log of {task} is refused: {refusal}"),
     };
     let mut events = Vec::new();
     loop {

@@ -17,7 +17,7 @@ use crate::{
     client::Client,
     fault::Fault,
     history::{Entry, History, What},
-    node::{self, Plan},
+    node::{Node, Plan},
     options::{Options, Store},
     random::Random,
     settle, sink,
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let stable = options.store == Store::Sqlite && options.disk.is_none();
     history.add(What::Began { seed, resumes, stable });
     let world = Arc::new(World::start(options, &plan, Arc::clone(&history)).await?);
-    let caller = Caller::new(world.nodes.iter().map(node::Node::address).collect())?;
+    let caller = Caller::new(world.nodes.iter().map(Node::address).collect())?;
     let sink = sink::start(Arc::clone(&history)).await?;
     let board = Arc::new(Board::new(caller, Arc::clone(&history), sink, Duration::from_secs(options.patience)));
     let mut clients = JoinSet::new();
@@ -66,11 +66,11 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
         Store::Postgres => hurt(&world, &mut faults, options).await?,
     }
     settle::settle(&board, clients).await;
-    for run in node::runs(&plan) {
-        let agent::Run { name: run, task, message, node, pid } = run;
-        history.add(What::Run { run, task, message, node, pid });
+    for run in agent::runs(&plan.runs()) {
+        let agent::Run { name: run, task, message, node, pid, epoch, began, seen } = run;
+        history.add(What::Run { run, task, message, node, pid, epoch, began, seen });
     }
-    world.nodes.iter().flat_map(node::Node::strays).for_each(|stray| history.add(stray));
+    world.nodes.iter().flat_map(Node::strays).for_each(|stray| history.add(stray));
     drop(world);
     let entries = history.take();
     let violations = check::check(&entries);

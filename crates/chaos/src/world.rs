@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use nuncio_testbed::{Database, Disk, Nats, NatsOptions, Postgres, PostgresOptions, Proxy};
+use nuncio_testbed::{Database, Disk, Nats, NatsOptions, Postgres, PostgresOptions, Proxy, Server as _};
 use rustix::process::Signal;
 use tokio::{sync::Mutex, time::sleep};
 
@@ -174,27 +174,17 @@ impl World {
 
     /// Does it to a server. It takes up to a second.
     fn act(&self, server: Server, act: Act) -> Result<()> {
-        let act = || match server {
-            Server::Postgres => {
-                let postgres = self.postgres.as_ref().context("there is no PostgreSQL")?;
-                match act {
-                    Act::Restart => postgres.restart(),
-                    Act::Kill => postgres.kill(),
-                    Act::Pause => postgres.pause(),
-                    Act::Resume => postgres.resume(),
-                }
-            }
-            Server::Nats => {
-                let nats = self.nats.as_ref().context("there is no NATS")?;
-                match act {
-                    Act::Restart => nats.restart(),
-                    Act::Kill => nats.kill(),
-                    Act::Pause => nats.pause(),
-                    Act::Resume => nats.resume(),
-                }
-            }
+        let hurt: Option<&dyn nuncio_testbed::Server> = match server {
+            Server::Postgres => self.postgres.as_ref().map(|it| it as _),
+            Server::Nats => self.nats.as_ref().map(|it| it as _),
         };
-        tokio::task::block_in_place(act)
+        let hurt = hurt.with_context(|| format!("there is no {server:?}"))?;
+        tokio::task::block_in_place(|| match act {
+            Act::Restart => hurt.restart(),
+            Act::Kill => hurt.kill(),
+            Act::Pause => hurt.pause(),
+            Act::Resume => hurt.resume(),
+        })
     }
 
     /// Starts a node again, as often as it takes while what it depends on is hurt.

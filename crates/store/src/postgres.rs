@@ -4,7 +4,7 @@
 //!   puts into one statement on one connection.
 //! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: nearly all else is a statement each, on a few
 //!   connections that everybody shares.
-//! - `session`, `place`, `tls`: how a connection comes to be, and comes back.
+//! - `session`, `servers`, `place`, `tls`: how a connection comes to be, and comes back.
 //! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
 //! - `purge`, `erase`, `deletion`, `owners`: tasks go, in transactions of their own, and whose they are.
 //! - `beside`, `verify`: for whoever looks after the database.
@@ -32,6 +32,7 @@ mod purge;
 mod pushes;
 mod read;
 mod schema;
+mod servers;
 mod session;
 mod statements;
 mod store;
@@ -102,6 +103,9 @@ impl PostgresStore {
     /// system trusts who signed); and those others of PostgreSQL's programs that `tokio-postgres` knows. A socket in the
     /// file system is `?host=/run/postgresql`, and `sslmode` says nothing for it.
     ///
+    /// Of several servers, `postgres://HOST,HOST/DATABASE`, the one is used that takes writes; when another is promoted, all
+    /// connections go there by themselves.
+    ///
     /// # Errors
     ///
     /// [`PostgresError`] says what to do: the URL is not valid, the database cannot be reached, is of a later release, has
@@ -148,7 +152,7 @@ fn unreachable(place: &Place, error: NotConnected) -> PostgresError {
             let advice = place.advice(&source).map(|advice| format!("; {advice}")).unwrap_or_default();
             (format!("{}{advice}", error::explain(&source)), Some(source))
         }
-        late @ NotConnected::Late(_) => (late.to_string(), None),
+        other => (other.to_string(), None),
     };
     PostgresError::Unreachable { place: place.to_string(), reason, source }
 }

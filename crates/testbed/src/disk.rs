@@ -10,7 +10,8 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-/// A file system in memory of a fixed size, which only root may mount. Dropping it unmounts it.
+/// A file system in memory of a fixed size, which only root may mount, also the root of a namespace
+/// (`unshare --user --map-root-user --mount`). Dropping it unmounts it.
 #[derive(Debug)]
 pub struct Disk(TempDir);
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use nuncio_testbed::{Nats, Postgres};
+use nuncio_testbed::{Nats, Postgres, Server as _};
 
 fn main() -> Result<ExitCode> {
     let mut words = env::args_os().skip(1);

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use rustix::process::Signal;
 
-use crate::{port::free_port, process::Process, program};
+use crate::{Server, port::free_port, process::Process, program};
 
 /// The variable that names a server that runs already.
 const VARIABLE: &str = "NUNCIO_TEST_NATS";
@@ -84,22 +84,25 @@ impl Nats {
         Ok(Self { url: format!("nats://127.0.0.1:{}", own.port), own: Some(own) })
     }
 
-    /// Its address, `nats://127.0.0.1:PORT`.
-    pub fn url(&self) -> &str {
+    fn own(&self) -> Result<&Own> {
+        match &self.own {
+            Some(own) => Ok(own),
+            None => bail!("the NATS server at {} is not ours to hurt; start one with Nats::start", self.url),
+        }
+    }
+}
+
+/// Its URL is `nats://127.0.0.1:PORT`.
+impl Server for Nats {
+    fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its host and port, for a [`Proxy`](crate::Proxy).
-    pub fn address(&self) -> &str {
-        self.url.rsplit(['/', '@']).next().unwrap_or(&self.url)
+    fn address(&self) -> String {
+        self.url.rsplit(['/', '@']).next().unwrap_or(&self.url).to_owned()
     }
 
-    /// Ends it in good order and starts it again on the same port. One that was killed is started.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not start.
-    pub fn restart(&self) -> Result<()> {
+    fn restart(&self) -> Result<()> {
         let own = self.own()?;
         if own.process().id().is_some() {
             own.process().stop(Signal::TERM)?;
@@ -107,38 +110,16 @@ impl Nats {
         own.start()
     }
 
-    /// Kills it at once. Everything that it holds for clients is lost.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own.
-    pub fn kill(&self) -> Result<()> {
+    fn kill(&self) -> Result<()> {
         self.own()?.process().kill()
     }
 
-    /// Stops it where it stands: its connections stay, and nothing is answered.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not run.
-    pub fn pause(&self) -> Result<()> {
+    fn pause(&self) -> Result<()> {
         self.own()?.process().pause()
     }
 
-    /// Lets it go on.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not run.
-    pub fn resume(&self) -> Result<()> {
+    fn resume(&self) -> Result<()> {
         self.own()?.process().resume()
-    }
-
-    fn own(&self) -> Result<&Own> {
-        match &self.own {
-            Some(own) => Ok(own),
-            None => bail!("the NATS server at {} is not ours to hurt; start one with Nats::start", self.url),
-        }
     }
 }
 

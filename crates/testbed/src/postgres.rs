@@ -14,7 +14,7 @@ use url::Url;
 
 use self::cluster::Cluster;
 pub use self::database::Database;
-use crate::tls::Identity;
+use crate::{Server, tls::Identity};
 
 /// The variable that names a server that runs already: a URL of a role that may create databases.
 const VARIABLE: &str = "NUNCIO_TEST_POSTGRES";
@@ -114,6 +114,29 @@ impl Postgres {
         Ok(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) })
     }
 
+    /// Starts a primary and a standby of the caller's own, in about two seconds. What the primary acknowledges the standby
+    /// has: without it, it acknowledges nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start), and when they do not find one another.
+    pub fn pair() -> Result<[Self; 2]> {
+        let of =
+            |cluster: Cluster| Ok::<_, anyhow::Error>(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) });
+        let primary = Cluster::start(PostgresOptions::new().with_setting("synchronous_standby_names=*"))?;
+        let standby = primary.standby()?;
+        Ok([of(primary)?, of(standby)?])
+    }
+
+    /// Makes a primary of a standby, whatever has become of the one before.
+    ///
+    /// # Errors
+    ///
+    /// When it is not of our own, or no standby.
+    pub fn promote(&self) -> Result<()> {
+        self.own()?.promote()
+    }
+
     /// Makes a new, empty database, which is gone with its value.
     ///
     /// # Errors
@@ -124,33 +147,13 @@ impl Postgres {
         Database::create(&self.url, self.own.is_none())
     }
 
-    /// The address of its database `postgres`, or of the one that was given.
-    pub fn url(&self) -> &str {
-        self.url.as_str()
-    }
-
-    /// Its host and port, for a [`Proxy`](crate::Proxy).
-    pub fn address(&self) -> String {
-        format!("{}:{}", self.url.host_str().unwrap_or("127.0.0.1"), self.url.port().unwrap_or(5432))
-    }
-
-    /// The folder of its socket in the file system; its port is that of [`address`](Self::address).
+    /// The folder of its socket in the file system; its port is that of its [address](Server::address).
     ///
     /// # Errors
     ///
     /// When it is not of our own, or the folder for temporary files has too long a name for sockets.
     pub fn socket(&self) -> Result<PathBuf> {
         self.own()?.socket().context("the socket's path is too long\nhint: set TMPDIR to a folder with a shorter one")
-    }
-
-    /// Ends it in good order, connections included, and starts it again on the same port. One that was killed is
-    /// started.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not start.
-    pub fn restart(&self) -> Result<()> {
-        self.own()?.restart()
     }
 
     /// The id of its first process, the parent of all others.
@@ -171,37 +174,37 @@ impl Postgres {
         self.own()?.has_ended()
     }
 
-    /// Kills it at once, with all that work for it. What it told clients to be committed is there after a restart.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own.
-    pub fn kill(&self) -> Result<()> {
-        self.own()?.kill()
-    }
-
-    /// Stops it where it stands, with all that work for it: its connections stay, and nothing is answered.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not run.
-    pub fn pause(&self) -> Result<()> {
-        self.own()?.pause()
-    }
-
-    /// Lets it go on.
-    ///
-    /// # Errors
-    ///
-    /// When it is not of our own, or does not run.
-    pub fn resume(&self) -> Result<()> {
-        self.own()?.resume()
-    }
-
     fn own(&self) -> Result<MutexGuard<'_, Cluster>> {
         match &self.own {
             Some(own) => Ok(own.lock().unwrap_or_else(PoisonError::into_inner)),
             None => bail!("the PostgreSQL server at {} is not ours to hurt; start one with Postgres::start", self.url),
         }
+    }
+}
+
+/// Its URL is that of its database `postgres`, or the one that was given.
+impl Server for Postgres {
+    fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    fn address(&self) -> String {
+        format!("{}:{}", self.url.host_str().unwrap_or("127.0.0.1"), self.url.port().unwrap_or(5432))
+    }
+
+    fn restart(&self) -> Result<()> {
+        self.own()?.restart()
+    }
+
+    fn kill(&self) -> Result<()> {
+        self.own()?.kill()
+    }
+
+    fn pause(&self) -> Result<()> {
+        self.own()?.pause()
+    }
+
+    fn resume(&self) -> Result<()> {
+        self.own()?.resume()
     }
 }

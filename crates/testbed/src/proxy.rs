@@ -3,6 +3,7 @@
 mod link;
 
 use std::{
+    collections::VecDeque,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
@@ -38,9 +39,13 @@ pub struct Proxy {
     faults: watch::Sender<Faults>,
     /// For the connections of now; others take their place when these are used.
     connections: Arc<Mutex<Switches>>,
+    cuts: Cuts,
     end: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
+
+/// After how many bytes of answers connections are cut, of each the next.
+type Cuts = Arc<Mutex<VecDeque<usize>>>;
 
 /// What is done to some connections for good.
 #[derive(Debug, Clone)]
@@ -69,9 +74,11 @@ impl Proxy {
         let end = CancellationToken::new();
         let connections = Arc::new(Mutex::new(Switches::new(&end)));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let work = link::accept(listener, server.into(), seen, Arc::clone(&connections), end.clone());
+        let cuts = Cuts::default();
+        let way = link::Way { server: server.into(), faults: seen, cuts: Arc::clone(&cuts) };
+        let work = link::accept(listener, way, Arc::clone(&connections), end.clone());
         let thread = thread::Builder::new().name("proxy".to_owned()).spawn(move || runtime.block_on(work))?;
-        Ok(Self { address, faults, connections, end, thread: Some(thread) })
+        Ok(Self { address, faults, connections, cuts, end, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -93,6 +100,17 @@ impl Proxy {
     pub fn cut(&self) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *connections, Switches::new(&self.end)).cut.cancel();
+    }
+
+    /// Resets connections, of now and of later, when so many bytes of what the server answers have passed from now on: the
+    /// first over which anything comes after the first number, the second after the second, until there is none left.
+    pub fn cut_after(&self, bytes: impl IntoIterator<Item = usize>) {
+        self.cuts.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
+    }
+
+    /// How many of these numbers no connection has taken yet.
+    pub fn cuts_left(&self) -> usize {
+        self.cuts.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Passes nothing on any more over the connections of now, and closes none of them: the other end is there and says

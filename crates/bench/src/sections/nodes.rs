@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use nuncio_testbed::{Database, Postgres};
+use nuncio_testbed::{Database, Postgres, Server as _};
 
 use super::streams::SIZE;
 use crate::{

@@ -9,13 +9,16 @@ use crate::{
 };
 
 const TWICE: &str = "nothing runs twice";
+const EPOCH: &str = "nothing runs twice at one epoch";
 const FENCED: &str = "who lost a task writes no more";
 
 pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     let mut nodes = BTreeMap::<_, Vec<&str>>::new();
     let mut tasks_of = BTreeMap::new();
+    let mut epochs = BTreeMap::<_, Vec<_>>::new();
     for what in &evidence.runs {
-        let What::Run { run, task, message, node, .. } = what else { continue };
+        let What::Run { run, task, message, node, epoch, began, seen, .. } = what else { continue };
+        epochs.entry((&**task, epoch)).or_default().push((began, seen, &**node, &**run));
         nodes.entry((&**task, &**message)).or_default().push(node);
         tasks_of.insert(&**run, &**task);
     }
@@ -26,6 +29,19 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
         if nodes.len() > 1 && !evidence.resumes || different.len() < nodes.len() && evidence.stable {
             let evidence = format!("message {message} of task {task} was run by {nodes:?}");
             violations.push(Violation { promise: TWICE, evidence });
+        }
+    }
+    for ((task, epoch), mut turns) in epochs {
+        turns.sort_unstable();
+        for pair in turns.windows(2) {
+            let [(_, seen, node, run), (began, _, next_node, next)] = pair else { continue };
+            // Which ended may not have come to say so, and is known to be gone only where its server is.
+            if node != next_node || began < seen {
+                let evidence = format!(
+                    "task {task}, epoch {epoch}: run {run} of {node} until {seen}, {next} of {next_node} from {began}"
+                );
+                violations.push(Violation { promise: EPOCH, evidence });
+            }
         }
     }
     for (id, task) in &evidence.tasks {

@@ -35,7 +35,19 @@ fn opened(reader: u64, after: Option<u64>) -> What {
 
 fn ran(run: &str, node: &str) -> What {
     let [run, task, message, node] = [run, "t", "m", node].map(str::to_owned);
-    What::Run { run, task, message, node, pid: 1 }
+    What::Run { run, task, message, node, pid: 1, epoch: 1, began: 10, seen: 20 }
+}
+
+/// The same, as another who took the task over.
+fn ran_later(run: &str, node: &str) -> What {
+    at_epoch(ran(run, node), 2, 30)
+}
+
+fn at_epoch(mut run: What, at: u64, from: u64) -> What {
+    if let What::Run { epoch, began, seen, .. } = &mut run {
+        (*epoch, *began, *seen) = (at, from, from + 10);
+    }
+    run
 }
 
 fn last(state: &str, text: &str) -> What {
@@ -211,7 +223,7 @@ fn a_task_that_stays_at_work_and_one_that_is_not_its_log_are_found() {
 fn a_turn_that_runs_twice_is_found() {
     const TWICE: &str = "nothing runs twice";
     let again = |resumes: bool, node: &str| {
-        let run = ran("r2", node);
+        let run = ran_later("r2", node);
         after(|history| {
             history[0] = What::Began { seed: 1, resumes, stable: true };
             history.push(run);
@@ -220,6 +232,32 @@ fn a_turn_that_runs_twice_is_found() {
     assert_eq!(again(false, "n.2"), [TWICE]);
     assert_eq!(again(true, "n.1"), [TWICE]);
     assert_eq!(again(true, "n.2"), [""; 0]);
+}
+
+#[test]
+fn two_turns_at_one_epoch_are_found() {
+    const EPOCH: &str = "nothing runs twice at one epoch";
+    let beside = |what: What| {
+        after(|history| {
+            history[0] = What::Began { seed: 1, resumes: true, stable: false };
+            history.push(what);
+        })
+    };
+    // One after the other by the same server, or side by side when another has taken over.
+    assert_eq!(beside(at_epoch(ran("r2", "n.1"), 1, 20)), [""; 0]);
+    assert_eq!(beside(at_epoch(ran("r2", "n.2"), 2, 15)), [""; 0]);
+    assert_eq!(beside(at_epoch(ran("r2", "n.1"), 1, 19)), [EPOCH]);
+    assert_eq!(beside(at_epoch(ran("r2", "n.2"), 1, 30)), [EPOCH]);
+}
+
+#[test]
+fn a_failure_that_does_not_say_when_to_try_again_is_found() {
+    let refused = |again| {
+        let [by, refusal] = ["client 1", "503"].map(str::to_owned);
+        after(|history| history.push(What::Refused { by, again, refusal }))
+    };
+    assert_eq!(refused(true), [""; 0]);
+    assert_eq!(refused(false), ["what fails can be tried again"]);
 }
 
 #[test]

@@ -2,33 +2,27 @@
 
 use std::time::Duration;
 
-use axum::{
-    body::{Body, Bytes},
-    response::{IntoResponse as _, Response},
-};
+use axum::response::Response;
 use futures_util::StreamExt as _;
-use http::header;
 use nuncio_client::{Client, ClientError, Failure, Reconnect};
 use nuncio_model::{StreamResponse, card::extension, op::SendMessageResponse};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Seen, chunk_event, ok, sse, status, status_event, task, task_event, torn_down};
+use crate::fake::{Fake, Seen, answer, chunk_event, ok, sse, status, status_event, task, task_event};
 
 /// The first bytes of an answer, and no more.
 fn cut(media_type: &'static str) -> Response {
-    let first = futures_util::stream::iter([Ok(Bytes::from_static(b" "))]);
-    let end = futures_util::stream::once(torn_down());
-    ([(header::CONTENT_TYPE, media_type)], Body::from_stream(first.chain(end))).into_response()
+    answer(media_type, " ", false)
 }
 
 /// An agent that answers calls by their number, counted from 0; its card says this of the extension.
 async fn agent(
     params: Option<Value>,
-    answer: impl Fn(usize, &Seen) -> Response + Send + Sync + 'static,
+    says: impl Fn(usize, &Seen) -> Response + Send + Sync + 'static,
 ) -> (Fake, Client) {
     let fake = Fake::start(move |seen, fake| {
         if !seen.path.contains(".well-known") {
-            return answer(fake.calls().len(), seen);
+            return says(fake.calls().len(), seen);
         }
         let mut card = fake.card("HTTP+JSON");
         if let Some(params) = &params {

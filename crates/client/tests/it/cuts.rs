@@ -10,15 +10,30 @@ use nuncio_model::{
     op::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use nuncio_store::{SqliteOptions, SqliteStore};
+use nuncio_testbed::Proxy;
 use nuncio_wire::Version;
 
-use crate::{
-    matrix::Way,
-    proxy::{CUTS, Proxy},
-    server::serve_from,
-};
+use crate::{matrix::Way, server::serve_from};
 
 const CHUNKS: usize = 2_000;
+
+/// How often each stream is cut.
+const CUTS: usize = 50;
+
+/// After how many bytes connections are cut, at other places for each seed.
+fn places(seed: u64) -> impl Iterator<Item = usize> {
+    let mut random = seed;
+    let rest = std::iter::repeat_with(move || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let number = usize::try_from(random >> 33).unwrap();
+        // HTTP/2 gives its readers whole frames of up to 16 KiB, so what is cut before one has passed is as if nothing had
+        // come.
+        let least = if number.is_multiple_of(4) { 500 } else { 17_000 };
+        least + number % 16_000
+    });
+    // A stream whose task nobody was told cannot be taken up again, so the first has room for that.
+    std::iter::once(6_000).chain(rest).take(CUTS)
+}
 
 /// How a stream begins.
 #[derive(Debug, Clone, Copy)]
@@ -49,27 +64,27 @@ async fn a_database_and_a_client_without_a_card_do_it_too() {
 
 async fn run(way: Way, how: How, address: &str, seed: u64) {
     let name = format!("{way}, {how:?}, seed {seed}");
-    let proxy = Proxy::start(address, seed).await;
+    let proxy = Proxy::start(address).unwrap();
     let mut reconnect = Reconnect::default();
     (reconnect.first_delay, reconnect.max_delay) = (Duration::from_millis(1), Duration::from_millis(20));
     reconnect.attempts = 30;
     let builder = Client::builder().prefer([way.binding]).version(way.version.as_str()).reconnect(reconnect);
     let builder = builder.credential(Credential::bearer("alices-secret"));
     let client = match how {
-        How::SentWithoutCard => builder.endpoint(&format!("http://{}/", proxy.address), way.binding).unwrap(),
-        _ => builder.connect(&*proxy.address).await.unwrap(),
+        How::SentWithoutCard => builder.endpoint(&format!("http://{}/", proxy.address()), way.binding).unwrap(),
+        _ => builder.connect(&*proxy.address().to_string()).await.unwrap(),
     };
     let words = format!("stream {CHUNKS} every=1 after=500 size=1000");
     let mut watch = match how {
         How::Sent | How::SentWithoutCard => {
-            proxy.arm();
+            proxy.cut_after(places(seed));
             client.send_stream(words).await
         }
         How::Watched => {
             let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
             let request = SendMessageRequest::new(Message::user(words)).with_configuration(configuration);
             let SendMessageResponse::Task(task) = client.send(request).await.unwrap() else { panic!("{name}") };
-            proxy.arm();
+            proxy.cut_after(places(seed));
             client.watch(task.id).await
         }
     }
@@ -77,7 +92,7 @@ async fn run(way: Way, how: How, address: &str, seed: u64) {
     let chunks = tokio::time::timeout(Duration::from_mins(3), read(&mut watch, &name)).await.expect("it hangs");
     assert_eq!(chunks, (1..=CHUNKS).collect::<Vec<_>>(), "{name}");
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)), "{name}");
-    assert_eq!(proxy.left(), 0, "{name}: not all {CUTS} cuts came to pass");
+    assert_eq!(proxy.cuts_left(), 0, "{name}: not all {CUTS} cuts came to pass");
 }
 
 /// The numbers of the chunks as they come. The task comes first, before there are any, and never again.

@@ -125,10 +125,18 @@ pub(crate) fn sse(events: &[(Option<u64>, Value)], is_whole: bool) -> Response {
         }
         write!(body, "data: {event}\n\n").unwrap();
     }
-    let whole = stream::iter([Ok(Bytes::from(body))]);
-    let cut = stream::iter((!is_whole).then_some(())).then(|()| torn_down());
-    let body = Body::from_stream(whole.chain(cut));
-    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+    answer("text/event-stream", body, is_whole)
+}
+
+/// An answer that ends in order or is cut off behind this: what was sent must be on its way before the connection is torn
+/// down.
+pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>, is_whole: bool) -> Response {
+    let sent = stream::iter([Ok(body.into())]);
+    let cut = stream::iter((!is_whole).then_some(())).then(async |()| {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Err(std::io::Error::other("cut off"))
+    });
+    ([(header::CONTENT_TYPE, media_type)], Body::from_stream(sent.chain(cut))).into_response()
 }
 
 pub(crate) fn task(state: &str) -> Value {
@@ -137,12 +145,6 @@ pub(crate) fn task(state: &str) -> Value {
 
 pub(crate) fn task_event(state: &str) -> Value {
     json!({"task": task(state)})
-}
-
-/// The end of a body that is cut off: what was sent must be on its way before the connection is torn down.
-pub(crate) async fn torn_down() -> std::io::Result<Bytes> {
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    Err(std::io::Error::other("cut off"))
 }
 
 pub(crate) fn status_event(state: &str) -> Value {

@@ -12,7 +12,6 @@ mod interfaces;
 mod matrix;
 mod nesting;
 mod older;
-mod proxy;
 mod races;
 mod resolve;
 mod server;

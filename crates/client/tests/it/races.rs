@@ -10,9 +10,10 @@ use nuncio_model::{
     op::{GetTaskRequest, SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use nuncio_store::{SqliteOptions, SqliteStore};
+use nuncio_testbed::Proxy;
 use tempfile::TempDir;
 
-use crate::{proxy::Proxy, server::serve_from};
+use crate::server::serve_from;
 
 /// A server, and clients over each binding.
 struct Site {
@@ -150,17 +151,18 @@ const STALL: Duration = Duration::from_secs(10);
 async fn a_reader_that_stalls_for_ten_seconds_holds_up_nobody() {
     let sites = sites().await;
     let runs = sites.iter().zip([Binding::JsonRpc, Binding::Grpc]).map(async |(site, binding)| {
-        let proxy = Proxy::start(&site.address, 0).await;
-        let [direct, through] = [&site.address, &proxy.address].map(|address| connect(address, binding));
+        let proxy = Proxy::start(&*site.address).unwrap();
+        let [direct, through] =
+            [site.address.clone(), proxy.address().to_string()].map(async |address| connect(&address, binding).await);
         let (direct, through) = futures_util::join!(direct, through);
         let task = begin(&direct, "stream 5000 size=1024 after=500").await;
         let mut stalled = through.watch(task.id.clone()).await.unwrap();
         stalled.next().await.unwrap().unwrap();
-        proxy.stall(true);
+        proxy.set(|faults| faults.holds = true);
         // It stalls until all others have seen the end: if they waited for it, this would never be over.
         let others = join_all((0..2).map(async |_| chunks_of(direct.watch(task.id.clone()).await.unwrap()).await));
         assert_eq!(futures_util::join!(others, tokio::time::sleep(STALL)).0, [5_000, 5_000]);
-        proxy.stall(false);
+        proxy.heal();
         // Its events are in the store, or else the task is, as it ended.
         assert_eq!(chunks_of(stalled).await, 5_000);
     });

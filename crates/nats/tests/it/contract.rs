@@ -5,7 +5,7 @@ use nuncio_engine::{
     bus::RemoteBus,
     testing::{BusFixture, Link, OutageFixture},
 };
-use nuncio_testbed::{Nats, Proxy};
+use nuncio_testbed::{Nats, Proxy, Server as _};
 
 use crate::support::{node, prefix};
 
@@ -32,21 +32,7 @@ impl OutageFixture for OnNats {
     async fn join_by_a_link(&self) -> (RemoteBus, Box<dyn Link>) {
         let proxy = Proxy::start(self.server.address()).unwrap();
         let bus = node(&format!("nats://{}/{}", proxy.address(), self.prefix)).await;
-        (bus, Box::new(ByProxy(proxy)))
-    }
-}
-
-struct ByProxy(Proxy);
-
-#[async_trait]
-impl Link for ByProxy {
-    async fn cut(&self) {
-        self.0.set(|faults| faults.refuses = true);
-        self.0.cut();
-    }
-
-    async fn mend(&self) {
-        self.0.heal();
+        (bus, Box::new(proxy))
     }
 }
 

@@ -1,72 +1,41 @@
 //! What happens to real servers and networks.
 
-use std::time::{Duration, Instant};
+use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
+use nuncio_testbed::{
+    Nats, NatsOptions, Proxy, Server as _,
+    bus::{self, PATIENCE, next, until_it_answers, wake},
+};
 
-use nuncio_engine::bus::{EventBus, Signal, Topic};
-use nuncio_testbed::{Nats, NatsOptions, Proxy};
-
-use crate::support::{PATIENCE, next, node, prefix, until_it_answers, wake};
+use crate::support::{node, prefix};
 
 const TOPIC: Topic = Topic::Tasks(1);
 
+/// A server of the test's own, with two nodes on it.
+async fn own_server() -> (Nats, [RemoteBus; 2]) {
+    let server = Nats::start(NatsOptions::new()).unwrap();
+    let nodes = [node(server.url()).await, node(server.url()).await];
+    (server, nodes)
+}
+
 #[tokio::test]
 async fn a_server_that_was_killed_and_started_again_has_its_subscriptions() {
-    let server = Nats::start(NatsOptions::new()).unwrap();
-    let (here, there) = (node(server.url()).await, node(server.url()).await);
-    let mut subscription = here.subscribe(TOPIC).await.unwrap();
-    server.kill().unwrap();
-    until_it_answers(&here, false).await;
-    there.publish(TOPIC, wake("in the outage", 1));
-    server.restart().unwrap();
-    until_it_answers(&here, true).await;
-    until_it_answers(&there, true).await;
-    there.publish(TOPIC, wake("after", 1));
-    let mut has_lost = false;
-    loop {
-        match next(&mut subscription).await {
-            Some(Signal::Lost) => has_lost = true,
-            Some(Signal::Wake(signal)) if signal == wake("after", 1) => break,
-            other => assert_eq!(other, Some(Signal::Wake(wake("in the outage", 1)))),
-        }
-    }
-    assert!(has_lost, "what was published while nobody was there may have been missed");
+    let (server, nodes) = own_server().await;
+    bus::a_server_that_was_killed_and_started_again_has_its_subscriptions(&server, nodes).await;
 }
 
-/// Connections stay open, and nothing comes.
 #[tokio::test]
 async fn a_server_that_hangs_is_noticed_within_seconds() {
-    let server = Nats::start(NatsOptions::new()).unwrap();
-    let (here, there) = (node(server.url()).await, node(server.url()).await);
-    let mut subscription = here.subscribe(TOPIC).await.unwrap();
-    server.pause().unwrap();
-    let began = Instant::now();
-    assert!(here.subscribe(Topic::Tasks(2)).await.is_err(), "nothing is promised that cannot be kept");
-    until_it_answers(&here, false).await;
-    assert!(began.elapsed() < Duration::from_secs(8), "it took {:?}", began.elapsed());
-    server.resume().unwrap();
-    until_it_answers(&here, true).await;
-    assert_eq!(next(&mut subscription).await, Some(Signal::Lost));
-    until_it_answers(&there, true).await;
-    there.publish(TOPIC, wake("after", 1));
-    assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("after", 1))));
+    let (server, nodes) = own_server().await;
+    bus::a_server_that_hangs_is_noticed_within_seconds(&server, nodes).await;
 }
 
-/// The network swallows what is sent; the connection looks alive from both ends.
 #[tokio::test]
 async fn what_a_network_swallowed_is_sent_again() {
-    let server = Nats::shared().unwrap();
-    let prefix = prefix();
+    let (server, prefix) = (Nats::shared().unwrap(), prefix());
     let proxy = Proxy::start(server.address()).unwrap();
     let here = node(&format!("nats://{}/{prefix}", proxy.address())).await;
     let there = node(&format!("{}/{prefix}", server.url())).await;
-    let mut subscription = there.subscribe(TOPIC).await.unwrap();
-    proxy.set(|faults| faults.holds = true);
-    here.publish(TOPIC, wake("swallowed", 1));
-    until_it_answers(&here, false).await;
-    // What the network holds is gone for good.
-    proxy.cut();
-    proxy.heal();
-    assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("swallowed", 1))));
+    bus::what_a_network_swallowed_is_sent_again(&proxy, here, there).await;
 }
 
 #[tokio::test]

@@ -3,9 +3,12 @@
 use std::error::Error as _;
 
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
-use nuncio_testbed::{Nats, NatsOptions};
+use nuncio_testbed::{
+    Nats, NatsOptions, Server as _,
+    bus::{next, wake},
+};
 
-use crate::support::{next, node, wake};
+use crate::support::node;
 
 pub(crate) async fn works(bus: &RemoteBus) {
     bus.check().await.unwrap();

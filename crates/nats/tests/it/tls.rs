@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use nuncio_testbed::{
-    Nats, NatsOptions,
+    Nats, NatsOptions, Server as _,
+    bus::PATIENCE,
     tls::{self, CLIENT, SERVER},
 };
 use tempfile::TempDir;
@@ -15,7 +16,7 @@ use tokio::{
 
 use crate::{
     login::{refusal, works},
-    support::{PATIENCE, node},
+    support::node,
 };
 
 /// Files of certificates.

@@ -7,10 +7,9 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use nuncio_engine::bus::{BoxError, Broker, Listeners};
-use tokio_postgres::Config;
 
 use self::{channels::Channels, connection::PostgresConnection};
-use super::{error::PostgresError, options::PostgresOptions, place::Place, tls::Tls};
+use super::{error::PostgresError, options::PostgresOptions, place::Place, servers::Servers, tls::Tls};
 
 /// PostgreSQL as the way that signals between nodes take; a [`RemoteBus`](nuncio_engine::bus::RemoteBus) over it is the
 /// bus.
@@ -19,8 +18,7 @@ use super::{error::PostgresError, options::PostgresOptions, place::Place, tls::T
 /// `NOTIFY` waits for all others at its end. Signals need no disk, so none is waited for. A pooler between has to work by
 /// session; one that does not is noticed.
 pub struct PostgresBroker {
-    config: Config,
-    tls: Tls,
+    servers: Servers,
     channels: Arc<Channels>,
     /// For people, without the password.
     place: String,
@@ -34,14 +32,12 @@ impl PostgresBroker {
     ///
     /// When the URL is not valid.
     pub fn new(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let place = Place::parse(url, options)?;
-        let mut config = place.config.clone();
-        if config.get_application_name() == Some("nuncio") {
-            config.application_name("nuncio bus");
+        let mut place = Place::parse(url, options)?;
+        if place.config.get_application_name() == Some("nuncio") {
+            place.config.application_name("nuncio bus");
         }
         Ok(Self {
-            config,
-            tls: Tls::new(&place.trust)?,
+            servers: Servers::new(&place, Tls::new(&place.trust)?, options.connect_timeout),
             channels: Arc::new(Channels::of(&place.schema)),
             place: place.to_string(),
         })
@@ -58,7 +54,7 @@ impl Broker for PostgresBroker {
     type Connection = PostgresConnection;
 
     async fn connect(&self, listeners: Listeners) -> Result<PostgresConnection, BoxError> {
-        PostgresConnection::open(&self.config, &self.tls, &self.channels, listeners).await
+        PostgresConnection::open(&self.servers, &self.channels, listeners).await
     }
 }
 

@@ -89,13 +89,18 @@ pub enum PostgresError {
 /// An error of PostgreSQL as one of the store.
 pub(super) fn store_error(error: Error) -> StoreError {
     let code = error.code();
-    if code == Some(&SqlState::DISK_FULL) {
+    if is_full(&error) {
         StoreError::Full(error.into())
     } else if code == Some(&SqlState::DATA_CORRUPTED) || code == Some(&SqlState::INDEX_CORRUPTED) {
         StoreError::Corrupt(error.into())
     } else {
         StoreError::Unavailable(error.into())
     }
+}
+
+/// Whether the server has no room.
+pub(super) fn is_full(error: &Error) -> bool {
+    error.code() == Some(&SqlState::DISK_FULL)
 }
 
 /// Whether the server has said that it did nothing. Everything else, an end of the connection above all, says nothing

@@ -47,6 +47,10 @@ impl Place {
             let reason = "it names no host; a server on this machine may have a socket: ?host=/run/postgresql";
             return Err(PostgresError::Url(reason.to_owned()));
         }
+        let (ports, servers) = (config.get_ports().len(), count(&config));
+        if ports > 1 && ports != servers {
+            return Err(PostgresError::Url(format!("it names {servers} server(s) and {ports} ports")));
+        }
         let schema = options.schema.as_deref().map(str::to_owned).or(schema).unwrap_or_else(|| "nuncio".to_owned());
         check_schema(&schema)?;
         let (ssl, trust) = trust(mode.as_deref(), roots.as_deref())?;
@@ -57,10 +61,81 @@ impl Place {
         Ok(Self { config, trust, schema })
     }
 
+    /// Each of its servers, with a name for people.
+    pub(super) fn each(&self) -> Box<[(String, Config)]> {
+        (0..count(&self.config)).map(|number| (server(&self.config, number), alone(&self.config, number))).collect()
+    }
+
     /// What to do about a connection that failed, where that is clear.
     pub(super) fn advice(&self, error: &tokio_postgres::Error) -> Option<&'static str> {
         super::error::advice_on_tls(error, !is_local(&self.config) && self.config.get_ssl_mode() == SslMode::Disable)
     }
+}
+
+/// How many servers there are.
+fn count(config: &Config) -> usize {
+    config.get_hosts().len().max(config.get_hostaddrs().len())
+}
+
+/// The same for one of its servers alone.
+fn alone(config: &Config, number: usize) -> Config {
+    let mut alone = Config::new();
+    if let Some(user) = config.get_user() {
+        alone.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        alone.password(password);
+    }
+    if let Some(database) = config.get_dbname() {
+        alone.dbname(database);
+    }
+    if let Some(options) = config.get_options() {
+        alone.options(options);
+    }
+    if let Some(name) = config.get_application_name() {
+        alone.application_name(name);
+    }
+    match config.get_hosts().get(number) {
+        Some(Host::Tcp(host)) => drop(alone.host(host)),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => drop(alone.host_path(path)),
+        None => {}
+    }
+    if let Some(address) = config.get_hostaddrs().get(number) {
+        alone.hostaddr(*address);
+    }
+    if let Some(port) = config.get_ports().get(number).or(config.get_ports().first()) {
+        alone.port(*port);
+    }
+    for (time, set) in [
+        (config.get_connect_timeout(), Config::connect_timeout as fn(&mut Config, Duration) -> &mut Config),
+        (config.get_tcp_user_timeout(), Config::tcp_user_timeout),
+        (config.get_keepalives_interval().as_ref(), Config::keepalives_interval),
+    ] {
+        if let Some(time) = time {
+            set(&mut alone, *time);
+        }
+    }
+    if let Some(retries) = config.get_keepalives_retries() {
+        alone.keepalives_retries(retries);
+    }
+    alone.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
+    alone.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation());
+    alone.channel_binding(config.get_channel_binding()).load_balance_hosts(config.get_load_balance_hosts());
+    alone.target_session_attrs(config.get_target_session_attrs());
+    alone
+}
+
+/// A host and its port, where that is not the usual one.
+fn server(config: &Config, number: usize) -> String {
+    let host = match config.get_hosts().get(number) {
+        Some(Host::Tcp(host)) => host.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => config.get_hostaddrs().get(number).map(ToString::to_string).unwrap_or_default(),
+    };
+    let port = config.get_ports().get(number).or(config.get_ports().first()).filter(|port| **port != 5432);
+    port.map_or(host.clone(), |port| format!("{host}:{port}"))
 }
 
 fn decoded(text: &str) -> Result<String, PostgresError> {
@@ -156,7 +231,7 @@ fn set_up(config: &mut Config, schema: &str, options: &PostgresOptions) {
     config.keepalives_interval(Duration::from_secs(2));
     config.keepalives_retries(3);
     // Of several servers the one that can be written to.
-    if config.get_target_session_attrs() == TargetSessionAttrs::Any && config.get_hosts().len() > 1 {
+    if config.get_target_session_attrs() == TargetSessionAttrs::Any && count(config) > 1 {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
 }
@@ -167,17 +242,9 @@ impl fmt::Display for Place {
         if let Some(user) = self.config.get_user() {
             write!(f, "{user}@")?;
         }
-        for (number, host) in self.config.get_hosts().iter().enumerate() {
+        for number in 0..count(&self.config) {
             let comma = if number == 0 { "" } else { "," };
-            match host {
-                Host::Tcp(host) => write!(f, "{comma}{host}")?,
-                #[cfg(unix)]
-                Host::Unix(path) => write!(f, "{comma}{}", path.display())?,
-            }
-            let ports = self.config.get_ports();
-            if let Some(port) = ports.get(number).or(ports.first()).filter(|port| **port != 5432) {
-                write!(f, ":{port}")?;
-            }
+            write!(f, "{comma}{}", server(&self.config, number))?;
         }
         write!(f, "/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())?;
         write!(f, ", schema {}", self.schema)

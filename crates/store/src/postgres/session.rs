@@ -2,7 +2,10 @@
 
 use std::{
     hash::{BuildHasher as _, RandomState},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,6 +19,7 @@ use super::{
     error::{PostgresError, explain},
     options::PostgresOptions,
     place::Place,
+    servers::{Connected, Origin, Servers},
     statements::{Sql, Statements},
     tls::Tls,
 };
@@ -23,32 +27,32 @@ use super::{
 /// Makes connections.
 pub(super) struct Connector {
     pub(super) place: Place,
-    tls: Tls,
+    pub(super) servers: Arc<Servers>,
     pub(super) options: PostgresOptions,
 }
 
 impl Connector {
     pub(super) fn new(place: Place, options: PostgresOptions) -> Result<Self, PostgresError> {
-        Ok(Self { tls: Tls::new(&place.trust)?, place, options })
+        let servers = Arc::new(Servers::new(&place, Tls::new(&place.trust)?, options.connect_timeout));
+        Ok(Self { servers, place, options })
     }
 
     /// A connection without statements, for what comes before the tables are there.
     pub(super) async fn connect_bare(&self) -> Result<(Client, Driver), NotConnected> {
-        let connecting = self.place.config.connect(self.tls.clone());
-        let (client, connection) = timeout(self.options.connect_timeout, connecting).await??;
+        let Connected { client, connection, origin } = self.servers.connect().await?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(error = explain(&error), "a connection to the database ended");
             }
         });
-        Ok((client, Driver(driver.abort_handle())))
+        Ok((client, Driver { moving: driver.abort_handle(), origin }))
     }
 
     pub(super) async fn connect(&self) -> Result<Session, NotConnected> {
         let (client, driver) = self.connect_bare().await?;
         let statements = timeout(self.options.connect_timeout, Statements::prepare(&client)).await??;
-        let answer_timeout = self.options.answer_timeout;
-        Ok(Session { client, statements, _driver: driver, answer_timeout, given_up: AtomicBool::new(false) })
+        let (servers, answer_timeout) = (Arc::clone(&self.servers), self.options.answer_timeout);
+        Ok(Session { client, statements, driver, servers, answer_timeout, given_up: AtomicBool::new(false) })
     }
 }
 
@@ -59,14 +63,34 @@ pub(super) enum NotConnected {
     Refused(#[from] Error),
     #[error("no answer in time")]
     Late(#[from] Elapsed),
+    #[error("the connection was closed")]
+    Closed,
+    /// Another server was promoted later.
+    #[error("another server has taken its place")]
+    Superseded,
+    /// Each of several servers for a reason of its own.
+    #[error("{0}")]
+    Nowhere(String),
+}
+
+impl From<Failure> for NotConnected {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Told(error) => Self::Refused(error),
+            Failure::Late(late) => Self::Late(late),
+        }
+    }
 }
 
 /// What moves a connection's bytes. Dropping it cuts the connection, whatever is under way.
-pub(super) struct Driver(AbortHandle);
+pub(super) struct Driver {
+    moving: AbortHandle,
+    origin: Option<Origin>,
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.0.abort();
+        self.moving.abort();
     }
 }
 
@@ -74,7 +98,8 @@ impl Drop for Driver {
 pub(super) struct Session {
     client: Client,
     statements: Statements,
-    _driver: Driver,
+    driver: Driver,
+    servers: Arc<Servers>,
     answer_timeout: Duration,
     given_up: AtomicBool,
 }
@@ -99,7 +124,9 @@ impl Failure {
 
 impl Session {
     pub(super) fn is_closed(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed) || self.client.is_closed()
+        self.given_up.load(Ordering::Relaxed)
+            || self.client.is_closed()
+            || self.servers.have_superseded(self.driver.origin)
     }
 
     /// Counts as closed from now on. What is under way may still be answered.

@@ -3,6 +3,7 @@
 mod beside;
 mod contract;
 mod deletion;
+mod failover;
 mod faults;
 mod messages;
 mod nodes;

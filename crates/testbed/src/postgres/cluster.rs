@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::Signal;
 use url::Url;
 
-use super::{PostgresOptions, Tls};
+use super::{PostgresOptions, Tls, database};
 use crate::{port::free_port, process::Process, program};
 
 /// The role that everything belongs to.
@@ -21,21 +21,46 @@ const ROLE: &str = "nuncio";
 pub(super) struct Cluster {
     process: Process,
     program: PathBuf,
-    user: Option<&'static str>,
+    user: User,
     port: u16,
     options: PostgresOptions,
 }
 
 impl Cluster {
     pub(super) fn start(options: PostgresOptions) -> Result<Self> {
-        let program = server()?;
-        let user = user()?;
-        let parent = options.folder.clone().unwrap_or_else(|| folder(user.is_some()));
-        let process = Process::new("postgres", &parent)?;
-        let mut cluster = Self { process, program, user, port: free_port()?, options };
-        cluster.init()?;
+        let mut cluster = Self::new(options)?;
+        let initdb = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale", "--username", ROLE, "--pgdata"];
+        cluster.make("initdb", &initdb)?;
+        if let Some(tls) = cluster.options.tls {
+            cluster.init_tls(tls)?;
+        }
         cluster.run()?;
         Ok(cluster)
+    }
+
+    /// A standby of this one that has come as far as this one.
+    pub(super) fn standby(&self) -> Result<Self> {
+        let mut standby = Self::new(PostgresOptions::new())?;
+        let port = self.port.to_string();
+        let from = ["--host=127.0.0.1", "--port", &port, "--username", ROLE];
+        let how = ["--no-sync", "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata"];
+        standby.make("pg_basebackup", &[&from[..], &how].concat())?;
+        standby.run()?;
+        // Waits for the standby, so that it is there.
+        database::execute(&self.inner_url()?, "CREATE TABLE standby_is_there (); DROP TABLE standby_is_there")?;
+        Ok(standby)
+    }
+
+    pub(super) fn promote(&self) -> Result<()> {
+        database::execute(&self.inner_url()?, "SELECT pg_promote()")
+    }
+
+    fn new(options: PostgresOptions) -> Result<Self> {
+        let program = server()?;
+        let user = user()?;
+        let parent = options.folder.clone().unwrap_or_else(|| folder(user.name().is_some()));
+        let process = Process::new("postgres", &parent)?;
+        Ok(Self { process, program, user, port: free_port()?, options })
     }
 
     pub(super) fn id(&self) -> Option<u32> {
@@ -87,25 +112,23 @@ impl Cluster {
         self.process.folder().join("data")
     }
 
-    fn init(&self) -> Result<()> {
-        if let Some(user) = self.user {
+    /// Makes its data, by a program that takes the folder last.
+    fn make(&self, program: &str, arguments: &[&str]) -> Result<()> {
+        if let Some(user) = self.user.name() {
             chown(self.process.folder(), Some(number("-u", user)?), Some(number("-g", user)?))?;
         }
-        let mut command = self.command(&self.program.with_file_name("initdb"));
-        command.args(["--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale", "--username", ROLE, "--pgdata"]);
-        let output = command.arg(self.data()).output().context("cannot start initdb")?;
+        let mut command = self.command(&self.program.with_file_name(program));
+        let output = command.args(arguments).arg(self.data()).output();
+        let output = output.with_context(|| format!("cannot start {program}"))?;
         if !output.status.success() {
-            bail!("initdb failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+            bail!("{program} failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
         }
-        match self.options.tls {
-            Some(tls) => self.init_tls(tls),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn init_tls(&self, tls: Tls) -> Result<()> {
         let files = tls.identity.write(&self.data())?;
-        if let Some(user) = self.user {
+        if let Some(user) = self.user.name() {
             chown(&files.key, Some(number("-u", user)?), Some(number("-g", user)?))?;
         }
         if tls.is_required {
@@ -131,19 +154,24 @@ impl Cluster {
             command.args(["-c", setting]);
         }
         let url = self.inner_url()?;
-        self.process.start(&mut command, || super::database::answers(&url))
+        self.process.start(&mut command, || database::answers(&url))
     }
 
     /// A command that runs as a user that PostgreSQL accepts: it refuses root.
     fn command(&self, program: &Path) -> Command {
         let mut command = match self.user {
-            Some(user) => {
+            User::Other(user) => {
                 let mut command = Command::new("setpriv");
                 let user = [format!("--reuid={user}"), format!("--regid={}", group(user))];
                 command.args(user).args(["--init-groups", "--"]).arg(program);
                 command
             }
-            None => Command::new(program),
+            User::Renamed => {
+                let mut command = Command::new("unshare");
+                command.args(["--user", "--map-user=1", "--map-group=1", "--"]).arg(program);
+                command
+            }
+            User::Same => Command::new(program),
         };
         command.current_dir(self.process.folder());
         // A message is looked for in the log, and it should be readable.
@@ -161,13 +189,34 @@ fn server() -> Result<PathBuf> {
     program::find("postgres", "postgresql")
 }
 
-/// Whom to run as: nobody else unless we are root.
-fn user() -> Result<Option<&'static str>> {
+/// Whom to run as.
+#[derive(Debug, Clone, Copy)]
+enum User {
+    Same,
+    Other(&'static str),
+    /// By another name, in a namespace of its own: for who is root in one where there is nobody else.
+    Renamed,
+}
+
+impl User {
+    /// Whose the files are, where that is somebody else.
+    fn name(self) -> Option<&'static str> {
+        if let Self::Other(user) = self { Some(user) } else { None }
+    }
+}
+
+/// Nobody else unless we are root.
+fn user() -> Result<User> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(None);
+        return Ok(User::Same);
+    }
+    // Lines of: the first id here, the first outside, how many.
+    let ids = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    if ids.split_whitespace().skip(2).eq(["1"]) {
+        return Ok(User::Renamed);
     }
     match ["postgres", "nobody"].into_iter().find(|user| number("-u", user).is_ok()) {
-        Some(user) => Ok(Some(user)),
+        Some(user) => Ok(User::Other(user)),
         None => bail!("PostgreSQL does not run as root\nhint: add a user `postgres`, or run the tests as another user"),
     }
 }

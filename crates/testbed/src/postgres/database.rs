@@ -67,7 +67,7 @@ pub(super) fn answers(url: &Url) -> bool {
     execute(url, "SELECT 1").is_ok()
 }
 
-fn execute(server: &Url, statement: &str) -> Result<()> {
+pub(super) fn execute(server: &Url, statement: &str) -> Result<()> {
     blocking::run(async {
         let (client, connection) = tokio_postgres::connect(server.as_str(), NoTls)
             .await

@@ -9,22 +9,29 @@ use std::{
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream, lookup_host},
     sync::{mpsc, watch},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Faults, Switches};
+use super::{Cuts, Faults, Switches};
 
 /// How much is read at a time, and how many of these may be on their way.
 const PIECE: usize = 16 * 1024;
 const PIECES: usize = 64;
 
+/// What all connections share: where they lead, and what happens on the way.
+#[derive(Clone)]
+pub(super) struct Way {
+    pub(super) server: String,
+    pub(super) faults: watch::Receiver<Faults>,
+    pub(super) cuts: Cuts,
+}
+
 pub(super) async fn accept(
     listener: std::net::TcpListener,
-    server: String,
-    faults: watch::Receiver<Faults>,
+    way: Way,
     connections: Arc<Mutex<Switches>>,
     end: CancellationToken,
 ) {
@@ -35,23 +42,21 @@ pub(super) async fn accept(
             () = end.cancelled() => return,
         };
         let Ok((client, _)) = client else { continue };
-        if faults.borrow().refuses {
+        if way.faults.borrow().refuses {
             reset(&client);
             continue;
         }
         let switches = connections.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        tokio::spawn(link(client, server.clone(), faults.clone(), switches));
+        tokio::spawn(link(client, way.clone(), switches));
     }
 }
 
-async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>, switches: Switches) {
+async fn link(client: TcpStream, way: Way, switches: Switches) {
     let Switches { cut, stall } = switches;
     let mut client = client;
     let work = async {
-        let mut waits = faults.clone();
-        wait(&mut waits, |faults| !faults.holds).await?;
-        let server = TcpStream::connect(&server).await?;
-        Ok::<_, io::Error>(server)
+        wait(&mut way.faults.clone(), |faults| !faults.holds).await?;
+        connect(&way.server).await
     };
     let server = tokio::select! {
         server = work => server,
@@ -64,8 +69,8 @@ async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>
         let (from_server, to_server) = server.split();
         let both = async {
             tokio::try_join!(
-                pass(from_client, to_server, Direction::Up, faults.clone()),
-                pass(from_server, to_client, Direction::Down, faults),
+                pass(from_client, to_server, Direction::Up, way.clone()),
+                pass(from_server, to_client, Direction::Down, way.clone()),
             )
         };
         tokio::select! {
@@ -81,6 +86,14 @@ async fn link(client: TcpStream, server: String, faults: watch::Receiver<Faults>
         reset(&client);
         reset(&server);
     }
+}
+
+/// Little is under way, so that who is held up here holds up the server.
+async fn connect(server: &str) -> io::Result<TcpStream> {
+    let address = lookup_host(server).await?.next().ok_or(io::ErrorKind::NotFound)?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_recv_buffer_size(4 * u32::try_from(PIECE).unwrap_or(u32::MAX))?;
+    socket.connect(address).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +116,10 @@ async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     direction: Direction,
-    faults: watch::Receiver<Faults>,
+    way: Way,
 ) -> io::Result<()> {
     let (read, mut written) = mpsc::channel::<(Instant, Vec<u8>)>(PIECES);
+    let Way { mut faults, cuts, .. } = way;
     let delays = faults.clone();
     let reading = async move {
         loop {
@@ -118,8 +132,8 @@ async fn pass(
             }
         }
     };
-    let mut faults = faults;
     let writing = async {
+        let mut cut = None;
         while let Some((due, piece)) = written.recv().await {
             tokio::time::sleep_until(due).await;
             wait(&mut faults, |faults| !faults.holds).await?;
@@ -129,7 +143,15 @@ async fn pass(
             if piece.is_empty() {
                 return to.shutdown().await;
             }
-            to.write_all(&piece).await?;
+            if direction == Direction::Down && cut.is_none() {
+                cut = cuts.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            }
+            let passed = cut.map_or(piece.len(), |cut: usize| cut.min(piece.len()));
+            to.write_all(&piece[..passed]).await?;
+            if cut == Some(passed) {
+                return Err(gone());
+            }
+            cut = cut.map(|cut| cut - passed);
         }
         Ok(())
     };

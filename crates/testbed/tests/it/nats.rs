@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_testbed::{Nats, NatsOptions};
+use nuncio_testbed::{Nats, NatsOptions, Server as _};
 
 /// Connects, and asks for an answer.
 fn connect(nats: &Nats) -> BufReader<TcpStream> {

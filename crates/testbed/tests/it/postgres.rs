@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nuncio_testbed::{Postgres, PostgresOptions, Proxy};
+use nuncio_testbed::{Postgres, PostgresOptions, Proxy, Server as _};
 use tokio_postgres::{Client, NoTls};
 
 async fn connect(url: &str) -> Client {

@@ -5,10 +5,13 @@ use std::{future::poll_fn, sync::Arc};
 use async_trait::async_trait;
 use nuncio_engine::bus::{BoxError, Connection, Listeners, Notice, Topic};
 use tokio::{sync::watch, task::JoinHandle};
-use tokio_postgres::{AsyncMessage, Client, Config, Notification, Statement};
+use tokio_postgres::{AsyncMessage, Client, Notification, Statement};
 
 use super::channels::Channels;
-use crate::postgres::{error::explain, tls::Tls};
+use crate::postgres::{
+    error::explain,
+    servers::{Connected, Servers},
+};
 
 /// What is said for a whole group.
 const TELL: &str = "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS told(channel, payload)";
@@ -37,8 +40,7 @@ impl Drop for Line {
 
 impl PostgresConnection {
     pub(super) async fn open(
-        config: &Config,
-        tls: &Tls,
+        servers: &Servers,
         channels: &Arc<Channels>,
         listeners: Listeners,
     ) -> Result<Self, BoxError> {
@@ -55,8 +57,8 @@ impl PostgresConnection {
                 }
             }
         };
-        let listening = Line::open(config, tls, losing.clone(), hear).await?;
-        let telling = Line::open(config, tls, losing, |_| {}).await?;
+        let listening = Line::open(servers, losing.clone(), hear).await?;
+        let telling = Line::open(servers, losing, |_| {}).await?;
         // A transaction with a NOTIFY has a commit record, which would be waited for.
         telling.client.batch_execute("SET synchronous_commit = off").await.map_err(told)?;
         let tell = telling.client.prepare(TELL).await.map_err(told)?;
@@ -83,12 +85,11 @@ impl PostgresConnection {
 
 impl Line {
     async fn open(
-        config: &Config,
-        tls: &Tls,
+        servers: &Servers,
         losing: Arc<watch::Sender<Option<String>>>,
         hear: impl Fn(&Notification) + Send + 'static,
     ) -> Result<Self, BoxError> {
-        let (client, mut connection) = config.connect(tls.clone()).await.map_err(told)?;
+        let Connected { client, mut connection, .. } = servers.connect().await?;
         let driver = tokio::spawn(async move {
             let reason = loop {
                 match poll_fn(|context| connection.poll_message(context)).await {

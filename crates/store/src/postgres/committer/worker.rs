@@ -16,8 +16,9 @@ use tokio::{
 
 use super::{Done, Job, Op, batch::Batch, doubt::Doubt};
 use crate::postgres::{
-    error::unavailable,
-    session::{Backoff, Connector, NotConnected, Session},
+    error::{is_full, unavailable},
+    session::{Backoff, Connector, Failure, NotConnected, Session},
+    statements::Sql,
 };
 
 pub(super) struct Worker {
@@ -163,7 +164,16 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
     let plans = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                  SET enable_bitmapscan = off";
     session.client().batch_execute(plans).await?;
-    Ok(session)
+    // What an unknown commit has left may be seen before it is where the server promises it to be: on a standby, which the
+    // server may have lost for good. Who waits for a later one has waited for all before it.
+    match session.query(Sql::Probe, &[]).await {
+        Ok(_) => Ok(session),
+        Err(Failure::Told(error)) if is_full(&error) => Ok(session),
+        Err(failure) => {
+            connector.servers.try_another_first();
+            Err(failure.into())
+        }
+    }
 }
 
 /// Something that a job can be answered with more than once.

@@ -6,9 +6,13 @@ use std::{
 };
 
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
-use nuncio_testbed::{Postgres, PostgresOptions, Proxy, free_port};
+use nuncio_testbed::{
+    Postgres, PostgresOptions, Proxy, Server as _,
+    bus::{self, next, until_it_answers, wake},
+    free_port,
+};
 
-use super::{next, node, until_it_answers, wake};
+use super::node;
 
 const TOPIC: Topic = Topic::Tasks(1);
 
@@ -30,43 +34,23 @@ async fn works(bus: &RemoteBus) {
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("works", 1))));
 }
 
-#[tokio::test]
-async fn a_server_that_was_killed_and_started_again_has_its_subscriptions() {
+/// A server of the test's own, with two nodes on it.
+async fn own_server() -> (Postgres, [RemoteBus; 2]) {
     let server = Postgres::start(PostgresOptions::new()).unwrap();
-    let (here, there) = (node(server.url()).await, node(server.url()).await);
-    let mut subscription = here.subscribe(TOPIC).await.unwrap();
-    server.kill().unwrap();
-    until_it_answers(&here, false).await;
-    there.publish(TOPIC, wake("in the outage", 1));
-    server.restart().unwrap();
-    until_it_answers(&here, true).await;
-    until_it_answers(&there, true).await;
-    there.publish(TOPIC, wake("after", 1));
-    let mut has_lost = false;
-    loop {
-        match next(&mut subscription).await {
-            Some(Signal::Lost) => has_lost = true,
-            Some(Signal::Wake(signal)) if signal == wake("after", 1) => break,
-            other => assert_eq!(other, Some(Signal::Wake(wake("in the outage", 1)))),
-        }
-    }
-    assert!(has_lost, "what was published while nobody was there may have been missed");
+    let nodes = [node(server.url()).await, node(server.url()).await];
+    (server, nodes)
 }
 
-/// Connections stay open, and nothing comes.
+#[tokio::test]
+async fn a_server_that_was_killed_and_started_again_has_its_subscriptions() {
+    let (server, nodes) = own_server().await;
+    bus::a_server_that_was_killed_and_started_again_has_its_subscriptions(&server, nodes).await;
+}
+
 #[tokio::test]
 async fn a_server_that_hangs_is_noticed_within_seconds() {
-    let server = Postgres::start(PostgresOptions::new()).unwrap();
-    let bus = node(server.url()).await;
-    let mut subscription = bus.subscribe(TOPIC).await.unwrap();
-    server.pause().unwrap();
-    let began = Instant::now();
-    until_it_answers(&bus, false).await;
-    assert!(began.elapsed() < Duration::from_secs(8), "it took {:?}", began.elapsed());
-    server.resume().unwrap();
-    until_it_answers(&bus, true).await;
-    assert_eq!(next(&mut subscription).await, Some(Signal::Lost));
-    works(&bus).await;
+    let (server, nodes) = own_server().await;
+    bus::a_server_that_hangs_is_noticed_within_seconds(&server, nodes).await;
 }
 
 /// An administrator ends it, or a firewall forgets it: whichever of the two it is.
@@ -89,22 +73,13 @@ async fn a_connection_that_ends_is_replaced() {
     }
 }
 
-/// The network swallows what is sent; the connections look alive from both ends.
 #[tokio::test]
 async fn what_a_network_swallowed_is_sent_again() {
     let server = Postgres::shared().unwrap();
     let database = server.database().unwrap();
     let proxy = Proxy::start(server.address()).unwrap();
     let here = node(&database.url_by(&proxy.address().to_string()).unwrap()).await;
-    let there = node(database.url()).await;
-    let mut subscription = there.subscribe(TOPIC).await.unwrap();
-    proxy.set(|faults| faults.holds = true);
-    here.publish(TOPIC, wake("swallowed", 1));
-    until_it_answers(&here, false).await;
-    // What the network holds is gone for good.
-    proxy.cut();
-    proxy.heal();
-    assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("swallowed", 1))));
+    bus::what_a_network_swallowed_is_sent_again(&proxy, here, node(database.url()).await).await;
 }
 
 #[tokio::test]

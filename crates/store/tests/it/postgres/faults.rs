@@ -15,7 +15,7 @@ use nuncio_engine::{
 };
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{PostgresOptions, PostgresStore};
-use nuncio_testbed::{Postgres, Proxy};
+use nuncio_testbed::{Postgres, Proxy, Server as _};
 use tokio::task::JoinHandle;
 
 use super::place::{Place, options};
@@ -24,7 +24,7 @@ use crate::support::{chunk, create, task};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Short times, so that a test need not wait for long ones.
-fn quick() -> PostgresOptions {
+pub(super) fn quick() -> PostgresOptions {
     let second = Duration::from_secs(1);
     options().with_patience(second).with_connect_timeout(second).with_timeouts(second, second * 3 / 2)
 }
@@ -37,7 +37,7 @@ fn own_server() -> (Postgres, Place) {
 }
 
 /// Writers that append to a task each, as runners do: a commit that fails is said again and looked up.
-struct Writers {
+pub(super) struct Writers {
     stop: Arc<AtomicBool>,
     commits: Arc<AtomicUsize>,
     failures: Arc<AtomicUsize>,
@@ -45,7 +45,7 @@ struct Writers {
 }
 
 impl Writers {
-    async fn start(store: &Arc<PostgresStore>, bound: Duration) -> Self {
+    pub(super) async fn start(store: &Arc<PostgresStore>, bound: Duration) -> Self {
         let (stop, commits, failures) = (Arc::<AtomicBool>::default(), Arc::default(), Arc::default());
         let mut tasks = Vec::new();
         for number in 0..8 {
@@ -65,18 +65,18 @@ impl Writers {
     }
 
     /// Waits until so many more commits were acknowledged.
-    async fn until_more(&self, more: usize) {
+    pub(super) async fn until_more(&self, more: usize) {
         let wanted = self.commits.load(Ordering::SeqCst) + more;
         within(|| async { self.commits.load(Ordering::SeqCst) >= wanted }).await;
     }
 
-    async fn until_failing(&self) {
+    pub(super) async fn until_failing(&self) {
         let before = self.failures.load(Ordering::SeqCst);
         within(|| async { self.failures.load(Ordering::SeqCst) > before }).await;
     }
 
     /// Stops them, and holds what is stored against what was acknowledged: record for record.
-    async fn check(self, store: &PostgresStore) {
+    pub(super) async fn check(self, store: &PostgresStore) {
         self.stop.store(true, Ordering::SeqCst);
         for writer in self.tasks {
             let (id, acknowledged) = writer.await.unwrap();
@@ -150,7 +150,7 @@ impl Writer {
 }
 
 /// Waits for something, but not for ever.
-async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
+pub(super) async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
     let begun = Instant::now();
     while !is_so().await {
         assert!(begun.elapsed() < PATIENCE, "it does not happen");

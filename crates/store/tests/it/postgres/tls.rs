@@ -9,7 +9,7 @@ use nuncio_engine::TaskStore as _;
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::PostgresStore;
 use nuncio_testbed::{
-    Postgres, PostgresOptions as ServerOptions,
+    Postgres, PostgresOptions as ServerOptions, Server as _,
     tls::{self, SERVER, SERVER_ALONE},
 };
 use tempfile::TempDir;
