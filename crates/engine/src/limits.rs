@@ -31,7 +31,7 @@ pub struct Limits {
     pub window_bytes: usize,
     /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
     /// readers have taken and not passed on. Where it is reached nobody waits and nobody is refused: readers that are
-    /// furthest behind are served from the store at once, and whoever takes more takes one event at a time. 256 MiB.
+    /// furthest behind are served from the store at once, and whoever takes more takes 4 KiB or one event at a time. 256 MiB.
     pub kept_bytes: usize,
     /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
     /// behind. 2 s.

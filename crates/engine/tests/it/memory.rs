@@ -1,6 +1,9 @@
 //! What is in memory is bounded by bytes: what is kept for readers, and what turns hold.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use futures_util::{StreamExt, future::join_all};
 use nuncio_engine::{AgentError, Engine, Limits, MemoryStore, Turn, admission::RETRY_AFTER};
@@ -11,7 +14,7 @@ use nuncio_model::{
 };
 use tokio::{sync::Semaphore, task::yield_now};
 
-use crate::support::*;
+use crate::{rigged::Rigged, support::*};
 
 const CHUNK: usize = 16 * 1024;
 
@@ -108,11 +111,22 @@ async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys
 }
 
 #[tokio::test]
-async fn a_reader_takes_one_event_at_a_time_where_readers_have_taken_too_much() {
-    let engine = writing(|limits| limits.kept_bytes = 1);
-    let events = stream(&engine, Message::user("100")).await.unwrap();
-    assert_whole(&rest(events).await, 100);
-    assert_eq!(engine.kept_bytes(), 0);
+async fn a_reader_takes_little_at_a_time_where_readers_have_taken_much() {
+    let reads = async |kept_bytes: usize| {
+        let store = Rigged::new();
+        let mut limits = Limits::default();
+        limits.kept_bytes = kept_bytes;
+        let engine = builder(write).store(Arc::clone(&store) as _).limits(limits).build();
+        let mut unread = stream(&engine, Message::user("100")).await.unwrap();
+        next(&mut unread).await;
+        until(|| engine.running() == 0).await;
+        // Its events are in the store alone, where they were cut.
+        assert_whole(&rest(unread).await, 100);
+        until(|| engine.kept_bytes() == 0).await;
+        store.reads.load(Ordering::Acquire)
+    };
+    let (little, much) = (reads(1).await, reads(64 * 1024).await);
+    assert!(little >= 100 && (1..20).contains(&much), "{little} and {much} reads");
 }
 
 #[tokio::test]
