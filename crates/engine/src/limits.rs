@@ -26,7 +26,7 @@ pub struct Limits {
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
-    /// What these events take in memory, in bytes: what they carry and some 450 bytes each, and what they carry once more
+    /// What these events take in memory, in bytes: what they carry and some 300 bytes each, and what they carry once more
     /// where there are many readers. What happens there is the same. 4 MiB.
     pub window_bytes: usize,
     /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
