@@ -113,6 +113,9 @@ impl Stream for Feed {
         let this = &mut *self;
         loop {
             if let Some(event) = this.buffer.pop_front() {
+                if this.buffer.is_empty() {
+                    this.taken.is(0);
+                }
                 if this.is_last(&event) {
                     this.buffer.clear();
                     this.reader = None;

@@ -30,7 +30,7 @@ pub(crate) struct Kept {
     taken: AtomicUsize,
     /// Up to where the ends of logs may grow before some are cut; half, unless what there is cannot be cut.
     bound: AtomicUsize,
-    /// Held by who cuts.
+    /// Held by who cuts. Others wait, or they would add to it meanwhile.
     cutting: Mutex<()>,
 }
 
@@ -112,7 +112,11 @@ impl Shared {
         if !kept.is_over() {
             return;
         }
-        let Some(_alone) = kept.cutting.try_lock() else { return };
+        let _alone = kept.cutting.lock();
+        if !kept.is_over() {
+            // Somebody has cut meanwhile.
+            return;
+        }
         let with_bytes = |live: Arc<Live>| {
             let bytes = live.lock().backlog().bytes;
             (bytes > 0).then_some((bytes, live))

@@ -25,14 +25,6 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Counts what a task holds that is taken up, whether it may or not: what ends a task is not refused for want of room.
-    pub(super) fn hold_anyway(&mut self) {
-        let holds = self.in_memory(self.size);
-        if holds > FREE {
-            self.counted = self.live.hold_anyway(&self.shared.held, holds);
-        }
-    }
-
     fn in_memory(&self, size: u64) -> usize {
         let records = usize::try_from(self.staged()).unwrap_or(usize::MAX);
         usize::try_from(size).unwrap_or(usize::MAX).saturating_add(records.saturating_mul(AROUND))
