@@ -20,19 +20,25 @@ impl Live {
         }
     }
 
+    /// Counts so many bytes for it, whether there may be or not.
+    pub(crate) fn hold_anyway(&self, gauge: &Arc<Gauge>, bytes: usize) {
+        let mut inner = self.lock();
+        let held = inner.held.get_or_insert_with(|| gauge.none(&self.scope.principal));
+        held.grow_anyway(bytes.saturating_sub(held.amount()));
+    }
+
     /// Whether it has no task any more, though it had one.
     pub(crate) fn is_shed(&self) -> bool {
         self.lock().is_shed
     }
 
-    /// Has its task again, as the store has it. It is counted, whether there is room or not: it is there already.
+    /// Has its task again, as the store has it.
     pub(crate) fn restore(&self, task: Arc<Task>, gauge: &Arc<Gauge>) {
-        let bytes = size::of_task(&task);
+        self.hold_anyway(gauge, size::of_task(&task));
         let mut inner = self.lock();
         if inner.is_shed {
             inner.is_shed = false;
             inner.task = task;
-            inner.held.insert(gauge.none(&self.scope.principal)).grow_anyway(bytes);
         }
     }
 }

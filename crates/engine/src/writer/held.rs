@@ -25,6 +25,15 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Counts what the task holds with what is staged, whether it may or not: its message was let in.
+    pub(super) fn hold_anyway(&mut self) {
+        let holds = self.in_memory(self.size);
+        if holds > self.counted {
+            self.live.hold_anyway(&self.shared.held, holds);
+            self.counted = holds;
+        }
+    }
+
     fn in_memory(&self, size: u64) -> usize {
         let records = usize::try_from(self.staged()).unwrap_or(usize::MAX);
         usize::try_from(size).unwrap_or(usize::MAX).saturating_add(records.saturating_mul(AROUND))
