@@ -11,13 +11,11 @@ impl Live {
     /// Counts so many bytes for it, if there may be.
     pub(crate) fn hold(&self, gauge: &Arc<Gauge>, bytes: usize) -> Result<(), Error> {
         let mut inner = self.lock();
-        match &mut inner.held {
-            Some(held) => held.grow(bytes.saturating_sub(held.amount())),
-            None => {
-                inner.held = Some(gauge.take(&self.scope.principal, bytes)?);
-                Ok(())
-            }
+        if let Some(held) = &mut inner.held {
+            return held.grow(bytes.saturating_sub(held.amount()));
         }
+        inner.held = Some(gauge.take(&self.scope.principal, bytes)?);
+        Ok(())
     }
 
     /// Counts so many bytes for it, whether there may be or not.
