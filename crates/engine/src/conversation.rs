@@ -81,7 +81,7 @@ impl Opening {
         patience: Duration,
         flight: Option<Flight>,
     ) -> Result<Beginning, Error> {
-        let held = shared.held(&self.scope.principal, &self.request)?;
+        let permit = shared.held(&self.scope.principal, &self.request)?;
         shared.turn_begins(&self.scope)?;
         let id = TaskId::generate();
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
@@ -92,7 +92,7 @@ impl Opening {
         });
         let hold = shared.registry.create(&self.scope, id);
         let mut incoming = Incoming::new(self.request, self.extensions);
-        incoming.held = held;
+        incoming.held = permit;
         let course = incoming.course.clone();
         let push_configs = push_configs.into_iter().collect();
         let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, flight);
@@ -116,7 +116,7 @@ impl Opening {
             }
             context
         };
-        let held = shared.held(&self.scope.principal, &self.request)?;
+        let permit = shared.held(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
             let known = push::known(shared, &self.scope, &id).await?;
@@ -126,7 +126,7 @@ impl Opening {
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
         incoming.founding = self.founding;
-        incoming.held = held;
+        incoming.held = permit;
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, course })

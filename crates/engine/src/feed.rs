@@ -18,6 +18,7 @@ use crate::{
     reader::{Found, LogReader, visible},
     record::Record,
     shared::Shared,
+    size,
     store::{Portion, StoreError, TaskStore},
 };
 
@@ -60,15 +61,10 @@ impl Feed {
         first: impl IntoIterator<Item = Arc<StreamEvent>>,
     ) -> Self {
         reader.is_feed();
-        Self {
-            reader: Some(reader),
-            store: Arc::clone(&shared.store),
-            buffer: first.into_iter().collect(),
-            taken: Taken::new(&shared.kept),
-            fill: None,
-            until,
-            history: None,
-        }
+        let buffer: VecDeque<_> = first.into_iter().collect();
+        let mut taken = Taken::new(&shared.kept);
+        taken.is(buffer.iter().map(|event| size::of_event(&event.response)).sum());
+        Self { reader: Some(reader), store: Arc::clone(&shared.store), buffer, taken, fill: None, until, history: None }
     }
 
     /// Waits until there is something to read, or it is clear that there will not be.
@@ -117,6 +113,9 @@ impl Stream for Feed {
         let this = &mut *self;
         loop {
             if let Some(event) = this.buffer.pop_front() {
+                if this.buffer.is_empty() {
+                    this.taken.is(0);
+                }
                 if this.is_last(&event) {
                     this.buffer.clear();
                     this.reader = None;
@@ -149,7 +148,7 @@ impl Stream for Feed {
                 Found::Records => {}
                 Found::Gap => {
                     let (store, live, after) = (Arc::clone(&this.store), Arc::clone(reader.live()), reader.cursor());
-                    let portion = if this.taken.kept().has_room() { FILL } else { Portion::records(1) };
+                    let portion = this.taken.kept().portion(FILL);
                     this.fill =
                         Some(Box::pin(async move { store.events_after(&live.scope, &live.id, after, portion).await }));
                 }

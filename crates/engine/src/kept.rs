@@ -2,7 +2,7 @@
 //! not passed on.
 //!
 //! Where it is too much, nobody is refused and nobody waits. Readers that are far behind find their events in the store,
-//! and whoever takes more takes one event at a time.
+//! and whoever takes more takes little at a time.
 
 use std::{
     cmp::Reverse,
@@ -17,10 +17,11 @@ use parking_lot::Mutex;
 use crate::{
     live::{Backlog, Live},
     shared::Shared,
+    store::Portion,
 };
 
-/// What readers have taken is counted from this on: less are a few events.
-const COUNTED: usize = 4 * 1024;
+/// What a reader takes at a time where all have taken much. So much, or one event, is not counted.
+const LITTLE: usize = 4 * 1024;
 
 /// Counts bytes: half of what there may be for the ends of logs, half for readers.
 pub(crate) struct Kept {
@@ -29,7 +30,7 @@ pub(crate) struct Kept {
     taken: AtomicUsize,
     /// Up to where the ends of logs may grow before some are cut; half, unless what there is cannot be cut.
     bound: AtomicUsize,
-    /// Held by who cuts.
+    /// Held by who cuts. Others wait, or they would add to it meanwhile.
     cutting: Mutex<()>,
 }
 
@@ -54,9 +55,10 @@ impl Kept {
         self.tails.fetch_sub(bytes, Relaxed);
     }
 
-    /// Whether readers may take more than the next event.
-    pub(crate) fn has_room(&self) -> bool {
-        self.taken.load(Relaxed) < self.half
+    /// What a reader may take at a time that would take this.
+    pub(crate) fn portion(&self, most: Portion) -> Portion {
+        let has_room = self.taken.load(Relaxed) < self.half;
+        if has_room { most } else { Portion { bytes: LITTLE.min(most.bytes), ..most } }
     }
 
     fn is_over(&self) -> bool {
@@ -86,7 +88,7 @@ impl Taken {
 
     /// It is this now.
     pub(crate) fn is(&mut self, bytes: usize) {
-        let bytes = if bytes < COUNTED { 0 } else { bytes };
+        let bytes = if bytes <= LITTLE { 0 } else { bytes };
         if bytes > self.bytes {
             self.kept.taken.fetch_add(bytes - self.bytes, Relaxed);
         } else if bytes < self.bytes {
@@ -110,7 +112,11 @@ impl Shared {
         if !kept.is_over() {
             return;
         }
-        let Some(_alone) = kept.cutting.try_lock() else { return };
+        let _alone = kept.cutting.lock();
+        if !kept.is_over() {
+            // Somebody has cut meanwhile.
+            return;
+        }
         let with_bytes = |live: Arc<Live>| {
             let bytes = live.lock().backlog().bytes;
             (bytes > 0).then_some((bytes, live))

@@ -26,12 +26,12 @@ pub struct Limits {
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
-    /// What these events take in memory, in bytes: what they carry and some 450 bytes each, and what they carry once more
+    /// What these events take in memory, in bytes: what they carry and some 300 bytes each, and what they carry once more
     /// where there are many readers. What happens there is the same. 4 MiB.
     pub window_bytes: usize,
     /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
     /// readers have taken and not passed on. Where it is reached nobody waits and nobody is refused: readers that are
-    /// furthest behind are served from the store at once, and whoever takes more takes one event at a time. 256 MiB.
+    /// furthest behind are served from the store at once, and whoever takes more takes 4 KiB or one event at a time. 256 MiB.
     pub kept_bytes: usize,
     /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
     /// behind. 2 s.

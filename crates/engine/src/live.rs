@@ -150,6 +150,7 @@ impl Live {
         self.change(|inner| {
             inner.status_sequence = stored.sequence;
             inner.task = stored.task;
+            inner.is_shed = false;
             inner.sequence = stored.sequence;
             inner.tail.clear();
         });

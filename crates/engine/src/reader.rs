@@ -94,7 +94,7 @@ impl LogReader {
         let inner = &mut *guard;
         loop {
             if self.cursor < inner.sequence {
-                let batch = if taken.kept().has_room() { BATCH } else { Portion::records(1) };
+                let batch = taken.kept().portion(BATCH);
                 let Some(records) = inner.records_after(self.cursor, batch) else { return Poll::Ready(Found::Gap) };
                 let (before, mut size) = (self.cursor, 0);
                 for (record, bytes) in records {

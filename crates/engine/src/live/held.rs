@@ -11,21 +11,18 @@ impl Live {
     /// Counts so many bytes for it, if there may be.
     pub(crate) fn hold(&self, gauge: &Arc<Gauge>, bytes: usize) -> Result<(), Error> {
         let mut inner = self.lock();
-        match &mut inner.held {
-            Some(held) => held.grow(bytes.saturating_sub(held.amount())),
-            None => {
-                inner.held = Some(gauge.take(&self.scope.principal, bytes)?);
-                Ok(())
-            }
+        if let Some(held) = &mut inner.held {
+            return held.grow(bytes.saturating_sub(held.amount()));
         }
+        inner.held = Some(gauge.take(&self.scope.principal, bytes)?);
+        Ok(())
     }
 
-    /// Counts so many bytes for it, whether there may be or not. How many are counted.
-    pub(crate) fn hold_anyway(&self, gauge: &Arc<Gauge>, bytes: usize) -> usize {
+    /// Counts so many bytes for it, whether there may be or not.
+    pub(crate) fn hold_anyway(&self, gauge: &Arc<Gauge>, bytes: usize) {
         let mut inner = self.lock();
         let held = inner.held.get_or_insert_with(|| gauge.none(&self.scope.principal));
         held.grow_anyway(bytes.saturating_sub(held.amount()));
-        held.amount()
     }
 
     /// Whether it has no task any more, though it had one.

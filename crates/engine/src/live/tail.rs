@@ -113,3 +113,57 @@ impl Drop for Tail {
         self.release(self.bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Artifact, StreamResponse, TaskArtifactUpdateEvent};
+
+    use super::*;
+
+    fn records(sizes: &[usize]) -> Vec<Record> {
+        let of_size = |(place, size): (usize, &usize)| {
+            let artifact = Artifact::new("a", vec![Part::text("x".repeat(*size))]);
+            let update = TaskArtifactUpdateEvent { artifact, ..Default::default() };
+            Record::update(place as u64 + 1, StreamResponse::ArtifactUpdate(update))
+        };
+        sizes.iter().enumerate().map(of_size).collect()
+    }
+
+    #[test]
+    fn what_is_kept_is_counted_until_it_is_gone() {
+        let kept = Kept::new(usize::MAX);
+        let (mut tail, mut other) = (Tail::default(), Tail::default());
+        tail.extend(&records(&[1_000, 0, 9_000]), false, &kept);
+        other.extend(&records(&[500]), true, &kept);
+        assert_eq!(tail.backlog(), Backlog { records: 3, bytes: 10_000 + 3 * AROUND });
+        assert_eq!(kept.bytes(), 11_000 + 4 * AROUND);
+        assert!((250..500).contains(&AROUND), "docs/limits.md says how much: {AROUND}");
+        tail.drop_until(2);
+        assert_eq!((tail.first(), tail.backlog()), (Some(3), Backlog { records: 1, bytes: 9_000 + AROUND }));
+        other.clear();
+        assert_eq!(kept.bytes(), 9_000 + AROUND);
+        drop(tail);
+        assert_eq!(kept.bytes(), 0);
+    }
+
+    #[test]
+    fn the_oldest_records_go_until_no_more_is_left_than_may_be() {
+        let mut tail = Tail::default();
+        tail.extend(&records(&[1_000, 2_000, 3_000, 4_000]), false, &Kept::new(usize::MAX));
+        let last_beyond = |records, bytes| tail.last_beyond(Backlog { records, bytes });
+        assert_eq!(last_beyond(9, usize::MAX), None);
+        assert_eq!(last_beyond(3, usize::MAX), Some(1));
+        assert_eq!(last_beyond(9, 7_000 + 2 * AROUND), Some(2));
+        assert_eq!(last_beyond(9, 6_999 + 2 * AROUND), Some(3));
+        assert_eq!((last_beyond(0, 9), last_beyond(9, 0)), (Some(4), Some(4)));
+    }
+
+    #[test]
+    fn a_share_of_a_backlog_is_right_at_all_sizes() {
+        let of = |whole| Backlog { records: whole, bytes: whole };
+        for (whole, parts, expected) in [(64, 15, 60), (64, 8, 32), (3, 8, 1), (1, 15, 0), (0, 8, 0)] {
+            assert_eq!(of(whole).sixteenths(parts), of(expected));
+        }
+        assert_eq!(of(usize::MAX).sixteenths(8), of(usize::MAX / 2));
+    }
+}

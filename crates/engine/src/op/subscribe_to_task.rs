@@ -57,10 +57,11 @@ pub(super) async fn call(
 
 /// The records after `last`, of which there are some: these, and maybe more after them.
 async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, Error> {
-    if let Some(records) = live.lock().records_after(last, FILL) {
+    let portion = shared.kept.portion(FILL);
+    if let Some(records) = live.lock().records_after(last, portion) {
         return Ok(records.map(|(record, _)| record.clone()).collect());
     }
-    match shared.store.events_after(&live.scope, &live.id, last, FILL).await {
+    match shared.store.events_after(&live.scope, &live.id, last, portion).await {
         Ok(records) => Ok(records),
         Err(StoreError::Compacted) => Err(resume::expired(&live.id, last)),
         Err(error) => Err(error.into()),

@@ -56,8 +56,6 @@ impl LogWriter {
         self.updated = inner.task.status.timestamp.unwrap_or_default();
         self.size = size::of_task(&inner.task) as u64;
         self.released = false;
-        drop(inner);
-        self.hold_anyway();
         Ok(claimed)
     }
 

@@ -25,11 +25,12 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Counts what a task holds that is taken up, whether it may or not: what ends a task is not refused for want of room.
+    /// Counts what the task holds with what is staged, whether it may or not: its message was let in.
     pub(super) fn hold_anyway(&mut self) {
         let holds = self.in_memory(self.size);
-        if holds > FREE {
-            self.counted = self.live.hold_anyway(&self.shared.held, holds);
+        if holds > self.counted {
+            self.live.hold_anyway(&self.shared.held, holds);
+            self.counted = holds;
         }
     }
 

@@ -36,6 +36,7 @@ impl LogWriter {
         self.size += (size::of_task(&task) + size::of_sent(sent.as_ref())) as u64;
         self.remember(&task.history);
         self.push(Record::update(1, StreamResponse::Task(task)).sent_with(sent));
+        self.hold_anyway();
     }
 
     /// Stages a change that carries so many bytes. It takes the next number.

@@ -7,7 +7,7 @@ FROM tasks AS t LEFT JOIN LATERAL (
         FROM (
             SELECT last, body FROM events
             WHERE task = t.id AND last > $4::int8 AND last <= t.sequence ORDER BY last LIMIT $5::int8
-        ) AS some
+        ) AS next
     ) AS counted
     WHERE before < $6::int8
 ) AS e ON true
