@@ -42,6 +42,8 @@ ABSENT = {
     "0.1": {"ListTasks", CARD} | LISTS,
 }
 DONE = "TASK_STATE_COMPLETED"
+# A matrix is two hundred calls and more.
+pytestmark = pytest.mark.timeout(300)
 
 
 def peers(version: str, binding: str) -> list[str]:
