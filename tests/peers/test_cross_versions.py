@@ -27,6 +27,8 @@ PAIRS += [
     ("pythoncompat-jsonrpc", "js03-rest"),
     ("jscompat-rest", "v01said-jsonrpc"),
     ("v01-jsonrpc", "pythoncompat-grpc"),
+    ("python020-jsonrpc", "js-grpc"),
+    ("python03-rest", "python020-jsonrpc"),
 ]
 IDS = ["-then-".join(pair) for pair in PAIRS]
 

@@ -1,8 +1,8 @@
-"""Every operation of every version over every binding with a real peer on the other side, each role alone.
+"""Every operation of every version over every binding with a peer on the other side, each role alone.
 
-`server` is `nuncio serve` with the clients of `CLIENTS`, `client` the command `nuncio` with the agents of `AGENTS`. What
-no peer can show is in `NOBODY`; `crates/client/tests/it/matrix.rs` has both roles of our own there. The matrix is
-printed with `-s`.
+As a server `nuncio serve` answers the clients of `SDKS`, as a client the command `nuncio` calls the
+agents on them. What no peer can show is in `NOBODY`; there `crates/client/tests/it/matrix.rs` has
+both roles of our own. `-s` prints the matrix.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ ABSENT = {
     "0.1": {"ListTasks", CARD} | LISTS,
 }
 DONE = "TASK_STATE_COMPLETED"
+# A matrix is two hundred calls and more.
+pytestmark = pytest.mark.timeout(300)
 
 
 def peers(version: str, binding: str) -> list[str]:
@@ -131,7 +133,7 @@ def as_client(operation: str, ask: Ask) -> None:
         case "CancelTask":
             assert state(ask("task", "cancel", send("input")["id"]).json) == "TASK_STATE_CANCELED"
         case "SubscribeToTask":
-            # Not all agents answer a send before they are through, but a stream says at once which task it is.
+            # Some agents answer a send when they are through; a stream says at once which task it is.
             with ask.running("send", "slow 1.5", "--stream") as events:
                 task = task_of(next(events))
                 assert ends(ask("task", "subscribe", task, "--stream").lines[-1])
@@ -150,7 +152,7 @@ def as_client(operation: str, ask: Ask) -> None:
                 assert url not in ask(*config, "list", task).out
 
 
-# What a client of these cannot call, beside what `LACKS` has: those of gRPC before 1.0 send no credentials.
+# What a client of these cannot call: over gRPC, those before 1.0 send no credentials.
 CANNOT_CALL = {
     **LACKS,
     "python03-grpc": {CARD},
@@ -183,9 +185,10 @@ def cell(role: str, operation: str, version: str, binding: str, attempt) -> str:
     names = [name for name in names if operation not in cannot.get(name, set())]
     for name in names:
         try:
-            attempt(name)
+            attempt(operation, name)
         except Exception as error:
-            raise Cell(f"{operation} of {version} over {binding}, {role}, with {name}: {error!r}") from error
+            place = f"{operation} of {version} over {binding} as {role} with {name}"
+            raise Cell(f"{place}: {error!r}") from error
     return "yes" if names else "nobody"
 
 
@@ -197,7 +200,7 @@ def matrix(role: str, attempt) -> None:
         line = f"{operation:34}"
         for version, binding in WAYS:
             try:
-                result = cell(role, operation, version, binding, lambda name: attempt(operation, name))
+                result = cell(role, operation, version, binding, attempt)
             except Cell as error:
                 wrong.append(str(error))
                 result = "WRONG"

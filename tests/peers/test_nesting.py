@@ -1,4 +1,4 @@
-"""How deep data may nest: whatever came in over one binding, clients on standard protobuf read over another.
+"""How deep data may nest: what came in over one binding, standard protobuf reads over another.
 
 Their readers stop at a hundred messages within one another; an object is three of them.
 """

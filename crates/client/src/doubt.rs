@@ -17,7 +17,7 @@ pub(crate) fn other(choices: &[Choice], shown: &AgentCard, document: &[u8]) -> O
     }
     let version = *Version::ALL.iter().find(|version| version.as_str() == "0.2")?;
     let interface = AgentInterface { protocol_version: version.as_str().to_owned(), ..only.interface.clone() };
-    Some(Choice { version, interface, ..only.clone() })
+    Some(Choice { interface, version, ..only.clone() })
 }
 
 /// Whether an agent speaks the version of this interface: it is asked for the webhook of a task that it cannot have, by

@@ -1,6 +1,6 @@
 //! Calls, however they came: what holds of one that was read.
 
-use nuncio_model::{Call, Error, Method};
+use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig};
 use nuncio_wire::{JsonRpcDialect, Version, dialect};
 use serde_json::value::RawValue;
 
@@ -41,14 +41,22 @@ pub(crate) fn read(
     }
 }
 
-/// Whether the course of its version makes something else of the call: older ones need not say which webhook they mean,
-/// and 0.1 takes one away by setting none.
+/// Whether a call leaves open what 1.0 wants to be said: which webhook is meant, which 0.1 also takes away by setting none,
+/// and by which scheme one authenticates, as older versions have a list of them.
 fn is_open(call: &Call) -> bool {
-    match call {
-        Call::GetTaskPushNotificationConfig(get) => get.id.is_empty(),
-        Call::CreateTaskPushNotificationConfig(config) => config.url.is_empty(),
-        _ => false,
-    }
+    let send = match call {
+        Call::GetTaskPushNotificationConfig(get) => return get.id.is_empty(),
+        Call::CreateTaskPushNotificationConfig(config) => return config.url.is_empty() || names_no_scheme(config),
+        Call::SendMessage(send) => send,
+        Call::SendStreamingMessage(send) => &send.0,
+        _ => return false,
+    };
+    let configuration = send.configuration.as_ref();
+    configuration.and_then(|it| it.task_push_notification_config.as_ref()).is_some_and(names_no_scheme)
+}
+
+fn names_no_scheme(config: &TaskPushNotificationConfig) -> bool {
+    config.authentication.as_ref().is_some_and(|it| it.scheme.is_empty())
 }
 
 /// A call of one version written in another: it may be that the version lacks it, and no more than that.

@@ -1,4 +1,4 @@
-"""The client of a2a-sdk 0.2.4, which speaks 0.2.0: `client_v020.py ORIGIN BINDING HEADERS`, see lines.py.
+"""The client of a2a-sdk 0.2.4, of 0.2.0: `client_v020.py ORIGIN BINDING HEADERS`, see lines.py.
 
 It knows one path of the card, no extended card, and no list of webhooks.
 """

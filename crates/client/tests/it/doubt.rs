@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fake::{Fake, Seen, ok, status};
 
 /// An agent with such a card, or one with more in it, that knows methods as `knows` says.
-async fn agent(more: Value, answer: fn(&Seen) -> Option<Value>) -> Fake {
+async fn agent(more: Value, answer: fn(&Seen) -> Value) -> Fake {
     Fake::start(move |seen, fake| match seen.path.as_str() {
         "/.well-known/agent.json" => {
             let mut card = json!({"name": "Old", "description": "of a test", "url": fake.url, "version": "1",
@@ -18,8 +18,8 @@ async fn agent(more: Value, answer: fn(&Seen) -> Option<Value>) -> Fake {
         }
         path if path.contains(".well-known") => status(404, ""),
         _ => match answer(seen) {
-            Some(answer) => ok(&answer),
-            None => status(401, "who?"),
+            Value::Null => status(401, "who?"),
+            answer => ok(&answer),
         },
     })
     .await
@@ -29,16 +29,16 @@ fn method(seen: &Seen) -> String {
     seen.json()["method"].as_str().unwrap().to_owned()
 }
 
-fn error(code: i32) -> Option<Value> {
-    Some(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}}))
+fn error(code: i32) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}})
 }
 
-fn result(result: &Value) -> Option<Value> {
-    Some(json!({"jsonrpc": "2.0", "id": 1, "result": result}))
+fn result(result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "result": result})
 }
 
 /// As one of 0.2.0 answers.
-fn second(seen: &Seen) -> Option<Value> {
+fn second(seen: &Seen) -> Value {
     match &*method(seen) {
         "tasks/pushNotificationConfig/get" => error(-32001),
         "message/send" => result(&json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}})),
@@ -47,7 +47,7 @@ fn second(seen: &Seen) -> Option<Value> {
 }
 
 /// As one of 0.1 answers.
-fn first(seen: &Seen) -> Option<Value> {
+fn first(seen: &Seen) -> Value {
     match &*method(seen) {
         "tasks/send" => result(&json!({"id": "t", "sessionId": "c", "status": {"state": "completed"}})),
         _ => error(-32601),
@@ -84,7 +84,7 @@ async fn a_card_that_tells_is_believed() {
 
 #[tokio::test]
 async fn who_says_which_version_is_not_in_doubt() {
-    for (version, answer) in [("0.1", first as fn(&Seen) -> Option<Value>), ("0.2", second)] {
+    for (version, answer) in [("0.1", first as fn(&Seen) -> Value), ("0.2", second)] {
         let fake = agent(json!({}), answer).await;
         let client = Client::builder().version(version).connect(&fake.url).await.unwrap();
         assert_eq!((client.version().unwrap().as_str(), fake.calls().len()), (version, 0));
@@ -94,7 +94,7 @@ async fn who_says_which_version_is_not_in_doubt() {
 
 #[tokio::test]
 async fn what_is_no_answer_leaves_it_as_the_card_was_read() {
-    let fake = agent(json!({}), |_| None).await;
+    let fake = agent(json!({}), |_| Value::Null).await;
     let client = Client::connect(&fake.url).await.unwrap();
     assert_eq!(client.version().unwrap().as_str(), "0.1");
 }

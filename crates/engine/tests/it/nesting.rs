@@ -41,7 +41,7 @@ async fn a_call_that_nests_too_deep_is_refused_and_names_its_fields() {
         (request(100).into(), &of_message),
         (cancel.into(), &["metadata"]),
     ] {
-        let error = call(&engine, deep).await.err().expect("it is refused");
+        let error = call(&engine, deep).await.expect_err("it is refused");
         assert_eq!(error.kind(), ErrorKind::InvalidParams);
         assert_eq!(error.field_violations().iter().map(|it| &*it.field).collect::<Vec<_>>(), fields);
         assert_eq!(error.field_violations()[0].description, "nests deeper than 30 levels of lists and objects");

@@ -1,6 +1,6 @@
 //! Calls in JSON-RPC of 0.2 and 0.3.
 
-use nuncio_model::{Call, Error, FieldViolation, Method, op::GetExtendedAgentCardRequest};
+use nuncio_model::{Call, Error, FieldViolation, Method, Validate, op::GetExtendedAgentCardRequest};
 use serde_json::value::RawValue;
 
 use super::{Kinded, params::TaskConfig};
@@ -58,9 +58,17 @@ fn raw<T: Shape<Kinded>>(value: &T) -> Box<RawValue> {
     json::raw(&out::<Kinded, T>(value))
 }
 
+/// What is wrong with a call, by the names of 1.0. A webhook has a list of schemes here, which may be empty.
+pub(super) fn violations(call: &Call) -> Vec<FieldViolation> {
+    let mut violations = Vec::new();
+    call.validate_at("", &mut violations);
+    violations.retain(|it| !it.field.ends_with("authentication.scheme"));
+    violations
+}
+
 /// Checks a call, and names what is wrong as this family does.
 fn check(call: &Call) -> Result<(), Error> {
-    let mut violations = webhook::violations(call);
+    let mut violations = violations(call);
     let method = call.method();
     // Without the id of a configuration, one is chosen.
     violations.retain(|it| !(method == Method::GetTaskPushNotificationConfig && it.field == "id"));

@@ -67,7 +67,7 @@ fn wrong_params_name_their_field() {
 fn how_a_webhook_authenticates_is_said() {
     let (alone, in_message) =
         ("authentication.scheme", "configuration.taskPushNotificationConfig.authentication.scheme");
-    for authentication in [r#"{}"#, r#"{"scheme":""}"#, r#"{"schemes":[]}"#, r#"{"credentials":"c"}"#] {
+    for authentication in ["{}", r#"{"scheme":""}"#, r#"{"schemes":[]}"#, r#"{"credentials":"c"}"#] {
         let webhook = format!(r#""url":"https://x","authentication":{authentication}"#);
         let set = format!(r#"{{"taskId":"t",{webhook}}}"#);
         let create = Method::CreateTaskPushNotificationConfig;

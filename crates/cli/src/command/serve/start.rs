@@ -153,6 +153,7 @@ fn explain(error: &BindError, host: &str) -> CliError {
             "give callers tokens (NUNCIO_SERVE_TOKEN=NAME=SECRET, [token] in the file of --config, or --token), listen on a \
              loopback address such as 127.0.0.1, or say --allow-open where something before it asks callers who they are",
         ),
+        (Some((message, hint)), BindError::Card { .. }) => CliError::new(Code::Usage, message).with_hint(hint),
         _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))
             .with_hint("--host must be an address or a name of this machine"),
     }

@@ -1,13 +1,14 @@
 //! Who may call.
 
 use nuncio_auth::Tokens;
+use nuncio_model::card::AgentExtension;
 use nuncio_server::{BindError, Server};
 use nuncio_wire::{Version, Versions};
 use serde_json::json;
 
 use super::{
     Running,
-    agent::{engine, message},
+    agent::{card, engine, message},
     client::reason,
 };
 
@@ -109,6 +110,31 @@ async fn an_open_agent_listens_on_loopback_alone() {
     let builder = Server::builder(engine().build());
     assert!(builder.authenticator(tokens()).bind("0.0.0.0:0").await.is_ok());
     assert!(Server::builder(engine().build()).allow_open(true).bind("0.0.0.0:0").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_card_that_not_every_client_can_read_is_not_served() {
+    let params = |levels: usize| {
+        let inner = (2..=levels).fold(json!(1), |inner, _| json!([inner]));
+        Some(Box::new([("k".to_owned(), inner)].into_iter().collect()))
+    };
+    for levels in [30, 31] {
+        let mut deep = card();
+        deep.capabilities.extensions.push(AgentExtension {
+            uri: "https://example.com/deep".to_owned(),
+            params: params(levels),
+            ..Default::default()
+        });
+        for engine in [engine().card(deep.clone()), engine().extended_card(deep.clone())] {
+            match Server::builder(engine.build()).bind("127.0.0.1:0").await.err() {
+                None => assert_eq!(levels, 30),
+                Some(error) => {
+                    let BindError::Card { extension, levels: most } = &error else { panic!("{error:?}") };
+                    assert_eq!((&**extension, *most, levels), ("https://example.com/deep", 30, 31));
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test]

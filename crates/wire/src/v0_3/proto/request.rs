@@ -22,6 +22,7 @@ use crate::{
         message::{Message as _, decode},
         reader::Side,
     },
+    v0_3::call,
 };
 
 message! {
@@ -209,7 +210,7 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
 
 /// What is wrong with a call, by the names of the proto.
 pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
-    let mut violations = webhook::violations(call);
+    let mut violations = call::violations(call);
     for violation in &mut violations {
         if let Some(name) = field_name(call.method(), &violation.field) {
             violation.field = name;

@@ -23,8 +23,8 @@ fn values(levels: usize) -> [Value; 2] {
     [objects(levels), json!([objects(levels - 1)])]
 }
 
-fn members(levels: usize) -> Box<Struct> {
-    Box::new([("k".to_owned(), values(levels - 1)[0].clone())].into_iter().collect())
+fn members(levels: usize) -> Struct {
+    [("k".to_owned(), values(levels - 1)[0].clone())].into_iter().collect()
 }
 
 /// A task that has a value in every place where there may be one.
@@ -42,7 +42,7 @@ fn task(value: &Value, metadata: &Struct) -> Task {
 
 fn card(levels: usize) -> AgentCard {
     let mut card = AgentCard::new("agent", "An agent.");
-    let extension = AgentExtension { params: Some(members(levels)), ..Default::default() };
+    let extension = AgentExtension { params: Some(Box::new(members(levels))), ..Default::default() };
     card.capabilities.extensions = vec![extension];
     card
 }
