@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt};
 
 use nuncio_model::{
-    Artifact, ArtifactId, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    Artifact, ArtifactId, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
 
 use crate::record::Record;
