@@ -39,6 +39,11 @@ impl<'a> Chunks<'a> {
 
     /// Writes a chunk, some time before the next.
     pub(crate) async fn push(&mut self, part: Part) -> Result<(), AgentError> {
+        let has_some = self.begun || self.kept.is_some();
+        if self.patience.is_some() && has_some && part == Part::text("") {
+            // It adds nothing; kept, it would be a part or the mark of the end, as time has it.
+            return Ok(());
+        }
         self.flush().await?;
         self.kept = Some(part);
         self.due = self.patience.map(|patience| Instant::now() + patience);
@@ -62,8 +67,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Marks the end: on the chunk that is kept back, or else on an empty one. Where there was no chunk, there is no
-    /// artifact.
+    /// Marks the end: on the chunk that is kept back, or else on an empty one, which adds no part to the artifact. Where
+    /// there was no chunk, there is no artifact.
     pub(crate) async fn finish(&mut self) -> Result<(), AgentError> {
         self.due = None;
         match self.kept.take() {

@@ -21,7 +21,8 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 /// Each line of its stdout is a `StreamResponse` as JSON, in which ids, times and roles may be left out, or
 /// `{"text":"…"}`: a chunk of the default artifact, `output`. An artifact without an id is a new one; with `append` it is
 /// the one that the program wrote last. The last chunk of the default artifact is marked as such when the turn ends well;
-/// where it had been sent before that was known, an empty chunk follows.
+/// where it had been sent before that was known, an empty chunk follows, which adds no part to the artifact. An empty text
+/// behind others adds nothing either.
 ///
 /// Exit code 0 completes the task, unless the program has ended or parked it. Any other, and a signal, fail it; the
 /// reason has the last 20 lines of stderr. A line that is not JSON, that is over

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt};
 
 use nuncio_model::{
-    Artifact, ArtifactId, Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    Artifact, ArtifactId, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
 
 use crate::record::Record;
@@ -158,7 +158,7 @@ fn set_status(task: &mut Task, status: TaskStatus) {
 fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &TaskArtifactUpdateEvent) {
     let new = &update.artifact;
     match place.and_then(|place| artifacts.get_mut(place)) {
-        Some(known) if update.append => append(known, new),
+        Some(known) if update.append => append(known, new, update.last_chunk),
         Some(known) => known.clone_from(new),
         None => {
             if artifacts.is_empty() {
@@ -170,8 +170,10 @@ fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &Ta
     }
 }
 
-fn append(known: &mut Artifact, new: &Artifact) {
-    known.parts.extend_from_slice(&new.parts);
+fn append(known: &mut Artifact, new: &Artifact, is_last: bool) {
+    if !(is_last && says_only_that_it_ends(new)) {
+        known.parts.extend_from_slice(&new.parts);
+    }
     if let Some(metadata) = &new.metadata {
         known.metadata.get_or_insert_default().extend(metadata.iter().map(|(k, v)| (k.clone(), v.clone())));
     }
@@ -188,12 +190,40 @@ fn append(known: &mut Artifact, new: &Artifact) {
     }
 }
 
+/// Whether a last piece is an empty text: an artifact has at least one part, so the end of one that is told by itself cannot
+/// come without any. It adds nothing, or an artifact would depend on when its end was known.
+fn says_only_that_it_ends(piece: &Artifact) -> bool {
+    let [part] = &*piece.parts else { return false };
+    *part == Part::text("")
+}
+
 #[cfg(test)]
 mod tests {
     use nuncio_model::{Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent};
 
     use super::{Fold, apply};
     use crate::record::Record;
+
+    #[test]
+    fn an_end_that_is_told_by_itself_adds_no_part() {
+        let fold = |pieces: &[(Part, bool, bool)]| {
+            let mut task = Task::default();
+            for (sequence, (part, append, last_chunk)) in (1..).zip(pieces) {
+                let artifact = Artifact::new("a", vec![part.clone()]);
+                let (append, last_chunk) = (*append, *last_chunk);
+                let update = TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() };
+                apply(&mut task, &Record::update(sequence, StreamResponse::ArtifactUpdate(update))).unwrap();
+            }
+            task.artifacts.remove(0).parts
+        };
+        let (text, end) = (|text| Part::text(text), || Part::text(""));
+        assert_eq!(fold(&[(text("x"), false, false), (end(), true, true)]), fold(&[(text("x"), false, true)]));
+        assert_eq!(fold(&[(text("x"), false, false), (end(), true, false)]), [text("x"), end()], "it goes on");
+        assert_eq!(fold(&[(end(), false, true)]), [end()], "all that there is");
+        assert_eq!(fold(&[(end(), true, true)]), [end()]);
+        let typed = end().with_media_type("text/csv");
+        assert_eq!(fold(&[(text("x"), false, false), (typed.clone(), true, true)]), [text("x"), typed]);
+    }
 
     #[test]
     fn many_artifacts_fold_as_few_do() {

@@ -67,14 +67,17 @@ pub(crate) struct Whole {
 /// Fails with `PayloadTooLarge`, with `DeadlineExceeded`, with `InvalidRequest` where the client broke off, and as
 /// [`Gauge::take`] does where there are too many bytes under way.
 pub(crate) async fn read_body(
-    body: RequestBody,
+    mut body: RequestBody,
     headers: &HeaderMap,
     limits: BodyLimits,
     gauge: &Arc<Gauge>,
     principal: &Principal,
 ) -> Result<Whole, Error> {
     if let Err(too_large) = limits.check(headers) {
-        drain(body, headers).await;
+        // One that asks first whether to send it is not told to.
+        if !headers.contains_key(EXPECT) {
+            drain(&mut body).await;
+        }
         return Err(too_large);
     }
     head::refuse_encoding(headers)?;
@@ -83,14 +86,20 @@ pub(crate) async fn read_body(
     }
     let mut permit = gauge.take(principal, 0)?;
     let bytes = {
-        let mut whole = pin!(collect(body, limits, &mut permit));
+        let mut whole = pin!(collect(&mut body, limits, &mut permit));
         // What is there already needs no timer.
         match (&mut whole).now_or_never() {
-            Some(bytes) => bytes?,
-            None => tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow()))?,
+            Some(bytes) => bytes,
+            None => tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow())),
         }
     };
-    Ok(Whole { bytes, _counted: Some(permit) })
+    if bytes.as_ref().is_err_and(|error| error.kind() == ErrorKind::PayloadTooLarge) {
+        // It did not say how long it is. What was read of it counts no more.
+        drop(permit);
+        drain(&mut body).await;
+        return Err(limits.too_large());
+    }
+    Ok(Whole { bytes: bytes?, _counted: Some(permit) })
 }
 
 /// How much of a body that is refused is read all the same, in bytes, and for how long.
@@ -98,14 +107,11 @@ const DRAINED: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// Reads what nobody wants, within bounds, and keeps nothing of it: a client that still writes when the connection closes
-/// sees that it broke, and not the answer. One that asks first whether to send it is not told to.
-async fn drain(mut body: RequestBody, headers: &HeaderMap) {
-    if headers.contains_key(EXPECT) {
-        return;
-    }
+/// sees that it broke, and not the answer.
+async fn drain(body: &mut RequestBody) {
     let read = async {
         let mut left = DRAINED;
-        while let Ok(Some(data)) = next(&mut body).await
+        while let Ok(Some(data)) = next(body).await
             && left > 0
         {
             left = left.saturating_sub(data.len());
@@ -115,8 +121,8 @@ async fn drain(mut body: RequestBody, headers: &HeaderMap) {
     let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
-async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
-    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+async fn collect(body: &mut RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
+    let Some(first) = next(body).await? else { return Ok(Bytes::new()) };
     if limits.is_exceeded(first.len()) {
         return Err(limits.too_large());
     }
@@ -124,7 +130,7 @@ async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit
     if body.is_end_stream() {
         return Ok(first);
     }
-    let Some(second) = next(&mut body).await? else { return Ok(first) };
+    let Some(second) = next(body).await? else { return Ok(first) };
     let rest = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(limits.size);
     // What is set aside for the rest of it counts, too.
     let mut room = second.len() + rest;
@@ -139,7 +145,7 @@ async fn collect(mut body: RequestBody, limits: BodyLimits, counted: &mut Permit
         counted.grow(data.len().saturating_sub(room))?;
         room = room.saturating_sub(data.len());
         whole.extend_from_slice(&data);
-        more = next(&mut body).await?;
+        more = next(body).await?;
     }
     Ok(whole.freeze())
 }

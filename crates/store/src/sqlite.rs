@@ -192,8 +192,7 @@ impl Opened {
         let epoch = schema::prepare(&mut connection, &path)?;
         let checkpoints = connection::for_writing(&path, options).map_err(failed)?;
         let cache = Arc::new(Cache::new(options.cache));
-        let retention = options.log_retention;
-        let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), retention, lock);
+        let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), options, lock);
         let writer = writer.map_err(failed)?;
         let short_reads = ShortReads::open(&path, options).map_err(failed)?;
         Ok(Self { path, epoch, cache, short_reads, writer })

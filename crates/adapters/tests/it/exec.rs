@@ -66,6 +66,17 @@ async fn a_line_that_turns_out_to_be_the_last_is_followed_by_an_empty_one() {
 }
 
 #[tokio::test]
+async fn the_artifact_is_the_same_however_fast_the_output_comes() {
+    for script in ["echo a; echo b", "echo a; sleep 0.2; echo b; sleep 0.2"] {
+        assert_eq!(
+            send(&exec(script), "go").await.artifacts[0].parts,
+            [Part::text("a\n"), Part::text("b\n")],
+            "{script}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_delimiter_cuts_the_output_and_is_left_out() {
     let (updates, _) = Feed::open(&cut_at("--", "printf 'a\n--b-c----d'"), "go").await.rest().await;
     let pieces = [("a\n", false, false), ("b-c", true, false), ("", true, false), ("d", true, true)];

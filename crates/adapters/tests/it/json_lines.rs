@@ -20,10 +20,27 @@ fn lines(lines: &[&str]) -> String {
 async fn texts_are_chunks_of_the_default_artifact_and_the_last_is_marked() {
     let script = lines(&[r#"{"text":"a "}"#, "", r#"  {"text":"b ✓"}  "#, r#"{"text":""}"#]);
     let (updates, state) = Feed::open(&json_lines(&script), "go").await.rest().await;
-    let texts = [("a ", false, false), ("b ✓", true, false), ("", true, true)];
+    let texts = [("a ", false, false), ("b ✓", true, true)];
     assert_eq!(chunks(&updates), texts.map(|(text, append, last)| (text.to_owned(), append, last)));
     assert!(updates.iter().all(|update| update.artifact.artifact_id == "output"));
     assert_eq!(state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn the_artifact_is_the_same_however_fast_the_output_comes() {
+    let (a, nothing) = (r#"{"text":"a"}"#, r#"{"text":""}"#);
+    for (texts, parts) in
+        [(&[a, a][..], &["a", "a"][..]), (&[a, nothing], &["a"]), (&[nothing, a], &["", "a"]), (&[nothing], &[""])]
+    {
+        for script in [lines(texts), texts.iter().map(|text| lines(&[text]) + "sleep 0.2\n").collect()] {
+            let task = send(&json_lines(&script), "go").await;
+            assert_eq!(
+                task.artifacts[0].parts,
+                parts.iter().map(|text| Part::text(*text)).collect::<Vec<_>>(),
+                "{script}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

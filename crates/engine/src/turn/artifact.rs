@@ -46,7 +46,7 @@ impl<'a> ArtifactWriter<'a> {
         self.write(part.into(), false)
     }
 
-    /// Writes the last piece.
+    /// Writes the last piece. An empty text only says that the artifact ends, where it has begun.
     pub fn finish(mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
         self.write(part.into(), true)
     }

@@ -83,6 +83,21 @@ pub(super) fn store_error(error: Error) -> StoreError {
     }
 }
 
+/// The same for each of many.
+pub(super) fn same(error: &Error) -> StoreError {
+    let text = error.to_string().into();
+    match kind(error) {
+        Kind::Full => StoreError::Full(text),
+        Kind::Corrupt => StoreError::Corrupt(text),
+        Kind::Unavailable => StoreError::Unavailable(text),
+    }
+}
+
+/// Whether another program holds the database.
+pub(super) fn is_busy(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
 enum Kind {
     Full,
     Corrupt,

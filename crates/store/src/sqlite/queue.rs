@@ -1,9 +1,10 @@
 //! The way of a write to the thread that does it, and of the outcome back: in groups.
 //!
 //! Whatever waits while one group is being written becomes the next, handed over at once and waking the runtime once
-//! when it is done. That is what makes many small commits cheap.
+//! when it is done. That is what makes many small commits cheap. While another program holds the database a group cannot
+//! begin: then those of its writes are refused that have waited for long enough, and the others are in the next one.
 
-use std::sync::mpsc as thread;
+use std::{sync::mpsc as thread, time::Instant};
 
 use nuncio_engine::{
     StoreError,
@@ -101,10 +102,19 @@ pub(super) struct Removed {
 
 pub(super) type Outcome = Result<Done, StoreError>;
 
+/// What became of a write in a group.
+pub(super) enum Answer {
+    Outcome(Outcome),
+    /// It has yet to be written, and may wait on.
+    Again(Op),
+}
+
 /// Writes for one transaction.
 pub(super) struct Group {
     pub(super) ops: Vec<Op>,
-    pub(super) done: oneshot::Sender<Vec<Outcome>>,
+    /// Since when each of them has been waited for.
+    pub(super) since: Vec<Instant>,
+    pub(super) done: oneshot::Sender<Vec<Answer>>,
 }
 
 /// What the thread is told.
@@ -116,6 +126,12 @@ pub(super) enum Order {
 
 struct Job {
     op: Op,
+    caller: Caller,
+}
+
+/// Who waits for a write.
+struct Caller {
+    since: Instant,
     reply: oneshot::Sender<Outcome>,
 }
 
@@ -135,7 +151,8 @@ impl Queue {
     /// Writes, and waits for it to be in the database. When the future is dropped the write may still happen.
     pub(super) async fn write(&self, op: Op) -> Outcome {
         let (reply, outcome) = oneshot::channel();
-        self.jobs.send(Job { op, reply }).await.map_err(|_| closed())?;
+        let caller = Caller { since: Instant::now(), reply };
+        self.jobs.send(Job { op, caller }).await.map_err(|_| closed())?;
         outcome.await.map_err(|_| closed())?
     }
 }
@@ -144,26 +161,38 @@ async fn flush(mut waiting: mpsc::Receiver<Job>, thread: thread::Sender<Order>) 
     let mut jobs = Vec::with_capacity(GROUP);
     while waiting.recv_many(&mut jobs, GROUP).await > 0 {
         let mut written = hand_over(&mut jobs, &thread);
-        while let Some((replies, done)) = written.take() {
-            let outcomes = done.await;
+        while let Some((callers, done)) = written.take() {
+            // Without answers the thread is gone, and dropping the callers says so.
+            let answers = done.await.into_iter().flatten();
+            let mut told = Vec::with_capacity(callers.len());
+            for (caller, answer) in callers.into_iter().zip(answers) {
+                match answer {
+                    Answer::Outcome(outcome) => told.push((caller, outcome)),
+                    // Before all that came later.
+                    Answer::Again(op) => jobs.push(Job { op, caller }),
+                }
+            }
             // The thread is not to wait while answers are given.
-            if !waiting.is_empty() {
-                waiting.recv_many(&mut jobs, GROUP).await;
+            let room = GROUP - jobs.len();
+            if !waiting.is_empty() && room > 0 {
+                waiting.recv_many(&mut jobs, room).await;
+            }
+            if !jobs.is_empty() {
                 written = hand_over(&mut jobs, &thread);
             }
-            // Without outcomes the thread is gone, and dropping the replies says so.
-            for (reply, outcome) in replies.into_iter().zip(outcomes.into_iter().flatten()) {
-                drop(reply.send(outcome));
+            for (caller, outcome) in told {
+                drop(caller.reply.send(outcome));
             }
         }
     }
 }
 
-type Written = (Vec<oneshot::Sender<Outcome>>, oneshot::Receiver<Vec<Outcome>>);
+type Written = (Vec<Caller>, oneshot::Receiver<Vec<Answer>>);
 
 fn hand_over(jobs: &mut Vec<Job>, thread: &thread::Sender<Order>) -> Option<Written> {
-    let (ops, replies) = jobs.drain(..).map(|job| (job.op, job.reply)).unzip();
-    let (done, outcomes) = oneshot::channel();
-    thread.send(Order::Write(Group { ops, done })).ok()?;
-    Some((replies, outcomes))
+    let (ops, callers): (_, Vec<Caller>) = jobs.drain(..).map(|job| (job.op, job.caller)).unzip();
+    let since = callers.iter().map(|caller| caller.since).collect();
+    let (done, answers) = oneshot::channel();
+    thread.send(Order::Write(Group { ops, since, done })).ok()?;
+    Some((callers, answers))
 }

@@ -18,7 +18,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use nuncio_engine::StoreError;
@@ -27,15 +27,16 @@ use rusqlite::{Connection, wal::CheckpointMode};
 
 use self::{
     checkpoint::Checkpoints,
-    group::{GroupWriter, Written},
+    group::{GroupError, GroupWriter, Written},
     heads::Head,
     prune::Pruner,
 };
 use super::{
     cache::Cache,
-    error::store_error,
+    error::{is_busy, same, store_error},
     lock::Lock,
-    queue::{Done, Group, Op, Order, Outcome},
+    options::SqliteOptions,
+    queue::{Answer, Done, Group, Op, Order, Outcome},
 };
 
 /// Heads and scopes that are remembered, at most; beyond it all are forgotten and read again.
@@ -48,7 +49,9 @@ const NEXT_TASK: &str = "SELECT 1 + max((SELECT coalesce(max(task), 0) FROM task
 pub(super) struct Writer {
     // Ends before the connection does, which then is the last one and leaves one file.
     checkpoints: Checkpoints,
+    /// Waits for nobody who holds the database, but for the transaction of a group.
     connection: Connection,
+    busy_timeout: Duration,
     epoch: u64,
     /// The next task's key.
     next_task: i64,
@@ -69,18 +72,20 @@ impl Writer {
         checkpoints: Connection,
         epoch: u64,
         cache: Arc<Cache>,
-        log_retention: Duration,
+        options: &SqliteOptions,
         lock: Lock,
     ) -> rusqlite::Result<Self> {
+        connection.busy_timeout(Duration::ZERO)?;
         let next_task = connection.query_row(NEXT_TASK, [], |row| row.get(0))?;
         Ok(Self {
             checkpoints: Checkpoints::start(&mut connection, checkpoints)?,
             connection,
+            busy_timeout: options.busy_timeout,
             epoch,
             next_task,
             heads: HashMap::new(),
             scopes: HashMap::new(),
-            pruner: Pruner::new(log_retention),
+            pruner: Pruner::new(options.log_retention),
             cache,
             is_failing: Arc::default(),
             _lock: lock,
@@ -120,44 +125,73 @@ impl Writer {
 
     /// Writes a group and answers; `true` when it closed the store.
     fn write(&mut self, group: Group) -> bool {
-        let mut outcomes = self.write_all(&group.ops);
-        if group.ops.iter().any(|op| matches!(op, Op::EmptyLog)) {
+        let Group { ops, since, done } = group;
+        let mut outcomes = self.write_all(&ops, &since);
+        if ops.iter().any(|op| matches!(op, Op::EmptyLog)) {
             self.checkpoints.empty_soon();
         }
-        let last = group.ops.iter().position(|op| matches!(op, Op::Close));
+        let last = ops.iter().position(|op| matches!(op, Op::Close));
         if let Some(last) = last {
             self.checkpoints.wait();
-            let moved = checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE);
-            outcomes[last] = moved.map(|()| Done::Found(true)).map_err(store_error);
+            let moved = self.connection.busy_timeout(self.busy_timeout);
+            let moved = moved.and_then(|()| checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE));
+            outcomes[last] = Some(moved.map(|()| Done::Found(true)).map_err(store_error));
         }
+        let answer = |(op, outcome): (Op, Option<Outcome>)| outcome.map_or(Answer::Again(op), Answer::Outcome);
         // Whoever dropped the receiver does not want to know.
-        drop(group.done.send(outcomes));
+        drop(done.send(ops.into_iter().zip(outcomes).map(answer).collect()));
         last.is_some()
     }
 
-    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's.
-    fn write_all(&mut self, ops: &[Op]) -> Vec<Outcome> {
-        let outcomes = match self.transact(ops) {
-            Ok(outcomes) => outcomes,
-            Err(error) if ops.len() > 1 => {
+    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's. No outcome for
+    /// those that may wait on.
+    fn write_all(&mut self, ops: &[Op], since: &[Instant]) -> Vec<Option<Outcome>> {
+        let outcomes = match since.iter().min().map(|oldest| self.transact(ops, *oldest)) {
+            Some(Ok(outcomes)) => outcomes.into_iter().map(Some).collect(),
+            Some(Err(GroupError::NotBegun(error))) => since.iter().map(|since| self.put_off(&error, *since)).collect(),
+            Some(Err(error)) if ops.len() > 1 => {
                 tracing::debug!(?error, writes = ops.len(), "a group could not be written and is tried one by one");
-                ops.iter().map(|op| self.write_one(op)).collect()
+                ops.iter().zip(since).map(|(op, since)| Some(self.write_one(op, *since))).collect()
             }
-            Err(error) => vec![Err(error.into())],
+            Some(Err(error)) => vec![Some(Err(error.into()))],
+            None => Vec::new(),
         };
-        let is_failing = outcomes.iter().any(|outcome| outcome.as_ref().is_err_and(StoreError::is_transient));
-        self.is_failing.store(is_failing, Ordering::Relaxed);
+        let is_failure = |outcome: &Option<Outcome>| {
+            outcome.as_ref().is_none_or(|outcome| outcome.as_ref().is_err_and(StoreError::is_transient))
+        };
+        self.is_failing.store(outcomes.iter().any(is_failure), Ordering::Relaxed);
         outcomes
     }
 
-    fn write_one(&mut self, op: &Op) -> Outcome {
-        let mut outcomes = self.transact(std::slice::from_ref(op))?;
+    /// What becomes of a write whose transaction could not begin: it waits on while another program holds the database, if
+    /// it may.
+    fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<Outcome> {
+        let waits = is_busy(error) && !self.patience(since).is_zero();
+        (!waits).then(|| Err(same(error)))
+    }
+
+    /// How long a write may still wait for another program, in the unit that SQLite knows.
+    fn patience(&self, since: Instant) -> Duration {
+        let left = self.busy_timeout.saturating_sub(since.elapsed());
+        Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn write_one(&mut self, op: &Op, since: Instant) -> Outcome {
+        let mut outcomes = self.transact(std::slice::from_ref(op), since)?;
         outcomes.pop().unwrap_or(Ok(Done::Found(false)))
     }
 
-    fn transact(&mut self, ops: &[Op]) -> Written<Vec<Outcome>> {
+    fn transact(&mut self, ops: &[Op], since: Instant) -> Written<Vec<Outcome>> {
+        self.connection.busy_timeout(self.patience(since))?;
+        let outcomes = self.transact_now(ops);
+        self.connection.busy_timeout(Duration::ZERO)?;
+        outcomes
+    }
+
+    fn transact_now(&mut self, ops: &[Op]) -> Written<Vec<Outcome>> {
         self.roll_back();
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+        begun.map_err(GroupError::NotBegun)?;
         let written = GroupWriter::new(self).write(ops);
         let (outcomes, changes) = match written {
             Ok(written) => written,

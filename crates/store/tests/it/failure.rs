@@ -1,13 +1,17 @@
 //! What happens when the database cannot be read or written.
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use nuncio_engine::{
-    StoreError, TaskStore,
+    Engine, Limits, StoreError, TaskStore, agent_fn,
     store::{ListQuery, Portion},
 };
-use nuncio_model::{Scope, TaskState};
+use nuncio_model::{ErrorKind, Message, Reply, Request, Scope, TaskState, op::SendMessageRequest};
 use nuncio_store::SqliteOptions;
+use tokio::time::sleep;
 
 use crate::support::{Place, begin, chunk, create, end, load, task};
 
@@ -53,6 +57,89 @@ async fn a_database_that_another_program_holds_is_waited_for_and_then_unavailabl
     other.execute_batch("COMMIT").unwrap();
     store.check().await.unwrap();
     begin(&store, "u").await;
+}
+
+/// However many writes there are, and whenever they come: each waits as long as it may, and no longer.
+#[tokio::test]
+async fn while_another_program_holds_the_database_each_write_waits_for_its_own_time() {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const LATE: Duration = Duration::from_millis(500);
+    let place = Place::new();
+    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(PATIENCE)).await.unwrap());
+    let other = place.connection();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut commits = Vec::new();
+    for round in 0..12 {
+        for number in 0..20 {
+            let (store, id) = (Arc::clone(&store), format!("{round} {number}"));
+            commits.push(tokio::spawn(async move {
+                let begun = Instant::now();
+                (store.commit(create(&task(&id, TaskState::Working))).await, begun.elapsed())
+            }));
+        }
+        sleep(PATIENCE / 10).await;
+    }
+    for (number, commit) in commits.into_iter().enumerate() {
+        let (refused, waited) = commit.await.unwrap();
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{number}: {refused:?}");
+        assert!(waited + PATIENCE / 10 >= PATIENCE && waited <= PATIENCE + LATE, "{number}: {waited:?}");
+    }
+    // One that comes in time is written as soon as the database is free, also where others before it were refused.
+    let early = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.commit(create(&task("early", TaskState::Working))).await }
+    });
+    sleep(PATIENCE * 7 / 10).await;
+    let late = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.commit(create(&task("late", TaskState::Working))).await }
+    });
+    assert!(early.await.unwrap().is_err());
+    other.execute_batch("COMMIT").unwrap();
+    late.await.unwrap().unwrap();
+}
+
+/// Waits do not add up on the way of a call: its messages are refused before long, those that begin a task and those to one
+/// that is at work.
+#[tokio::test]
+async fn a_call_is_refused_before_long_while_another_program_holds_the_database() {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    let place = Place::new();
+    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(PATIENCE)).await.unwrap());
+    let mut limits = Limits::default();
+    limits.commit_retry = PATIENCE;
+    let agent = agent_fn(|turn| async move {
+        match turn.message().text().as_str() {
+            "ask" => turn.ask("what?").await,
+            _ => turn.complete("done").await,
+        }
+    });
+    let engine = Engine::builder(agent).limits(limits).store(store).build();
+    let send = |message: Message| {
+        let engine = engine.clone();
+        async move { engine.call(Request::new(Scope::open(), SendMessageRequest::new(message))).await }
+    };
+    let mut asked = Vec::new();
+    for _ in 0..20 {
+        let Ok(Reply::Task(task)) = send(Message::user("ask")).await else { panic!("a task") };
+        asked.push(task.id.clone());
+    }
+    let other = place.connection();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let answers =
+        (0..20).map(|_| Message::user("go")).chain(asked.iter().map(|id| Message::user("go").with_task_id(id.clone())));
+    let begun = Instant::now();
+    let refused: Vec<_> = answers.map(|message| tokio::spawn(send(message))).collect();
+    for (number, refused) in refused.into_iter().enumerate() {
+        let error = refused.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{number}: {error:?}");
+        assert!(begun.elapsed() <= 2 * PATIENCE + Duration::from_millis(500), "{number}: {:?}", begun.elapsed());
+    }
+    other.execute_batch("COMMIT").unwrap();
+    let Ok(Reply::Task(task)) = send(Message::user("go").with_task_id(asked[0].clone())).await else {
+        panic!("a task")
+    };
+    assert_eq!(task.state(), TaskState::Completed);
 }
 
 #[tokio::test]

@@ -34,6 +34,22 @@ async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
     assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 413 "));
 }
 
+/// A client that writes all of its body before it reads sees the answer, and not that the connection broke.
+#[tokio::test]
+async fn a_body_that_does_not_say_that_it_is_too_large_is_read_on_before_it_is_refused() {
+    let running = limited(|limits| limits.body = 1000).await;
+    let mut raw = Raw::connect(running.address).await;
+    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+        .await;
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    for _ in 0..16 * 20 {
+        raw.write(&chunk).await;
+    }
+    raw.write("0\r\n\r\n").await;
+    let head = raw.read_until("\r\n\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
+}
+
 #[tokio::test]
 async fn messages_of_many_megabytes_pass_by_default() {
     let running = Running::start().await;

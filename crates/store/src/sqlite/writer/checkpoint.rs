@@ -14,7 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, MAIN_DB, hooks::Wal, wal::CheckpointMode};
+use rusqlite::{Connection, MAIN_DB, hooks::Wal, wal::CheckpointMode};
+
+use crate::sqlite::error::is_busy;
 
 /// Pages in the log from which on it is worth moving them: 8 MiB.
 const ENOUGH: i32 = 2_048;
@@ -147,15 +149,12 @@ fn run(own: &Connection, woken: &Receiver<()>, state: &AtomicU8) {
     }
 }
 
-/// Moves the log into the database and empties it, unless somebody reads in it. Waits for nobody, since others wait.
+/// Moves the log into the database and empties it, unless somebody reads in it. The connection waits for nobody, since
+/// others wait.
 fn empty(connection: &Connection) -> rusqlite::Result<bool> {
-    let patience: u32 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
-    connection.busy_timeout(Duration::ZERO)?;
-    let emptied = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE);
-    connection.busy_timeout(Duration::from_millis(patience.into()))?;
-    match emptied {
+    match connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE) {
         Ok(_) => Ok(true),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) if is_busy(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }

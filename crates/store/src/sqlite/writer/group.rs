@@ -22,6 +22,8 @@ use crate::sqlite::{
 pub(super) enum GroupError {
     /// One of its new tasks is there already: which one shows when each is tried alone.
     Clash,
+    /// It did not even begin: none of its writes is to blame.
+    NotBegun(rusqlite::Error),
     Sqlite(rusqlite::Error),
 }
 
@@ -37,7 +39,7 @@ impl From<GroupError> for StoreError {
     fn from(error: GroupError) -> Self {
         match error {
             GroupError::Clash => Self::Conflict,
-            GroupError::Sqlite(error) => store_error(error),
+            GroupError::NotBegun(error) | GroupError::Sqlite(error) => store_error(error),
         }
     }
 }
