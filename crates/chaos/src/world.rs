@@ -147,6 +147,10 @@ impl World {
             Fault::Fill { time } => {
                 if let Some(disk) = &self.disk {
                     disk.fill()?;
+                    if let Some(database) = &self.database {
+                        // Its log needs a new file at once. That this is not answered is what it is for.
+                        drop(tokio::task::block_in_place(|| database.execute("SELECT pg_switch_wal()")));
+                    }
                     pass(time).await;
                     disk.free()?;
                     self.recover_postgres().await?;
