@@ -91,7 +91,7 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
     for Entry { what, .. } in entries {
         match what {
             What::Began { resumes, stable, .. } => (all.resumes, all.stable) = (*resumes, *stable),
-            What::Fault { .. } => {}
+            What::Fault { .. } | What::Refused { again: true, .. } => {}
             What::Accepted { task, message } => drop(all.task(task).accepted.insert(message)),
             What::Saw { task, state } => all.task(task).seen.push(state),
             What::Hooked { task, hook, whole } => drop(all.task(task).hooks.insert(hook, *whole)),
@@ -111,10 +111,9 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
                 wrong("no program outlives its server", format!("process {pid} of {node} goes on"));
             }
             What::Stray { node, line } => wrong("every task at work has a runner", format!("node {node}: {line}")),
-            What::Refused { by, again, refusal } if !again => {
+            What::Refused { by, refusal, .. } => {
                 wrong("what fails can be tried again", format!("{by}: {refusal}"));
             }
-            What::Refused { .. } => {}
             What::Died { node } => wrong("nodes live", format!("node {node} ended by itself")),
             What::Run { .. } => all.runs.push(what),
             What::Final { task, state, reason, messages, hooks, artifacts } => {

@@ -146,7 +146,7 @@ impl Client {
                 Answer::Ok(_) => self.board.add(What::Hooked { task, hook, whole: false }),
                 Answer::Hung => self.board.add(What::Hung { who: format!("a webhook of {task}") }),
                 Answer::Refused(refusal) => self.board.refused(&format!("a webhook of {task}"), &refusal),
-                _ => {}
+                Answer::Cut => {}
             }
         }
     }

@@ -95,10 +95,14 @@ async fn hurt(world: &Arc<World>, random: &mut Random, options: &Options) -> Res
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let servers = world.servers();
     let mut faults = JoinSet::new();
+    // Once in any case, for long enough that nothing goes on.
+    let mut fills = options.disk.is_some().then_some(Fault::Fill { time: 2_000 });
     while Instant::now() < end {
         sleep(Duration::from_millis(random.range(50, 1_200))).await;
         let mut fault = Fault::next(random, world.nodes.len(), &servers, options.lease * 1_000, options.only);
-        if options.disk.is_some() && random.chance(15) {
+        if let Some(first) = fills.take() {
+            fault = first;
+        } else if options.disk.is_some() && random.chance(15) {
             fault = Fault::Fill { time: random.range(50, 1_000) };
         }
         let world = Arc::clone(world);

@@ -29,8 +29,7 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     rest(board, |state| is_terminal(state) || is_interrupted(state)).await;
     for (task, state) in tasks(board).await {
         if is_interrupted(&state) {
-            // One that was answered meanwhile ends by itself.
-            board.caller.cancel(0, &task).await;
+            cancel(board, &task).await;
         }
     }
     rest(board, is_terminal).await;
@@ -45,6 +44,18 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     for (number, (task, _)) in tasks(board).await.into_iter().enumerate() {
         if let Err(error) = read(board, number % board.caller.nodes(), &task).await {
             denied(board, &task, format!("what it is: {error:#}"));
+        }
+    }
+}
+
+/// Cancels a task; one that was answered meanwhile ends by itself. A node that cannot now is asked again.
+async fn cancel(board: &Board, task: &str) {
+    let deadline = Instant::now() + COMEBACK.min(board.patience);
+    while Instant::now() < deadline {
+        match board.caller.cancel(0, task).await {
+            Answer::Refused(refusal) if refusal.again => sleep(Duration::from_millis(200)).await,
+            Answer::Cut => sleep(Duration::from_millis(200)).await,
+            _ => return,
         }
     }
 }

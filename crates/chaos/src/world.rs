@@ -147,9 +147,13 @@ impl World {
             Fault::Fill { time } => {
                 if let Some(disk) = &self.disk {
                     disk.fill()?;
+                    if let Some(database) = &self.database {
+                        // Its log needs a new file at once. That this is not answered is what it is for.
+                        drop(tokio::task::block_in_place(|| database.execute("SELECT pg_switch_wal()")));
+                    }
                     pass(time).await;
                     disk.free()?;
-                    self.recover_postgres()?;
+                    self.recover_postgres().await?;
                 }
             }
             Fault::Hurt { server, how, time } => self.hurt(server, how, time).await?,
@@ -204,14 +208,21 @@ impl World {
         self.postgres.is_some() || self.disk.is_some()
     }
 
-    /// PostgreSQL stops when it cannot write its log.
-    fn recover_postgres(&self) -> Result<()> {
-        match &self.postgres {
-            Some(postgres) if postgres.has_ended()? => {
+    /// PostgreSQL stops when it cannot write its log. It may be about to, or come back by itself.
+    async fn recover_postgres(&self) -> Result<()> {
+        let (Some(postgres), Some(database)) = (&self.postgres, &self.database) else { return Ok(()) };
+        let deadline = Instant::now() + COMEBACK;
+        loop {
+            if postgres.has_ended()? {
                 self.history.add(What::Fault { fault: "PostgreSQL has stopped, and is started again".to_owned() });
-                self.act(Server::Postgres, Act::Restart)
+                return self.act(Server::Postgres, Act::Restart);
             }
-            _ => Ok(()),
+            let answered = tokio::task::block_in_place(|| database.execute("SELECT 1"));
+            match answered {
+                Ok(()) => return Ok(()),
+                Err(error) if Instant::now() > deadline => return Err(error),
+                Err(_) => pass(20).await,
+            }
         }
     }
 
@@ -246,13 +257,10 @@ impl Links {
     }
 }
 
-/// On a small disk its log has to be small as well.
+/// On a small disk its log has to be small as well, and needs room soon.
 fn postgres_options(disk: Option<&Disk>) -> PostgresOptions {
     match disk {
-        Some(disk) => PostgresOptions::new()
-            .with_folder(disk.path())
-            .with_setting("max_wal_size=32MB")
-            .with_setting("min_wal_size=32MB"),
+        Some(disk) => PostgresOptions::new().with_folder(disk.path()).with_small_log(),
         None => PostgresOptions::new(),
     }
 }

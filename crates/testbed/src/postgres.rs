@@ -25,6 +25,7 @@ pub struct PostgresOptions {
     is_durable: bool,
     folder: Option<PathBuf>,
     settings: Vec<String>,
+    has_small_log: bool,
     tls: Option<Tls>,
 }
 
@@ -51,6 +52,15 @@ impl PostgresOptions {
     /// files.
     pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Keeps its write-ahead log as short as it can be, in files of a mebibyte that are not used again: on a small disk that
+    /// is full it soon cannot be written, and the server cannot go on.
+    pub fn with_small_log(mut self) -> Self {
+        self.has_small_log = true;
+        let settings = ["max_wal_size=4MB", "min_wal_size=2MB", "wal_recycle=off"];
+        self.settings.extend(settings.map(str::to_owned));
         self
     }
 

@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SendMessageRequest};
+use nuncio_model::{Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
+    admission::not_now,
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
     flights::Flight,
     inbox::Course,
-    reader::{ended_before_its_turn, settled},
+    reader::{LogReader, ended_before_its_turn, settled},
     registry::Hold,
     repetition::{Entry, enter, is_repeated},
     shared::Shared,
@@ -69,8 +70,19 @@ async fn attempt(
     }
     let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
     let Beginning { hold, runner, course } = opening.begin(shared, patience, flight)?;
-    let answer = runner.until(|| answer(&hold, &course, at_once)).await;
-    answer.unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "the turn ended without an outcome")))
+    match runner.until(|| answer(&hold, &course, at_once)).await {
+        Some(answer) => answer,
+        None => Box::pin(elsewhere(hold, course)).await,
+    }
+}
+
+/// What came of a turn that this node lost with its lease: whoever has the task now says it.
+async fn elsewhere(hold: Hold, course: Course) -> Result<Reply, Error> {
+    let (reader, _, sequence) = LogReader::from_now(hold);
+    if sequence == 0 {
+        return Err(not_now("the turn was stopped before its task was stored; try again"));
+    }
+    reader.settled(course).await.map(Reply::Task)
 }
 
 /// What came of a new interaction, if anything did yet: an answer, a task that has come to rest (SEND-9), or any task,

@@ -333,6 +333,28 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_waits_for_the_task_that_it_began_is_answered_also_after_a_takeover() {
+    let nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    let (a, _b) = nodes.two().await;
+    let engine = a.engine.clone();
+    let waiting = tokio::spawn(async move { send(&engine, SendMessageRequest::new(Message::user("1 2"))).await });
+    nodes.open(1);
+    within(async {
+        while nodes.runs() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    a.store.cut_off(true);
+    tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+    nodes.open(8);
+    a.store.cut_off(false);
+    assert_state(&within(waiting).await.unwrap().unwrap(), TaskState::Completed);
+    assert_eq!(nodes.runs(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_ends_with_its_own_turn_also_after_a_takeover() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);

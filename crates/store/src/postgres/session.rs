@@ -34,7 +34,7 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(place: Place, options: PostgresOptions) -> Result<Self, PostgresError> {
         let servers = Arc::new(Servers::new(&place, Tls::new(&place.trust)?, options.connect_timeout));
-        Ok(Self { servers, place, options })
+        Ok(Self { place, servers, options })
     }
 
     /// A connection without statements, for what comes before the tables are there.

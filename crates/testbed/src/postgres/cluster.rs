@@ -30,7 +30,8 @@ impl Cluster {
     pub(super) fn start(options: PostgresOptions) -> Result<Self> {
         let mut cluster = Self::new(options)?;
         let initdb = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale", "--username", ROLE, "--pgdata"];
-        cluster.make("initdb", &initdb)?;
+        let small: &[&str] = if cluster.options.has_small_log { &["--wal-segsize=1"] } else { &[] };
+        cluster.make("initdb", &[small, &initdb].concat())?;
         if let Some(tls) = cluster.options.tls {
             cluster.init_tls(tls)?;
         }
