@@ -35,6 +35,7 @@ use super::{
     cache::Cache,
     error::store_error,
     lock::Lock,
+    log::Log,
     queue::{Done, Group, Op, Order, Outcome},
 };
 
@@ -49,6 +50,7 @@ pub(super) struct Writer {
     // Ends before the connection does, which then is the last one and leaves one file.
     checkpoints: Checkpoints,
     connection: Connection,
+    log: Arc<Log>,
     epoch: u64,
     /// The next task's key.
     next_task: i64,
@@ -67,15 +69,18 @@ impl Writer {
     pub(super) fn new(
         mut connection: Connection,
         checkpoints: Connection,
+        log: Arc<Log>,
         epoch: u64,
         cache: Arc<Cache>,
         log_retention: Duration,
         lock: Lock,
     ) -> rusqlite::Result<Self> {
         let next_task = connection.query_row(NEXT_TASK, [], |row| row.get(0))?;
+        log.listen(&mut connection)?;
         Ok(Self {
-            checkpoints: Checkpoints::start(&mut connection, checkpoints)?,
+            checkpoints: Checkpoints::start(Arc::clone(&log), checkpoints),
             connection,
+            log,
             epoch,
             next_task,
             heads: HashMap::new(),
@@ -90,11 +95,6 @@ impl Writer {
     /// Is set while the last group could not be written.
     pub(super) fn is_failing(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_failing)
-    }
-
-    /// Is set while the write-ahead log is to be emptied.
-    pub(super) fn empties(&self) -> Arc<AtomicBool> {
-        self.checkpoints.empties()
     }
 
     /// Writes until it is told to stop, or nobody is left who could.
@@ -114,6 +114,7 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.pruner.prune(&self.connection);
+            self.log.settle();
             self.checkpoints.tend(&self.connection);
         }
     }
@@ -128,7 +129,7 @@ impl Writer {
         if let Some(last) = last {
             self.checkpoints.wait();
             let moved = checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE);
-            outcomes[last] = moved.map(|()| Done::Found(true)).map_err(store_error);
+            outcomes[last] = moved.map(|_| Done::Found(true)).map_err(store_error);
         }
         // Whoever dropped the receiver does not want to know.
         drop(group.done.send(outcomes));
