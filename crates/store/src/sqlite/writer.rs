@@ -12,7 +12,6 @@ mod rows;
 mod scopes;
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,7 +27,7 @@ use rusqlite::{Connection, wal::CheckpointMode};
 use self::{
     checkpoint::Checkpoints,
     group::{GroupWriter, Written},
-    heads::Head,
+    heads::{Head, Table},
     prune::Pruner,
 };
 use super::{
@@ -55,8 +54,8 @@ pub(super) struct Writer {
     /// The next task's key.
     next_task: i64,
     /// Tasks that run here: what would be read again at each commit otherwise. The database is what counts.
-    heads: HashMap<TaskId, Head>,
-    scopes: HashMap<Scope, i64>,
+    heads: Table<TaskId, Head>,
+    scopes: Table<Scope, i64>,
     pruner: Pruner,
     cache: Arc<Cache>,
     /// Whether the last group could not be written.
@@ -83,8 +82,8 @@ impl Writer {
             log,
             epoch,
             next_task,
-            heads: HashMap::new(),
-            scopes: HashMap::new(),
+            heads: Table::default(),
+            scopes: Table::default(),
             pruner: Pruner::new(log_retention),
             cache,
             is_failing: Arc::default(),
