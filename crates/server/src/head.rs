@@ -27,15 +27,14 @@ pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
 /// The version that a request with this address and these headers declares. What is no text, or says two versions, is
 /// passed on as one that there is not, and so refused.
 pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'a, str>> {
-    let lines = || headers.get_all(&VERSION).iter();
-    let first = lines().next();
-    match first.map(HeaderValue::to_str) {
-        Some(Ok(text)) if lines().all(|line| Some(line) == first) => negotiate::declared(Some(text), uri.query()),
-        Some(_) => {
-            let lines: Vec<_> = lines().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
-            Some(lines.join(", ").into())
+    let mut lines = headers.get_all(&VERSION).iter();
+    let Some(first) = lines.next() else { return negotiate::declared(None, uri.query()) };
+    match first.to_str() {
+        Ok(text) if lines.all(|line| line == first) => negotiate::declared(Some(text), uri.query()),
+        _ => {
+            let lines = headers.get_all(&VERSION).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
+            Some(lines.collect::<Vec<_>>().join(", ").into())
         }
-        None => negotiate::declared(None, uri.query()),
     }
 }
 

@@ -1,4 +1,6 @@
-//! Tasks and records as JSON, without what the columns beside them say.
+//! Tasks and records as JSON, without what the columns beside them say: [`snapshot`] has the tasks.
+
+mod snapshot;
 
 use nuncio_engine::{Record, Sent, StoreError};
 use nuncio_model::{
@@ -7,6 +9,7 @@ use nuncio_model::{
 };
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
+use self::snapshot::{ReadSnapshot, Snapshot};
 use crate::error::corrupt;
 
 /// Bytes of a body that is small: two of them fit on a page.
@@ -20,20 +23,10 @@ pub(crate) struct Body {
     pub(crate) artifacts: Option<String>,
 }
 
-#[derive(Serialize)]
-struct TaskBody<'a> {
-    status: &'a TaskStatus,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    history: &'a [Message],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<&'a Struct>,
-}
-
 impl Body {
     pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
-        let body = TaskBody { status: &task.status, history: &task.history, metadata: task.metadata.as_deref() };
         let artifacts = (!task.artifacts.is_empty()).then(|| write(&task.artifacts)).transpose()?;
-        Ok(Self { task: write(&body)?, artifacts })
+        Ok(Self { task: write(&Snapshot::of(task))?, artifacts })
     }
 
     /// Whether it stands in the task's own row, which is written again with each commit.
@@ -54,9 +47,7 @@ pub(crate) fn read_task(
     body: &str,
     artifacts: Option<&str>,
 ) -> Result<Task, StoreError> {
-    let mut task: Task = read(body)?;
-    task.id = id;
-    task.context_id = Some(context).filter(|context| !context.is_empty());
+    let mut task = read::<ReadSnapshot>(body)?.into_task(id, context);
     if let Some(artifacts) = artifacts {
         task.artifacts = read::<Vec<Artifact>>(artifacts)?;
     }

@@ -4,6 +4,7 @@
 //!   group that the writer's thread puts into one transaction.
 //! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they are
 //!   short, on the thread that asks; recent tasks need none.
+//! - `log`: what readers have to know of what the writer does.
 //! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 
 mod backup;
@@ -12,6 +13,7 @@ mod columns;
 mod connection;
 mod error;
 mod lock;
+mod log;
 mod open;
 mod options;
 mod queue;
@@ -44,6 +46,7 @@ use parking_lot::Mutex;
 
 use self::{
     cache::Cache,
+    log::Log,
     queue::{Done, Op, Order, Queue},
     readers::Readers,
     short::ShortReads,
@@ -67,11 +70,10 @@ pub struct SqliteStore {
     epoch: u64,
     cache: Arc<Cache>,
     readers: Arc<Readers>,
-    short_reads: ShortReads,
+    short_reads: Arc<ShortReads>,
     queue: Queue,
     is_failing: Arc<AtomicBool>,
-    /// Whether the write-ahead log still has what was deleted.
-    empties: Arc<AtomicBool>,
+    log: Arc<Log>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -94,7 +96,7 @@ impl SqliteStore {
         let opened = opened.await.map_err(|error| failed(error.into()))??;
         let (orders, received) = mpsc::channel();
         let writer = opened.writer;
-        let (is_failing, empties) = (writer.is_failing(), writer.empties());
+        let is_failing = writer.is_failing();
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || writer.run(&received))
@@ -107,7 +109,7 @@ impl SqliteStore {
             cache: opened.cache,
             queue: Queue::start(options.queue.max(1), orders.clone()),
             is_failing,
-            empties,
+            log: opened.log,
             orders,
             thread: Mutex::new(Some(thread)),
         })
@@ -165,7 +167,7 @@ impl SqliteStore {
     }
 
     fn log_is_to_be_emptied(&self) -> bool {
-        self.empties.load(Ordering::Acquire)
+        self.log.empties()
     }
 
     fn is_failing(&self) -> bool {
@@ -178,7 +180,8 @@ struct Opened {
     path: PathBuf,
     epoch: u64,
     cache: Arc<Cache>,
-    short_reads: ShortReads,
+    log: Arc<Log>,
+    short_reads: Arc<ShortReads>,
     writer: Writer,
 }
 
@@ -189,13 +192,14 @@ impl Opened {
         let failed = |source| OpenError::Sqlite { path: path.clone(), source };
         schema::identify(&connection::for_reading(&path, options).map_err(failed)?, &path)?;
         let mut connection = connection::for_writing(&path, options).map_err(failed)?;
+        let log = Arc::new(Log::new(connection::has_log(&connection).map_err(failed)?));
         let epoch = schema::prepare(&mut connection, &path)?;
         let checkpoints = connection::for_writing(&path, options).map_err(failed)?;
         let cache = Arc::new(Cache::new(options.cache));
-        let writer = Writer::new(connection, checkpoints, epoch, Arc::clone(&cache), options, lock);
+        let writer = Writer::new(connection, checkpoints, Arc::clone(&log), epoch, Arc::clone(&cache), options, lock);
         let writer = writer.map_err(failed)?;
-        let short_reads = ShortReads::open(&path, options).map_err(failed)?;
-        Ok(Self { path, epoch, cache, short_reads, writer })
+        let short_reads = ShortReads::open(&path, options, Arc::clone(&log)).map_err(failed)?;
+        Ok(Self { path, epoch, cache, log, short_reads, writer })
     }
 }
 

@@ -17,24 +17,25 @@ use crate::{
 
 /// Answers a request to the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
-    let words = service.versions.refusing_method(head::version(head).as_deref(), None);
+    let declared = head::version(head);
+    let words = || service.versions.refusing_method(declared.as_deref(), None);
     if let Some(refusal) = refuse_head(words, head) {
         return refusal;
     }
     let body = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => body,
         Err(error) => {
-            let mut refusal = refuse(words, &error);
+            let mut refusal = refuse(words(), &error);
             service.complete_refusal(&error, refusal.headers_mut());
             return refusal;
         }
     };
     let incoming = match jsonrpc::parse_request(&body.bytes) {
         Ok(incoming) => incoming,
-        Err((id, error)) => return respond_error(service, words, &id, &error),
+        Err((id, error)) => return respond_error(service, words(), &id, &error),
     };
     let id = incoming.id.clone();
-    let (dialect, outcome) = call(service, principal, head, &incoming).await;
+    let (dialect, outcome) = call(service, principal, head, declared.as_deref(), &incoming).await;
     match (id, outcome) {
         // A notification is carried out and not answered. What comes of it is in the log.
         (None, _) => empty(StatusCode::NO_CONTENT),
@@ -60,14 +61,15 @@ async fn call(
     service: &Service,
     principal: Principal,
     head: &Parts,
+    declared: Option<&str>,
     incoming: &jsonrpc::Incoming<'_>,
 ) -> (&'static dyn JsonRpcDialect, Result<(nuncio_model::Method, Answer), Error>) {
     let inline = negotiate::parameters(&incoming.method, incoming.params);
-    let declared = head::version(head).or(inline.version);
-    let meant = match service.versions.for_method(declared.as_deref(), &incoming.method) {
+    let declared = declared.or(inline.version.as_deref());
+    let meant = match service.versions.for_method(declared, &incoming.method) {
         Ok(meant) => meant,
         Err(error) => {
-            return (service.versions.refusing_method(declared.as_deref(), Some(&incoming.method)), Err(error));
+            return (service.versions.refusing_method(declared, Some(&incoming.method)), Err(error));
         }
     };
     let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
@@ -146,13 +148,13 @@ fn status_of(error: &Error) -> StatusCode {
 }
 
 /// A request that cannot be a call, by its head.
-fn refuse_head(words: &dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body>> {
+fn refuse_head(words: impl FnOnce() -> &'static dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body>> {
     if head.method == Method::OPTIONS {
         return Some(with_allow(empty(StatusCode::NO_CONTENT)));
     }
     if head.method != Method::POST {
         let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
-        return Some(with_allow(refuse_with(words, StatusCode::METHOD_NOT_ALLOWED, &error)));
+        return Some(with_allow(refuse_with(words(), StatusCode::METHOD_NOT_ALLOWED, &error)));
     }
     let error = match head::content_type(&head.headers).filter(|it| !is_json(it)) {
         Some(content_type) => {
@@ -161,7 +163,7 @@ fn refuse_head(words: &dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body
         }
         None => head::refuse_encoding(&head.headers).err()?,
     };
-    Some(refuse_with(words, StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
+    Some(refuse_with(words(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
 }
 
 /// Says no before there is a call.

@@ -4,12 +4,12 @@
 //! one in after, and a reader puts in what it read only if nothing was being written since it began to read. So nobody
 //! who has seen a task sees an earlier one of it later.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 
 use nuncio_engine::store::Stored;
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
-use quick_cache::{Weighter, sync};
+use quick_cache::{DefaultHashBuilder, Weighter, sync};
 
 const STAMPS: usize = 256;
 
@@ -36,7 +36,7 @@ pub(super) struct Cache {
     tasks: sync::Cache<TaskId, Entry, ByBytes>,
     /// Held while a task of some hash is put in or taken out.
     stamps: Box<[Mutex<Stamp>]>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     is_on: bool,
 }
 
@@ -59,7 +59,7 @@ impl Cache {
         Self {
             tasks: sync::Cache::with_weighter(tasks, bytes.max(1), ByBytes),
             stamps: (0..STAMPS).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             is_on: bytes > 0,
         }
     }

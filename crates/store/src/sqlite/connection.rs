@@ -28,6 +28,11 @@ pub(super) fn for_writing(path: &Path, options: &SqliteOptions) -> rusqlite::Res
     Ok(connection)
 }
 
+/// Whether the database has a write-ahead log: then readers do not hold up the writer.
+pub(super) fn has_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0)).map(|mode| mode == "wal")
+}
+
 /// A connection that reads.
 pub(super) fn for_reading(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
     let connection = open(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

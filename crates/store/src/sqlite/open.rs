@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::{
-    SqliteStore, cache::Cache, connection, error::OpenError, lock, options::SqliteOptions, queue::Queue,
+    SqliteStore, cache::Cache, connection, error::OpenError, lock, log::Log, options::SqliteOptions, queue::Queue,
     readers::Readers, schema, short::ShortReads,
 };
 
@@ -48,7 +48,10 @@ impl SqliteStore {
     /// As for [`open`](Self::open), but for `InUse`; and `Older` where the schema is not the present one.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
-        let (path, epoch, short_reads) = blocking(path, |path| {
+        // What the other process commits is not heard of here.
+        let log = Arc::new(Log::new(false));
+        let heard = Arc::clone(&log);
+        let (path, epoch, short_reads) = blocking(path, move |path| {
             let (connection, found) = identified(path)?;
             let known = schema::known();
             if found < known {
@@ -57,7 +60,7 @@ impl SqliteStore {
             let openings = connection.query_row("SELECT openings FROM store", [], |row| row.get::<_, i64>(0));
             let openings = openings.map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
             let is_served = lock::is_held(path);
-            let short_reads = ShortReads::open(path, &SqliteOptions::new())
+            let short_reads = ShortReads::open(path, &SqliteOptions::new(), heard)
                 .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
             Ok((path.to_owned(), openings.unsigned_abs() + u64::from(!is_served), short_reads))
         })
@@ -72,7 +75,7 @@ impl SqliteStore {
             cache: Arc::new(Cache::new(0)),
             queue: Queue::start(1, orders.clone()),
             is_failing: Arc::default(),
-            empties: Arc::default(),
+            log,
             orders,
             thread: Mutex::default(),
         })

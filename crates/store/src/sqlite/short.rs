@@ -7,18 +7,28 @@
 //! - No lock is waited for: where the database is locked or no connection is free, the reader threads read.
 //! - What is left is the disk, for pages that are in no cache. Waiting is counted, and when it takes more than a small
 //!   share of the time, the reader threads read until that is made up for.
+//!
+//! A read that follows another at once shares its transaction: to begin one and to end it takes two locks of the file.
+//! Such a transaction is held only as long as nothing is committed, so that nobody reads what is out of date; for a
+//! moment, whether or not another read comes; and not while the log is to be moved into the database, which waits for
+//! those who read there.
 
 use std::{
+    mem,
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
+use tokio::runtime::Handle;
 
-use super::{connection, options::SqliteOptions};
+use super::{connection, log::Log, options::SqliteOptions};
 
 /// A read that takes longer has waited: for the disk, or for its turn on the processor.
 const LONG: Duration = Duration::from_micros(200);
@@ -30,45 +40,108 @@ const SHARE: u32 = 20;
 /// elsewhere.
 const ALLOWANCE: Duration = Duration::from_millis(20);
 
+/// How long a transaction is held for the next read; beyond it, until the runtime gets to end it.
+const HELD: Duration = Duration::from_millis(1);
+
+/// Reads that share a transaction, at most.
+const BURST: u32 = 64;
+
 /// Connections for short reads, on whatever thread.
 pub(super) struct ShortReads {
-    /// Those that nobody uses; `None` when it is closed.
-    idle: Mutex<Option<Vec<Connection>>>,
+    /// `None` when it is closed.
+    idle: Mutex<Option<Idle>>,
+    log: Arc<Log>,
     begun: Instant,
     /// When all waiting is made up for, in microseconds since `begun`.
     made_up: AtomicU64,
 }
 
+struct Idle {
+    /// Those that nobody uses.
+    readers: Vec<Reader>,
+    /// How many hold a transaction, in use or not.
+    held: usize,
+    /// Whether there is somebody who will end these.
+    is_watched: bool,
+}
+
+struct Reader {
+    connection: Connection,
+    held: Option<Held>,
+    /// When it was last used.
+    used: Option<Instant>,
+}
+
+/// A transaction that reads share.
+struct Held {
+    /// The last commit before it.
+    commit: u64,
+    reads: u32,
+}
+
 impl ShortReads {
     /// Opens a connection for each thread that can run, as far as the options allow as many readers.
-    pub(super) fn open(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Self> {
+    pub(super) fn open(path: &Path, options: &SqliteOptions, log: Arc<Log>) -> rusqlite::Result<Arc<Self>> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let connections = (0..threads.min(options.readers.max(1))).map(|_| {
+        let readers = (0..threads.min(options.readers.max(1))).map(|_| {
             let connection = connection::for_reading(path, options)?;
             connection.busy_timeout(Duration::ZERO)?;
-            Ok(connection)
+            Ok(Reader { connection, held: None, used: None })
         });
-        let idle = connections.collect::<rusqlite::Result<Vec<_>>>()?;
-        Ok(Self { idle: Mutex::new(Some(idle)), begun: Instant::now(), made_up: AtomicU64::new(0) })
+        let readers = readers.collect::<rusqlite::Result<Vec<_>>>()?;
+        let idle = Mutex::new(Some(Idle { readers, held: 0, is_watched: false }));
+        Ok(Arc::new(Self { idle, log, begun: Instant::now(), made_up: AtomicU64::new(0) }))
     }
 
-    /// Reads at once, outside a transaction: what a single statement sees is of one moment. `None` when it is to be read
-    /// by a thread that may wait.
-    pub(super) fn read<R>(&self, read: impl FnOnce(&Connection) -> Option<R>) -> Option<R> {
+    /// Reads at once, with a single statement: what it sees is of one moment, and all that was committed before. `None`
+    /// when it is to be read by a thread that may wait.
+    pub(super) fn read<R>(self: &Arc<Self>, read: impl FnOnce(&Connection) -> Option<R>) -> Option<R> {
         let begun = Instant::now();
         if self.made_up.load(Ordering::Relaxed) > self.microsecond(begun + ALLOWANCE * SHARE) {
             return None;
         }
-        let connection = self.idle.lock().as_mut()?.pop()?;
-        let found = read(&connection);
-        if let Some(idle) = self.idle.lock().as_mut() {
-            idle.push(connection);
+        // Asked for before a transaction begins, which then sees it.
+        let commit = self.log.last_commit().filter(|_| self.log.may_be_held());
+        let mut reader = self.idle.lock().as_mut()?.readers.pop()?;
+        let was_held = reader.held.is_some();
+        reader.prepare(commit, begun);
+        let found = read(&reader.connection);
+        if found.is_none() {
+            reader.let_go();
         }
+        self.give_back(reader, was_held);
         let waited = begun.elapsed();
         if waited > LONG {
             self.make_up_for(begun, waited);
         }
         found
+    }
+
+    fn give_back(self: &Arc<Self>, reader: Reader, was_held: bool) {
+        let mut idle = self.idle.lock();
+        // Otherwise it is closed; and so is the connection, by whoever has it.
+        if let Some(idle) = idle.as_mut() {
+            let is_held = reader.held.is_some();
+            idle.held = idle.held + usize::from(is_held) - usize::from(was_held);
+            if reader.is_usable() {
+                idle.readers.push(reader);
+            }
+            if is_held && !mem::replace(&mut idle.is_watched, true) {
+                tokio::spawn(watch(Arc::downgrade(self)));
+            }
+        }
+    }
+
+    /// Ends the transactions of those that nobody uses. Whether others are held still.
+    fn let_go(&self) -> bool {
+        let mut idle = self.idle.lock();
+        let Some(Idle { readers, held, is_watched }) = idle.as_mut() else { return false };
+        readers.retain_mut(|reader| {
+            *held -= usize::from(reader.let_go());
+            reader.is_usable()
+        });
+        *is_watched = *held > 0;
+        *is_watched
     }
 
     fn make_up_for(&self, begun: Instant, waited: Duration) {
@@ -89,6 +162,54 @@ impl ShortReads {
     }
 }
 
+impl Reader {
+    /// Sees to it that what is read next is of now: in the transaction that is held, where nothing has been committed since;
+    /// or in a new one. In one that is held only where reads come quickly, as it takes two statements more.
+    fn prepare(&mut self, commit: Option<u64>, now: Instant) {
+        let follows = self.used.replace(now).is_some_and(|used| now.saturating_duration_since(used) < HELD);
+        let is_of_now = |held: &Held| commit == Some(held.commit) && held.reads < BURST;
+        if !self.held.as_ref().is_some_and(is_of_now) {
+            self.let_go();
+            let may_begin = follows && commit.is_some() && Handle::try_current().is_ok();
+            if may_begin && self.run("BEGIN") {
+                self.held = commit.map(|commit| Held { commit, reads: 0 });
+            }
+        }
+        if let Some(held) = &mut self.held {
+            held.reads += 1;
+        }
+    }
+
+    /// Ends the transaction; `true` if there was one.
+    fn let_go(&mut self) -> bool {
+        let was_held = self.held.take().is_some();
+        if was_held {
+            self.run("COMMIT");
+        }
+        was_held
+    }
+
+    fn run(&self, sql: &str) -> bool {
+        let done = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        done.inspect_err(|error| tracing::debug!(%error, sql, "a transaction that reads went wrong")).is_ok()
+    }
+
+    /// Whether it has no transaction that nobody knows of.
+    fn is_usable(&self) -> bool {
+        self.held.is_some() || self.connection.is_autocommit()
+    }
+}
+
+/// Ends transactions that are held, until none is.
+async fn watch(reads: Weak<ShortReads>) {
+    loop {
+        tokio::time::sleep(HELD).await;
+        if !reads.upgrade().is_some_and(|reads| reads.let_go()) {
+            return;
+        }
+    }
+}
+
 fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -97,16 +218,16 @@ fn microseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn reads(readers: usize) -> (tempfile::TempDir, ShortReads) {
+    fn reads(readers: usize) -> (tempfile::TempDir, Arc<ShortReads>) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tasks.db");
         Connection::open(&path).unwrap();
         let options = SqliteOptions::new().with_readers(readers);
-        let reads = ShortReads::open(&path, &options).unwrap();
+        let reads = ShortReads::open(&path, &options, Arc::new(Log::new(false))).unwrap();
         (directory, reads)
     }
 
-    fn is_made(reads: &ShortReads) -> bool {
+    fn is_made(reads: &Arc<ShortReads>) -> bool {
         reads.read(|_| Some(())).is_some()
     }
 
@@ -140,5 +261,121 @@ mod tests {
         assert!(is_made(&reads));
         reads.close();
         assert!(!is_made(&reads));
+    }
+
+    /// A database with a number in it. What `heard` commits is heard of, what `unheard` does is not.
+    struct Watched {
+        _directory: tempfile::TempDir,
+        reads: Arc<ShortReads>,
+        log: Arc<Log>,
+        heard: Connection,
+        unheard: Connection,
+    }
+
+    impl Watched {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("tasks.db");
+            let options = SqliteOptions::new().with_readers(1);
+            Connection::open(&path).unwrap();
+            let mut heard = connection::for_writing(&path, &options).unwrap();
+            heard.execute_batch("CREATE TABLE numbers (number INTEGER); INSERT INTO numbers VALUES (0)").unwrap();
+            let log = Arc::new(Log::new(connection::has_log(&heard).unwrap()));
+            log.listen(&mut heard).unwrap();
+            let unheard = connection::for_writing(&path, &options).unwrap();
+            let reads = ShortReads::open(&path, &options, Arc::clone(&log)).unwrap();
+            Self { _directory: directory, reads, log, heard, unheard }
+        }
+
+        fn number(&self) -> i64 {
+            let number =
+                |connection: &Connection| connection.query_row("SELECT number FROM numbers", [], |row| row.get(0)).ok();
+            let begun = Instant::now();
+            loop {
+                // On a busy machine others may have to read for a while.
+                if let Some(number) = self.reads.read(number) {
+                    return number;
+                }
+                assert!(begun.elapsed() < Duration::from_mins(1), "nothing is read");
+                thread::yield_now();
+            }
+        }
+
+        fn is_held(&self) -> bool {
+            self.reads.idle.lock().as_ref().unwrap().held > 0
+        }
+
+        /// Reads until it is done in a transaction that is held.
+        fn hold(&self) {
+            let begun = Instant::now();
+            while !self.is_held() {
+                self.number();
+                assert!(begun.elapsed() < Duration::from_secs(10), "none is held");
+            }
+        }
+    }
+
+    fn set(connection: &Connection, number: i64) {
+        connection.execute("UPDATE numbers SET number = ?1", [number]).unwrap();
+    }
+
+    #[tokio::test]
+    async fn reads_share_a_transaction_until_something_is_committed() {
+        let watched = Watched::new();
+        watched.hold();
+        // Nobody else gets to run, so that it stays held.
+        set(&watched.unheard, 1);
+        assert_eq!(watched.number(), 0);
+        for number in 2..200 {
+            set(&watched.heard, number);
+            assert_eq!(watched.number(), number);
+            watched.number();
+        }
+        watched.hold();
+        set(&watched.unheard, 1_000);
+        let reads = (0..2 * BURST).take_while(|_| watched.number() != 1_000).count();
+        assert!(reads <= BURST as usize, "{reads}");
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_nobody_goes_on_with_is_ended() {
+        let watched = Watched::new();
+        for _ in 0..3 {
+            watched.hold();
+            let begun = Instant::now();
+            while watched.is_held() {
+                assert!(begun.elapsed() < Duration::from_secs(10), "it is held for ever");
+                tokio::time::sleep(HELD).await;
+            }
+            let busy = |row: &rusqlite::Row<'_>| row.get::<_, bool>(0);
+            assert!(!watched.unheard.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], busy).unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn no_transaction_is_held_while_the_log_is_to_be_moved_or_emptied() {
+        let watched = Watched::new();
+        for (asks, is_over) in [
+            (&(|| watched.log.shorten(i32::MAX)) as &dyn Fn(), &(|| watched.log.shorten(0)) as &dyn Fn()),
+            (&|| watched.log.set_empties(true), &|| watched.log.set_empties(false)),
+        ] {
+            watched.hold();
+            asks();
+            for _ in 0..100 {
+                watched.number();
+                assert!(!watched.is_held());
+            }
+            is_over();
+            watched.hold();
+        }
+    }
+
+    #[test]
+    fn no_transaction_is_held_where_nobody_would_end_it() {
+        let watched = Watched::new();
+        for _ in 0..100 {
+            watched.number();
+            assert!(!watched.is_held());
+        }
     }
 }

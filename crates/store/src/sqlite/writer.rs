@@ -12,7 +12,6 @@ mod rows;
 mod scopes;
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,13 +27,14 @@ use rusqlite::{Connection, wal::CheckpointMode};
 use self::{
     checkpoint::Checkpoints,
     group::{GroupError, GroupWriter, Written},
-    heads::Head,
+    heads::{Head, Table},
     prune::Pruner,
 };
 use super::{
     cache::Cache,
     error::{is_busy, same, store_error},
     lock::Lock,
+    log::Log,
     options::SqliteOptions,
     queue::{Answer, Done, Group, Op, Order, Outcome},
 };
@@ -52,12 +52,13 @@ pub(super) struct Writer {
     /// Waits for nobody who holds the database, but for the transaction of a group.
     connection: Connection,
     busy_timeout: Duration,
+    log: Arc<Log>,
     epoch: u64,
     /// The next task's key.
     next_task: i64,
     /// Tasks that run here: what would be read again at each commit otherwise. The database is what counts.
-    heads: HashMap<TaskId, Head>,
-    scopes: HashMap<Scope, i64>,
+    heads: Table<TaskId, Head>,
+    scopes: Table<Scope, i64>,
     pruner: Pruner,
     cache: Arc<Cache>,
     /// Whether the last group could not be written.
@@ -70,6 +71,7 @@ impl Writer {
     pub(super) fn new(
         mut connection: Connection,
         checkpoints: Connection,
+        log: Arc<Log>,
         epoch: u64,
         cache: Arc<Cache>,
         options: &SqliteOptions,
@@ -77,14 +79,16 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         connection.busy_timeout(Duration::ZERO)?;
         let next_task = connection.query_row(NEXT_TASK, [], |row| row.get(0))?;
+        log.listen(&mut connection)?;
         Ok(Self {
-            checkpoints: Checkpoints::start(&mut connection, checkpoints)?,
+            checkpoints: Checkpoints::start(Arc::clone(&log), checkpoints),
             connection,
             busy_timeout: options.busy_timeout,
+            log,
             epoch,
             next_task,
-            heads: HashMap::new(),
-            scopes: HashMap::new(),
+            heads: Table::default(),
+            scopes: Table::default(),
             pruner: Pruner::new(options.log_retention),
             cache,
             is_failing: Arc::default(),
@@ -95,11 +99,6 @@ impl Writer {
     /// Is set while the last group could not be written.
     pub(super) fn is_failing(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_failing)
-    }
-
-    /// Is set while the write-ahead log is to be emptied.
-    pub(super) fn empties(&self) -> Arc<AtomicBool> {
-        self.checkpoints.empties()
     }
 
     /// Writes until it is told to stop, or nobody is left who could.
@@ -119,6 +118,7 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.pruner.prune(&self.connection);
+            self.log.settle();
             self.checkpoints.tend(&self.connection);
         }
     }
@@ -135,7 +135,7 @@ impl Writer {
             self.checkpoints.wait();
             let moved = self.connection.busy_timeout(self.busy_timeout);
             let moved = moved.and_then(|()| checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE));
-            outcomes[last] = Some(moved.map(|()| Done::Found(true)).map_err(store_error));
+            outcomes[last] = Some(moved.map(|_| Done::Found(true)).map_err(store_error));
         }
         let answer = |(op, outcome): (Op, Option<Outcome>)| outcome.map_or(Answer::Again(op), Answer::Outcome);
         // Whoever dropped the receiver does not want to know.

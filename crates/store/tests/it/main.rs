@@ -14,5 +14,6 @@ mod opening;
 mod owners;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod reading;
 mod support;
 mod upgrade;

@@ -65,6 +65,10 @@ impl FromStr for Version {
 
     /// Reads `Major.Minor`. A patch number may follow and is ignored (VER-1).
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+        // As nearly every request has it.
+        if let Some(version) = Self::ALL.iter().find(|version| version.as_str() == text) {
+            return Ok(*version);
+        }
         let mut numbers = text.trim().split('.').map(number);
         let (Some(Some(major)), Some(Some(minor)), None | Some(Some(_)), None) =
             (numbers.next(), numbers.next(), numbers.next(), numbers.next())

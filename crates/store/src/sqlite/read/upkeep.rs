@@ -40,7 +40,8 @@ const ONE: &str = "SELECT task, id, tenant, caller FROM tasks JOIN scopes USING 
     WHERE id = ?1 AND tenant = ?2 AND caller = ?3";
 const PARKED: &str = "SELECT updated, updated_rest, id, tenant, caller \
     FROM tasks INDEXED BY tasks_parked CROSS JOIN scopes USING (scope) \
-    WHERE state = ?1 AND (updated, updated_rest) < (?2, ?3) AND NOT running AND state NOT IN (3, 4, 5, 7) \
+    WHERE state = ?1 AND (updated, updated_rest) < (?2, ?3) \
+    AND NOT running AND state <> 3 AND state <> 4 AND state <> 5 AND state <> 7 \
     ORDER BY updated, updated_rest, task LIMIT ?4";
 const ALL: &str = "SELECT task, id, tenant, caller FROM tasks CROSS JOIN scopes USING (scope) \
     WHERE task > ?1 ORDER BY task LIMIT ?2";

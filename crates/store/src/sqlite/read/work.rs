@@ -17,7 +17,8 @@ const ORPHANS: &str = "SELECT tenant, caller, id, task FROM ( \
             WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2) \
         UNION ALL \
         SELECT * FROM (SELECT task, scope, id FROM tasks INDEXED BY tasks_parked \
-            WHERE NOT running AND state NOT IN (3, 4, 5, 7) AND state IN (1, 2) LIMIT ?2) \
+            WHERE NOT running AND state <> 3 AND state <> 4 AND state <> 5 AND state <> 7 AND state IN (1, 2) \
+            LIMIT ?2) \
     ) CROSS JOIN scopes USING (scope) ORDER BY task LIMIT ?2";
 
 const AT_WORK: &str = "SELECT tenant, caller, id, sequence, task \

@@ -7,19 +7,16 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
+        atomic::{AtomicU8, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, MAIN_DB, hooks::Wal, wal::CheckpointMode};
+use rusqlite::{Connection, MAIN_DB, wal::CheckpointMode};
 
-use crate::sqlite::error::is_busy;
-
-/// Pages in the log from which on it is worth moving them: 8 MiB.
-const ENOUGH: i32 = 2_048;
+use crate::sqlite::{error::is_busy, log::Log};
 
 /// How long the thread rests when it could not move anything.
 const REST: Duration = Duration::from_millis(200);
@@ -35,56 +32,35 @@ const AT_WORK: u8 = 1;
 const DONE: u8 = 2;
 
 pub(super) struct Checkpoints {
-    /// Pages in the log after the last commit.
-    pages: Arc<AtomicI32>,
+    log: Arc<Log>,
     state: Arc<AtomicU8>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// Whether the log is to be emptied: something was deleted that is still in it.
-    empties: Arc<AtomicBool>,
-    /// When to try that.
+    /// When to try to empty the log, where that is to be done.
     next_try: Instant,
 }
 
 impl Checkpoints {
-    /// Takes over the checkpoints of the connection that writes, with another that it takes for itself.
-    pub(super) fn start(writing: &mut Connection, own: Connection) -> rusqlite::Result<Self> {
-        let (pages, state) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU8::new(IDLE)));
-        let seen = Arc::clone(&pages);
-        writing.wal_hook(Some(move |_: &mut Wal, pages| {
-            seen.store(pages, Ordering::Relaxed);
-            Ok(())
-        }))?;
+    /// Moves this log, with a connection that it takes for itself.
+    pub(super) fn start(log: Arc<Log>, own: Connection) -> Self {
+        let state = Arc::new(AtomicU8::new(IDLE));
         let (wake, woken) = sync_channel(1);
         let thread = std::thread::Builder::new().name("sqlite checkpoint".into()).spawn({
             let state = Arc::clone(&state);
             move || run(&own, &woken, &state)
         });
-        Ok(Self {
-            pages,
-            state,
-            wake: Some(wake),
-            thread: thread.ok(),
-            empties: Arc::default(),
-            next_try: Instant::now(),
-        })
-    }
-
-    /// Is set while the log is to be emptied.
-    pub(super) fn empties(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.empties)
+        Self { log, state, wake: Some(wake), thread: thread.ok(), next_try: Instant::now() }
     }
 
     /// Empties the log as soon as nobody reads in it.
     pub(super) fn empty_soon(&mut self) {
-        self.empties.store(true, Ordering::Release);
+        self.log.set_empties(true);
         self.next_try = Instant::now();
     }
 
     /// When it wants to be called, though nothing is written.
     pub(super) fn rest(&self) -> Option<Duration> {
-        let is_awaited = self.empties.load(Ordering::Acquire);
-        is_awaited.then(|| match self.state.load(Ordering::Acquire) {
+        self.log.empties().then(|| match self.state.load(Ordering::Acquire) {
             IDLE => self.next_try.saturating_duration_since(Instant::now()),
             _ => LOOK,
         })
@@ -100,10 +76,10 @@ impl Checkpoints {
 
     /// To be called between two transactions of the writer.
     pub(super) fn tend(&mut self, writing: &Connection) {
-        let empties = self.empties.load(Ordering::Acquire);
+        let empties = self.log.empties();
         let is_time = empties && Instant::now() >= self.next_try;
         match self.state.load(Ordering::Acquire) {
-            IDLE if is_time || self.pages.load(Ordering::Relaxed) >= ENOUGH => {
+            IDLE if is_time || self.log.is_long() => {
                 self.state.store(AT_WORK, Ordering::Release);
                 let is_told = self.wake.as_ref().is_some_and(|wake| wake.try_send(()).is_ok());
                 if !is_told {
@@ -113,15 +89,16 @@ impl Checkpoints {
             }
             DONE if empties => {
                 match empty(writing) {
-                    Ok(is_empty) => self.empties.store(!is_empty, Ordering::Release),
+                    Ok(is_empty) => self.log.set_empties(!is_empty),
                     Err(error) => tracing::debug!(%error, "the log could not be emptied"),
                 }
                 self.next_try = Instant::now() + REST;
                 self.state.store(IDLE, Ordering::Release);
             }
             DONE => {
-                if let Err(error) = checkpoint(writing, CheckpointMode::PASSIVE) {
-                    tracing::debug!(%error, "the log could not be moved into the database");
+                match checkpoint(writing, CheckpointMode::PASSIVE) {
+                    Ok(left) => self.log.shorten(left),
+                    Err(error) => tracing::debug!(%error, "the log could not be moved into the database"),
                 }
                 self.state.store(IDLE, Ordering::Release);
             }
@@ -159,7 +136,7 @@ fn empty(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Moves the log into the database.
-pub(super) fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<()> {
-    connection.wal_checkpoint_v2(Some(MAIN_DB), mode).map(|_| ())
+/// Moves the log into the database. Gives how many pages were left, of which somebody may read earlier ones.
+pub(super) fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<i32> {
+    connection.wal_checkpoint_v2(Some(MAIN_DB), mode).map(|(pages, moved)| pages - moved)
 }

@@ -1,13 +1,11 @@
 //! One group of writes inside its transaction.
 
-use std::collections::HashMap;
-
 use nuncio_engine::StoreError;
 use nuncio_model::{MessageId, TaskId, Timestamp};
 
 use super::{
     Writer,
-    heads::Changes,
+    heads::{Changes, Table},
     rows::{EVENTS, TASKS},
 };
 use crate::sqlite::{
@@ -51,9 +49,9 @@ pub(super) struct GroupWriter<'w, 'o> {
     pub(super) new_tasks: Vec<NewTask<'o>>,
     /// Records to insert, with their keys.
     pub(super) new_events: Vec<(i64, &'o str)>,
-    pub(super) totals: HashMap<(i64, i32), i64>,
+    pub(super) totals: Table<(i64, i32), i64>,
     /// Messages that this group remembers, by scope and id.
-    pub(super) remembered: HashMap<(i64, MessageId), TaskId>,
+    pub(super) remembered: Table<(i64, MessageId), TaskId>,
     /// Those that were remembered before this may go.
     pub(super) forgotten_before: Option<Timestamp>,
 }
@@ -71,8 +69,8 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
             changes: Changes::default(),
             new_tasks: Vec::new(),
             new_events: Vec::new(),
-            totals: HashMap::new(),
-            remembered: HashMap::new(),
+            totals: Table::default(),
+            remembered: Table::default(),
             forgotten_before: None,
         }
     }

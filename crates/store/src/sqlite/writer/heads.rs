@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use nuncio_model::{Scope, TaskId, TaskState};
+use quick_cache::DefaultHashBuilder;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::{
@@ -10,6 +11,9 @@ use super::{
     group::{GroupWriter, Written},
 };
 use crate::sqlite::columns::{self, Moment, from_column};
+
+/// A table in memory, hashed as the cache is: each commit looks into several.
+pub(super) type Table<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
 /// A task's row, without its body.
 #[derive(Debug, Clone)]
@@ -31,12 +35,12 @@ pub(super) struct Head {
 /// What a group changed, to be remembered once it is committed.
 #[derive(Default)]
 pub(super) struct Changes {
-    pub(super) heads: HashMap<TaskId, Head>,
-    pub(super) scopes: HashMap<Scope, i64>,
+    pub(super) heads: Table<TaskId, Head>,
+    pub(super) scopes: Table<Scope, i64>,
     /// Tasks that were deleted; one of the same id may have come since.
-    pub(super) gone: HashSet<TaskId>,
+    pub(super) gone: HashSet<TaskId, DefaultHashBuilder>,
     /// Scopes that have no tasks any more, and their keys.
-    pub(super) gone_scopes: HashMap<Scope, i64>,
+    pub(super) gone_scopes: Table<Scope, i64>,
 }
 
 impl Writer {

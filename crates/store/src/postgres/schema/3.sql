@@ -1,0 +1,2 @@
+-- No table changes. The messages in bodies may be without the ids of their task and context, which then have `bare`: an
+-- earlier release would not know.
