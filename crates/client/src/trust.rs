@@ -60,7 +60,9 @@ impl FromStr for Trusted {
         match scheme {
             None if has_port => Ok(Self::Address(rest.trim_end_matches('/').to_owned())),
             None => Err(invalid("it has neither a scheme nor a port")),
-            Some(_) => Origin::parse(text).map(Self::Origin).map_err(|_| invalid("its scheme is neither http nor https")),
+            Some(_) => {
+                Origin::parse(text).map(Self::Origin).map_err(|_| invalid("its scheme is neither http nor https"))
+            }
         }
     }
 }

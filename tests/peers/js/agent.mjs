@@ -140,11 +140,18 @@ function card(origin, grpcAddress) {
       { url: `${origin}/a2a/rpc`, protocolBinding: 'JSONRPC', protocolVersion: version },
       { url: grpcAddress, protocolBinding: 'GRPC', protocolVersion: version },
     ],
-    capabilities: { streaming: true, pushNotifications: true },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: version === '1.0' },
     defaultInputModes: modes,
     defaultOutputModes: modes,
     skills: [{ id: 'echo', name: 'Echo', description: 'Says it again', tags: ['test'] }],
   });
+}
+
+// The card for callers who are known, with one skill more.
+function extended(publicCard) {
+  const secret = { id: 'secret', name: 'Secret', description: 'Not for everybody', tags: ['test'] };
+  const whole = AgentCard.toJSON(publicCard);
+  return AgentCard.fromJSON({ ...whole, skills: [...whole.skills, secret] });
 }
 
 const app = express();
@@ -159,8 +166,9 @@ const grpcPort = await new Promise((resolve, reject) => {
 });
 
 const configs = new InMemoryPushNotificationStore();
+const agentCard = card(origin, `127.0.0.1:${grpcPort}`);
 const requestHandler = new DefaultRequestHandler(
-  card(origin, `127.0.0.1:${grpcPort}`),
+  agentCard,
   new InMemoryTaskStore(),
   new Scripted(),
   undefined,
@@ -168,6 +176,7 @@ const requestHandler = new DefaultRequestHandler(
   legacyCompat.enabled
     ? createLegacyAwarePushNotificationSender(configs)
     : new DefaultPushNotificationSender(configs),
+  () => extended(agentCard),
 );
 const userBuilder = UserBuilder.noAuthentication;
 if (legacyCompat.enabled) {

@@ -134,11 +134,24 @@ def card(http: str, grpc_address: str, version: str) -> pb.AgentCard:
             interface(f"{http}/rest", "HTTP+JSON"),
             interface(grpc_address, "GRPC"),
         ],
-        capabilities=pb.AgentCapabilities(streaming=True, push_notifications=True),
+        # Before 1.0 the SDK offers none.
+        capabilities=pb.AgentCapabilities(
+            streaming=True, push_notifications=True, extended_agent_card=version == "1.0"
+        ),
         default_input_modes=modes,
         default_output_modes=modes,
         skills=[pb.AgentSkill(id="echo", name="Echo", description="Says it again", tags=["test"])],
     )
+
+
+def extended(public: pb.AgentCard) -> pb.AgentCard:
+    """The card for callers who are known, with one skill more."""
+    whole = pb.AgentCard()
+    whole.CopyFrom(public)
+    whole.skills.append(
+        pb.AgentSkill(id="secret", name="Secret", description="Not for everybody", tags=["test"])
+    )
+    return whole
 
 
 async def main(version: str) -> None:
@@ -153,6 +166,7 @@ async def main(version: str) -> None:
         Scripted(),
         InMemoryTaskStore(),
         agent_card,
+        extended_agent_card=extended(agent_card),
         push_config_store=configs,
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs),
     )

@@ -167,7 +167,8 @@ fn read(path: &Path, text: &str) -> Result<Vec<dotenv::Entry>, CliError> {
 /// A slip in a name does nothing, so it is said. A `.env` that was not named may hold what is for others.
 fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String> {
     let prefix = variable("");
-    let slips = entries.iter().filter(|entry| !is_setting(&entry.name) && (is_named || entry.name.starts_with(&prefix)));
+    let slips =
+        entries.iter().filter(|entry| !is_setting(&entry.name) && (is_named || entry.name.starts_with(&prefix)));
     slips
         .map(|entry| {
             let source = Source::File { path: path.to_owned(), section: entry.section.clone(), line: entry.line };

@@ -54,9 +54,9 @@ impl JsonRpc {
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
         match jsonrpc::parse_response(self.dialect, &whole.body) {
-            Ok((_, result)) => {
-                self.dialect.decode_reply(method, result.map_err(|error| numbered(error, &whole.body))?.get().as_bytes())
-            }
+            Ok((_, result)) => self
+                .dialect
+                .decode_reply(method, result.map_err(|error| numbered(error, &whole.body))?.get().as_bytes()),
             Err(_) if !whole.is_success() => Err(whole.refusal()),
             Err(error) => Err(error),
         }
