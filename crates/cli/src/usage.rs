@@ -19,11 +19,12 @@ pub(crate) fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let failure = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        if format == Format::Text {
-            // The help is what is wanted, most likely; it ends with the error as all output on stderr does.
-            let _ = error.print();
-        }
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help && format == Format::Text {
+        // Most likely that is what is wanted.
+        let _ = error.print();
+    }
+    let failure = if is_help || error.kind() == ErrorKind::MissingSubcommand {
         CliError::usage("a command is missing").with_hint("--help lists the commands")
     } else {
         explain(error, arguments)
