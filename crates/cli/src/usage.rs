@@ -64,7 +64,7 @@ impl<'a> Said<'a> {
         let mut lines = first.lines().map(str::trim).filter(|line| !line.is_empty());
         let head = lines.next().unwrap_or_default();
         let listed = lines.collect::<Vec<_>>().join(", ");
-        said.message = format!("{} {listed}", head.strip_prefix("error: ").unwrap_or(head)).trim_end().to_owned();
+        format!("{} {listed}", head.strip_prefix("error: ").unwrap_or(head)).trim_end().clone_into(&mut said.message);
         for line in rest.lines().map(str::trim) {
             said.tips.extend(line.strip_prefix("tip: "));
             said.usage = said.usage.or(line.strip_prefix("Usage: "));

@@ -173,9 +173,12 @@ fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String
         .map(|entry| {
             let source = Source::File { path: path.to_owned(), section: entry.section.clone(), line: entry.line };
             // Files of flag names have these; the others have variables.
-            let shown = |name: &str| match document::is_one(path) {
-                true => name.strip_prefix(&prefix).unwrap_or(name).to_ascii_lowercase().replace('_', "-"),
-                false => name.to_owned(),
+            let shown = |name: &str| {
+                if document::is_one(path) {
+                    name.strip_prefix(&prefix).unwrap_or(name).to_ascii_lowercase().replace('_', "-")
+                } else {
+                    name.to_owned()
+                }
             };
             let what = meant(&entry.name).map_or_else(list, |meant| format!("did you mean `{}`?", shown(&meant)));
             format!("{source}: {} is not a setting; {what}", shown(&entry.name))
