@@ -49,6 +49,14 @@ def test_the_card_is_shown_as_served(command, foreign):
     assert shown == wanted
 
 
+def test_the_card_for_callers_who_are_known_is_read(ask):
+    done = ask("card", "get", "--extended")
+    assert done.code == 0, f"{done.out}\n{done.err}"
+    assert [skill["id"] for skill in done.json["skills"]] == ["echo", "secret"]
+    public = ask("card", "get")
+    assert [skill["id"] for skill in public.json["skills"]] == ["echo"]
+
+
 def test_a_send_waits_and_prints_one_document(send):
     task = send("echo hello")
     assert state(task) == "TASK_STATE_COMPLETED"

@@ -51,7 +51,7 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
         Err(signal) => {
             if let Some(task) = reference::in_hand() {
                 task.tell();
-                diag::hint(&format!("the task goes on; {}", task.wait_command()));
+                diag::hint(&task.way_on());
             }
             Ok(signal.exit())
         }

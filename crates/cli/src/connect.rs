@@ -1,14 +1,14 @@
 //! From flags and settings to a client.
 
+mod notice;
+
 use std::time::Duration;
 
 use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Resolved};
-use nuncio_wire::Version;
 
 use crate::{
     args::{ConnectArgs, file_bytes, key_value},
     context::Context,
-    diag,
     error::{CliError, Code},
 };
 
@@ -29,12 +29,12 @@ enum Target {
 impl Connection {
     pub(crate) async fn open(context: &Context, args: &ConnectArgs) -> Result<Self, CliError> {
         let target = target(context, args)?;
-        let (builder, has_credentials) = builder(context, args)?;
+        let (builder, has_credentials) = builder(context, args, &target)?;
         let client = match &target {
             Target::Endpoint(url, binding) => builder.endpoint(url, *binding)?,
             Target::Card(reference) => {
                 let resolved = builder.resolve(reference).await.map_err(|error| explain(error, has_credentials))?;
-                warn_of_other_place(reference, &resolved);
+                notice::of_other_place(reference, &resolved);
                 builder.with_card(resolved).await?
             }
         };
@@ -43,66 +43,18 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Says what a user should know before anything is sent.
-    fn look_around(&self, context: &Context, args: &ConnectArgs) {
-        let Some(interface) = self.client.interface() else { return };
-        let version = self.client.version().map(Version::as_str).unwrap_or_default();
-        tracing::debug!(url = interface.url, binding = interface.protocol_binding, version, "interface");
-        match context.text(args.a2a_version.as_ref(), "a2a-version") {
-            Some(pin) if pin.parse::<Version>().is_err() => diag::warn(&format!(
-                "version {pin} is not known here; calls have the form of version {version}, and say that they are of {pin}"
-            )),
-            None if version != Version::LATEST.as_str() => {
-                diag::progress(&format!("the agent speaks version {version} of the protocol"));
-            }
-            _ => {}
-        }
-        if context.global.verbose {
-            diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
-        }
-        let wanted = bindings(context, args).unwrap_or_default();
-        if Binding::from_name(&interface.protocol_binding).is_some_and(|it| !wanted.is_empty() && !wanted.contains(&it))
-        {
-            let names = wanted.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
-            let pin = context.text(args.a2a_version.as_ref(), "a2a-version");
-            let pin = pin.map(|pin| format!(" in version {pin}")).unwrap_or_default();
-            diag::warn(&format!(
-                "the agent does not speak {names}{pin}; it is called by {}",
-                interface.protocol_binding
-            ));
-        }
-        let elsewhere = self.client.card_url().is_some_and(|card| !is_same_origin(card.as_str(), &interface.url));
-        if self.client.withholds_credentials() {
-            diag::warn(&format!(
-                "the card points to another origin, {}, which does not get the credentials; \
-                 --trust-origin sends them there",
-                interface.url
-            ));
-        } else if elsewhere {
-            diag::warn(&format!("the card points to another origin, {}", interface.url));
-        }
-        let is_insecure = context.switch(args.insecure, "insecure").unwrap_or(false);
-        if is_insecure {
-            diag::warn("certificates are not verified (--insecure)");
-        }
-        if self.has_credentials && is_insecure && interface.url.starts_with("https:") {
-            diag::warn("credentials go over a connection whose other end is not verified");
-        }
-        if self.has_credentials && interface.url.starts_with("http:") && !is_local(&interface.url) {
-            diag::warn("credentials go over a connection without TLS");
-        }
-    }
-
     /// An error of a call, with what is known of the credentials.
     pub(crate) fn explain(&self, error: impl Into<CliError>) -> CliError {
         let mut error = error.into();
-        if error.code == Code::AuthFailed && (!self.has_credentials || self.client.withholds_credentials()) {
+        let flag = notice::trust_flag(&self.client);
+        if error.code == Code::AuthFailed && (!self.has_credentials || flag.is_some()) {
             error.code = Code::CredentialsMissing;
-            error.hint = Some(if self.client.withholds_credentials() {
-                "the credentials are for another origin; --trust-origin sends them to this one".to_owned()
-            } else {
-                "give --bearer or --api-key, or set A2ACLI_BEARER or A2ACLI_API_KEY; `nuncio card get` shows which"
-                    .to_owned()
+            error.hint = Some(match flag {
+                Some(flag) => format!("the credentials are for another origin; {flag} sends them to this one"),
+                None => {
+                    "give --bearer or --api-key, or set A2ACLI_BEARER or A2ACLI_API_KEY; `nuncio card get` shows which"
+                        .to_owned()
+                }
             });
         }
         error
@@ -111,36 +63,29 @@ impl Connection {
 
 /// Finds the card and does no more.
 pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Resolved, CliError> {
-    let Target::Card(reference) = target(context, args)? else {
-        return Err(CliError::usage("an endpoint has no card").with_hint("name the agent with -a"));
-    };
-    let (builder, has_credentials) = builder(context, args)?;
+    let (reference, builder, has_credentials) = card(context, args)?;
     let resolved = builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))?;
-    warn_of_other_place(&reference, &resolved);
+    notice::of_other_place(&reference, &resolved);
     Ok(resolved)
-}
-
-/// A path that has no card is one of the origin's agent, or a slip that reaches another agent than the one meant.
-fn warn_of_other_place(reference: &AgentRef, resolved: &Resolved) {
-    let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return };
-    let bare = |url: &str| url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
-    let (place, path) = (bare(wanted.as_str()), wanted.path().trim_end_matches('/'));
-    let is_interface = resolved.card.supported_interfaces.iter().any(|interface| bare(&interface.url) == place);
-    if !path.is_empty() && !found.path().starts_with(path) && !is_interface {
-        diag::warn(&format!("no card at {place}, using that of {}", found.origin().ascii_serialization()));
-    }
 }
 
 /// Finds the document of a card, also of one that cannot be used.
 pub(crate) async fn document(context: &Context, args: &ConnectArgs) -> Result<Vec<u8>, CliError> {
-    let Target::Card(reference) = target(context, args)? else {
-        return Err(CliError::usage("an endpoint has no card").with_hint("name the agent with -a"));
-    };
-    let (builder, has_credentials) = builder(context, args)?;
+    let (reference, builder, has_credentials) = card(context, args)?;
     match builder.resolve(&reference).await {
         Ok(resolved) => Ok(resolved.document.into()),
         Err(nuncio_client::ClientError::CardInvalid { document: Some(document), .. }) => Ok(document.into()),
         Err(error) => Err(explain(error, has_credentials)),
+    }
+}
+
+/// Where a card is looked for, and by what.
+fn card(context: &Context, args: &ConnectArgs) -> Result<(AgentRef, ClientBuilder, bool), CliError> {
+    let target = target(context, args)?;
+    let (builder, has_credentials) = builder(context, args, &target)?;
+    match target {
+        Target::Card(reference) => Ok((reference, builder, has_credentials)),
+        Target::Endpoint(..) => Err(CliError::usage("an endpoint has no card").with_hint("name the agent with -a")),
     }
 }
 
@@ -183,9 +128,11 @@ fn bindings(context: &Context, args: &ConnectArgs) -> Result<Vec<Binding>, CliEr
     names.iter().map(|name| name.parse().map_err(|error| CliError::usage(format!("{error}")))).collect()
 }
 
-fn builder(context: &Context, args: &ConnectArgs) -> Result<(ClientBuilder, bool), CliError> {
+/// The client to be, whether it has credentials, and on stderr what may become of them.
+fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(ClientBuilder, bool), CliError> {
     let mut settings = HttpSettings::default();
-    settings.insecure = context.switch(args.insecure, "insecure")?;
+    let is_insecure = context.switch(args.insecure, "insecure")?;
+    settings.insecure = is_insecure;
     // The waits of a command are its own: --timeout.
     settings.timeouts.answer = Some(Duration::from_mins(1));
     let mut builder = Client::builder().http(settings).prefer(bindings(context, args)?);
@@ -215,8 +162,16 @@ fn builder(context: &Context, args: &ConnectArgs) -> Result<(ClientBuilder, bool
     if let Some(files) = context.value(args.file_bytes, "file-bytes", file_bytes)? {
         builder = builder.file_bytes(files);
     }
-    let builder = builder.show_credentials_for_card(context.switch(args.card_auth, "card-auth")?);
-    Ok((builder, has_credentials))
+    let shows_card = context.switch(args.card_auth, "card-auth")?;
+    if is_insecure {
+        notice::of_insecure(has_credentials);
+    }
+    if let Target::Card(reference) = target
+        && let Some(url) = reference.as_url().filter(|_| shows_card && has_credentials)
+    {
+        notice::of_plain_text(url);
+    }
+    Ok((builder.show_credentials_for_card(shows_card), has_credentials))
 }
 
 /// The service parameters: flags, else the setting, and `--auth` as one of them.
@@ -280,19 +235,4 @@ pub(crate) fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-fn is_same_origin(one: &str, two: &str) -> bool {
-    let origin = |address: &str| nuncio_auth::credentials::Origin::parse(address).ok();
-    // An address without a scheme, of gRPC, is taken for the card's.
-    if two.contains("://") { origin(one) == origin(two) } else { host(one) == host(two) }
-}
-
-fn host(address: &str) -> Option<String> {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.split(['/', '?']).next().map(str::to_ascii_lowercase)
-}
-
-fn is_local(url: &str) -> bool {
-    host(url).is_some_and(|host| host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]"))
 }

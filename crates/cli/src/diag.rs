@@ -1,13 +1,16 @@
 //! What people are told on stderr: warnings, hints, errors, progress. Never a secret.
 
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal as _, Write as _},
-    sync::{PoisonError, RwLock},
+    sync::{Mutex, PoisonError, RwLock},
 };
 
 use nuncio_client::redact::Redactor;
 
 static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
+
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Hides these from everything that is written to stderr, logs included.
 pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
@@ -32,6 +35,14 @@ pub(crate) fn line(text: &str) {
 
 pub(crate) fn warn(text: &str) {
     line(&format!("warning: {text}"));
+}
+
+/// A warning that may be come upon more than once.
+pub(crate) fn warn_once(text: &str) {
+    let is_new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
+    if is_new {
+        warn(text);
+    }
 }
 
 pub(crate) fn hint(text: &str) {

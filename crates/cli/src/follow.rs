@@ -4,10 +4,16 @@
 mod changes;
 mod fold;
 
-use std::{cell::Cell, future::Future, process::ExitCode, time::Duration};
+use std::{
+    cell::Cell,
+    future::Future,
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+    time::Duration,
+};
 
 use futures_util::StreamExt as _;
-use nuncio_client::Watch;
+use nuncio_client::{End, Watch};
 use nuncio_model::{Message, StreamResponse, Task, TaskId, TaskState, op::GetTaskRequest};
 
 use crate::{
@@ -61,11 +67,11 @@ impl<'a> Follower<'a> {
             let event = match item {
                 Ok(event) => event,
                 Err(error) => match watch.task_id() {
-                    Some(task) => {
+                    Some(task) if watch.end() == Some(End::Lost) => {
                         diag::progress(&format!("the stream broke ({error}); asking for the task instead"));
                         return self.poll(&task, fold.into_task()).await;
                     }
-                    None => return Err(self.connection.explain(error)),
+                    _ => return Err(self.connection.explain(error)),
                 },
             };
             if self.is_stream {
@@ -83,7 +89,7 @@ impl<'a> Follower<'a> {
             if let Some(task) = fold.task() {
                 self.announce(task)?;
                 if let StreamResponse::StatusUpdate(_) = &event.response {
-                    diag::progress(&format!("{} {}", task.id, task.state().short()));
+                    self.show_progress(task);
                 }
             }
             if is_over {
@@ -109,7 +115,7 @@ impl<'a> Follower<'a> {
             self.announce(&task)?;
             let changes = changes::between(known.as_ref(), &task);
             if !changes.is_empty() {
-                diag::progress(&format!("{} {}", task.id, task.state().short()));
+                self.show_progress(&task);
             }
             if self.is_stream {
                 changes.iter().try_for_each(|change| self.output.event(change))?;
@@ -147,9 +153,18 @@ impl<'a> Follower<'a> {
         })))
     }
 
+    /// Says how far the task is to a person who looks on, unless the result is shown to the same person and says so.
+    fn show_progress(&self, task: &Task) {
+        let is_result = self.is_stream || is_over(task.state());
+        if !(is_result && io::stdout().is_terminal()) {
+            diag::progress(&format!("task {} is {}", task.id, task.state().short()));
+        }
+    }
+
     /// Names the task as soon as it is known: in the output for people, else on stderr.
     fn announce(&self, task: &Task) -> Result<(), CliError> {
         if self.is_announced.replace(true) {
+            reference::note_state(task.state());
             return Ok(());
         }
         let in_hand = self.in_hand(task);
@@ -177,7 +192,7 @@ impl<'a> Follower<'a> {
 
     fn in_hand(&self, task: &Task) -> InHand {
         let flags = self.connection.flags.clone();
-        InHand { task: task.id.clone(), context: task.context_id.clone(), flags }
+        InHand { task: task.id.clone(), context: task.context_id.clone(), state: task.state(), flags }
     }
 
     /// Whether the ids stand in the output for people already.
@@ -223,7 +238,7 @@ pub(crate) async fn within<T>(
         Err(match reference::in_hand() {
             Some(task) => {
                 let message = format!("task {} is not done after {limit:?}", task.task);
-                CliError::new(Code::Timeout, message).with_hint(format!("it goes on; {}", task.wait_command()))
+                CliError::new(Code::Timeout, message).with_hint(task.way_on())
             }
             None => error.with_hint("raise --timeout"),
         })

@@ -26,6 +26,7 @@ use crate::{
         rest::Rest,
         versioned::Versioned,
     },
+    trust::Trusted,
 };
 
 /// Settings of a [`Client`] to be.
@@ -46,7 +47,7 @@ pub struct ClientBuilder {
     http: HttpSettings,
     credentials: Vec<Credential>,
     headers: HeaderMap,
-    origins: Vec<Origin>,
+    trusted: Vec<Trusted>,
     preferred: Vec<Binding>,
     extensions: Vec<Box<str>>,
     tenant: Option<Tenant>,
@@ -68,11 +69,16 @@ impl ClientBuilder {
         self
     }
 
-    /// Lets another origin see the credentials, `https://api.example` for instance.
+    /// Lets another origin see the credentials: `https://api.example`, or `api.example:50051` as a card names an
+    /// interface of gRPC.
+    ///
+    /// Without a scheme it is the origin that such an interface is called at: TLS, but as the card was fetched where the
+    /// card is of the same host, and none for a host that [is this machine](crate::is_loopback). What is no origin, or more
+    /// than one, is [`ClientError::Origin`] of [`Self::connect`].
     pub fn trust_origin(mut self, origin: &str) -> Self {
-        match Origin::parse(origin) {
-            Ok(origin) => self.origins.push(origin),
-            Err(error) => self.wrong = Some(ClientError::Setup(error.to_string())),
+        match origin.parse() {
+            Ok(trusted) => self.trusted.push(trusted),
+            Err(error) => self.wrong = Some(ClientError::Origin(error)),
         }
         self
     }
@@ -174,7 +180,7 @@ impl ClientBuilder {
         }
         let resolver = self.resolver.clone().unwrap_or_else(|| Resolver::shared(self.http.clone()));
         let named = reference.as_url().filter(|_| self.shows_credentials_for_card).and_then(origin);
-        let secrets = self.secrets(named.into_iter().collect());
+        let secrets = self.secrets(named.into_iter().collect(), reference.as_url());
         resolver.resolve_with(reference, &secrets).await
     }
 
@@ -192,7 +198,7 @@ impl ClientBuilder {
             Some(url) => origin(url).into_iter().collect(),
             None => choices.iter().filter_map(|choice| origin(&choice.url)).collect(),
         };
-        let secrets = builder.secrets(origins).with_card(Some(shown.clone()));
+        let secrets = builder.secrets(origins, url).with_card(Some(shown.clone()));
         let http = Http::new(builder.http.clone());
         let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
         let other = if builder.version.is_none() { doubt::other(&choices, &shown, &resolved.document) } else { None };
@@ -224,7 +230,7 @@ impl ClientBuilder {
         }
         let mut interface = AgentInterface::new(url, binding.name());
         version.as_str().clone_into(&mut interface.protocol_version);
-        let secrets = builder.secrets(origin(&address).into_iter().collect());
+        let secrets = builder.secrets(origin(&address).into_iter().collect(), None);
         let choice = Choice { interface, binding, version, url: address };
         let candidate = builder.candidate(&Http::new(builder.http.clone()), &secrets, choice)?;
         Ok(Client::new(Arc::new(Fallback::new(vec![candidate])), None, false, &builder))
@@ -241,9 +247,9 @@ impl ClientBuilder {
         self.version.as_deref()?.parse().ok()
     }
 
-    fn secrets(&self, mut origins: Vec<Origin>) -> Secrets {
+    fn secrets(&self, mut origins: Vec<Origin>, card_url: Option<&Url>) -> Secrets {
         if !origins.is_empty() {
-            origins.extend(self.origins.iter().cloned());
+            origins.extend(self.trusted.iter().filter_map(|trusted| trusted.origin(card_url)));
         }
         Secrets::new(&self.credentials, &self.headers, &origins)
     }
@@ -256,7 +262,7 @@ impl ClientBuilder {
             .map_err(|_| ClientError::Setup(format!("`{header}` cannot be sent as a version")))?;
         let link = Link {
             http: http.clone(),
-            base: url,
+            base: url.clone(),
             secrets: secrets.clone(),
             tenant: self.tenant.clone().or_else(|| interface.tenant.clone()),
             version: header,
@@ -270,7 +276,7 @@ impl ClientBuilder {
         };
         // Nothing is chosen that its version does not have.
         let transport = transport.ok_or_else(|| ClientError::Setup(format!("version {version} has no {binding}")))?;
-        Ok(Candidate { interface, version, transport: Box::new(Versioned::new(dialect, transport)) })
+        Ok(Candidate { interface, url, version, transport: Box::new(Versioned::new(dialect, transport)) })
     }
 }
 

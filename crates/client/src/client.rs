@@ -121,6 +121,12 @@ impl Client {
         self.0.interfaces.as_ref()?.interface()
     }
 
+    /// The URL that the interface is called at: the interface's own, or the one that is taken for an address without a
+    /// scheme, as gRPC has it. `None` over a transport of one's own.
+    pub fn url(&self) -> Option<&Url> {
+        self.0.interfaces.as_ref()?.url()
+    }
+
     /// The version of the protocol in use. `None` over a transport of one's own.
     pub fn version(&self) -> Option<Version> {
         self.0.interfaces.as_ref()?.version()

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use nuncio_model::{AgentCard, Error};
 use nuncio_wire::Version;
 
-use crate::{binding::Binding, failure::Failure, reference::InvalidReference};
+use crate::{binding::Binding, failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
 
 /// Why a call of a [`Client`](crate::Client) did not give what it should.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -51,6 +51,9 @@ pub enum ClientError {
     /// No answer came, or none that can be read.
     #[error(transparent)]
     Transport(Failure),
+    /// What is to be trusted with credentials is no origin.
+    #[error(transparent)]
+    Origin(#[from] InvalidOrigin),
     /// The client cannot be set up: a certificate that cannot be read, a header that cannot be sent.
     #[error("{0}")]
     Setup(String),

@@ -136,7 +136,19 @@ impl From<Failure> for Error {
     }
 }
 
-/// The number that the peer gave its error in the binding at hand. The source of a peer's [`Error`].
+/// Whether what failed may well work later: the way to the peer is cut, or the peer says that it cannot now. Any other
+/// error of a peer's says what is wrong, and would say it again.
+pub(crate) fn may_pass(error: &Error) -> bool {
+    Failure::of(error).map_or_else(|| passes(error.kind()), Failure::is_transient)
+}
+
+/// Whether a peer that answers so may well do what it is asked for later.
+pub(crate) const fn passes(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Unavailable | ErrorKind::ResourceExhausted | ErrorKind::DeadlineExceeded)
+}
+
+/// The number that the peer gave its error in the binding at hand, as it came. The source of a peer's [`Error`], where
+/// the peer gave one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerCode {
@@ -152,6 +164,15 @@ impl PeerCode {
     /// The code behind an error that a peer sent.
     pub fn of(error: &Error) -> Option<Self> {
         StdError::source(error)?.downcast_ref().copied()
+    }
+
+    /// The number alone.
+    pub fn number(self) -> i64 {
+        match self {
+            Self::JsonRpc(code) => code,
+            Self::Http(status) => status.into(),
+            Self::Grpc(code) => code.into(),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod reference;
 mod resolve;
 mod settings;
 mod transport;
+mod trust;
 mod watch;
 
 pub use binding::{Binding, UnknownBinding};
@@ -36,8 +37,9 @@ pub use failure::{Cause, Failure, PeerCode};
 pub use nuncio_auth::Credential;
 pub use nuncio_wire::{FileBytes, Version};
 pub use poll::Poll;
-pub use reference::{AgentRef, InvalidReference};
+pub use reference::{AgentRef, InvalidReference, is_loopback};
 pub use resolve::{Resolved, Resolver};
 pub use settings::{HttpSettings, Reconnect, Timeouts};
 pub use transport::Transport;
+pub use trust::InvalidOrigin;
 pub use watch::{End, Watch};

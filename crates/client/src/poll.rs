@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nuncio_model::{ErrorKind, Task, op::GetTaskRequest};
 
-use crate::{client::Client, error::ClientError};
+use crate::{client::Client, error::ClientError, failure::passes};
 
 /// How many answers in a row may fail.
 const PATIENCE: u32 = 3;
@@ -43,7 +43,9 @@ impl Poll {
 
     /// The task at the next interval; `None` once it was given as ended or interrupted, or an error was given.
     ///
-    /// An agent that cannot be reached is asked again, after longer pauses, three times in a row.
+    /// An agent that cannot be reached, or fails to answer by its own word (`Unavailable`, `ResourceExhausted`,
+    /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is given
+    /// at once.
     pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
         if self.is_over {
             return None;
@@ -74,9 +76,8 @@ impl Poll {
 fn is_transient(error: &ClientError) -> bool {
     match error {
         ClientError::Transport(failure) => failure.is_transient(),
-        ClientError::Agent(error) => {
-            matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted | ErrorKind::Internal)
-        }
+        // An agent that broke over one question may answer the next.
+        ClientError::Agent(error) => passes(error.kind()) || error.kind() == ErrorKind::Internal,
         _ => false,
     }
 }

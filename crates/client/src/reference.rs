@@ -180,8 +180,8 @@ fn host_of(text: &str) -> &str {
     }
 }
 
-/// Whether a host is a name or an address of this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
+/// Whether a host is a name or an address of this machine: what is sent there leaves it on no wire.
+pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
     let address = host.parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost")
@@ -190,7 +190,7 @@ pub(crate) fn is_loopback(host: &str) -> bool {
 }
 
 /// A text for an error message, which must not repeat a password.
-fn without_userinfo(text: &str) -> String {
+pub(crate) fn without_userinfo(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let authority = text[start..].split(['/', '?', '#']).next().unwrap_or_default();
     match authority.rfind('@') {

@@ -40,8 +40,11 @@ pub enum End {
     Interrupted(TaskState),
     /// The agent answered with a bare message; there is no task.
     Message,
-    /// The last item was an error.
+    /// The last item was an error that the agent told in the stream: what it says of the task, and would say again.
     Failed,
+    /// The last item was an error that says nothing of the task: the stream broke and could not be taken up again, or
+    /// what came cannot be read. [`Client::poll`](crate::Client::poll) may find out what becomes of the task.
+    Lost,
 }
 
 impl Watch {

@@ -147,6 +147,13 @@ function card(origin, grpcAddress) {
   });
 }
 
+// The card for callers who are known, with one skill more.
+function extended(publicCard) {
+  const secret = { id: 'secret', name: 'Secret', description: 'Not for everybody', tags: ['test'] };
+  const whole = AgentCard.toJSON(publicCard);
+  return AgentCard.fromJSON({ ...whole, skills: [...whole.skills, secret] });
+}
+
 const app = express();
 const http = app.listen(0, '127.0.0.1');
 await new Promise((resolve) => http.once('listening', resolve));
@@ -169,7 +176,7 @@ const requestHandler = new DefaultRequestHandler(
   legacyCompat.enabled
     ? createLegacyAwarePushNotificationSender(configs)
     : new DefaultPushNotificationSender(configs),
-  { ...agentCard, description: 'The extended card' },
+  () => extended(agentCard),
 );
 const userBuilder = UserBuilder.noAuthentication;
 if (legacyCompat.enabled) {

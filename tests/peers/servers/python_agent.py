@@ -143,24 +143,31 @@ def card(http: str, grpc_address: str, version: str) -> pb.AgentCard:
     )
 
 
+def extended(public: pb.AgentCard) -> pb.AgentCard:
+    """The card for callers who are known, with one skill more."""
+    whole = pb.AgentCard()
+    whole.CopyFrom(public)
+    whole.skills.append(
+        pb.AgentSkill(id="secret", name="Secret", description="Not for everybody", tags=["test"])
+    )
+    return whole
+
+
 async def main(version: str) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     http = f"http://127.0.0.1:{listener.getsockname()[1]}"
     grpc_server = grpc.aio.server()
     grpc_address = f"127.0.0.1:{grpc_server.add_insecure_port('127.0.0.1:0')}"
     agent_card = card(http, grpc_address, version)
-    extended = pb.AgentCard()
-    extended.CopyFrom(agent_card)
-    extended.description = "The extended card"
     compat = version != "1.0"
     configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
         Scripted(),
         InMemoryTaskStore(),
         agent_card,
+        extended_agent_card=extended(agent_card),
         push_config_store=configs,
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs),
-        extended_agent_card=extended,
     )
     if compat:
         service = CompatGrpcHandler(handler)

@@ -26,6 +26,12 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     Ok((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
 }
 
+/// How many messages of history.
+pub(crate) fn history_length(text: &str) -> Result<i32, String> {
+    let length = text.trim().parse().ok().filter(|length| *length >= 0);
+    length.ok_or_else(|| format!("`{text}` is not a number of messages, 0 or more"))
+}
+
 /// How the bytes of files are sent: `raw` or `base64`.
 pub(crate) fn file_bytes(text: &str) -> Result<FileBytes, String> {
     text.parse().map_err(|error| format!("`{text}` is {error}"))

@@ -11,9 +11,9 @@ use super::values::duration;
 #[command(next_help_heading = "Waiting")]
 pub(crate) struct WaitArgs {
     /// Give up after this long, for example 30s [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
     /// Ask this often where an agent does not stream [default: 2s]
-    #[arg(long, value_name = "DURATION", value_parser = duration, alias = "polling-interval")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_negative_numbers = true, alias = "polling-interval")]
     pub(crate) poll_interval: Option<Duration>,
 }

@@ -14,6 +14,10 @@ use crate::{
     output::Ordered,
 };
 
+/// What agents answer who have no extended card.
+const NONE_EXTENDED: [&str; 3] =
+    ["UnsupportedOperationError", "ExtendedAgentCardNotConfiguredError", "MethodNotFoundError"];
+
 #[derive(Debug, Args)]
 pub(crate) struct CardGetArgs {
     /// The agent, as with -a
@@ -76,6 +80,10 @@ async fn extended(context: &Context, connect: &ConnectArgs) -> Result<(), CliErr
     if connection.client.card().is_some_and(|card| !card.capabilities.extends_card()) {
         diag::warn("the agent's card does not declare an extended card");
     }
-    let card = connection.client.extended_card().await.map_err(|error| connection.explain(error))?;
+    let card = connection.client.extended_card().await.map_err(|error| {
+        let error = connection.explain(error);
+        let is_refused = matches!(error.code, Code::Agent(name) if NONE_EXTENDED.contains(&name));
+        if is_refused { error.with_hint("without --extended the card for everybody is shown") } else { error }
+    })?;
     context.output.card(&card, &*card)
 }

@@ -15,12 +15,13 @@ use nuncio_model::{
 };
 
 use crate::{
-    args::{ConnectArgs, PartArgs, WaitArgs, metadata},
+    args::{ConnectArgs, PartArgs, WaitArgs, history_length, metadata},
     connect::Connection,
     context::Context,
     diag,
-    error::CliError,
+    error::{CliError, Code},
     follow::{self, Follower, Outcome},
+    reference::InHand,
 };
 
 #[derive(Debug, Args)]
@@ -40,7 +41,8 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "JSON", value_parser = metadata, help_heading = "Conversation")]
     metadata: Vec<Struct>,
     /// How many messages of history to show [default: all]
-    #[arg(long, value_name = "N", help_heading = "Conversation")]
+    #[arg(long, value_name = "N", value_parser = history_length, allow_negative_numbers = true,
+        help_heading = "Conversation")]
     history: Option<i32>,
     /// A whole SendMessageRequest, as a file or inline
     #[arg(long, value_name = "PATH|JSON", help_heading = "Conversation", conflicts_with_all = [
@@ -76,14 +78,16 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
     }
     let mut request = request::build(context, args).await?;
     let history = request.history_length();
+    let task = request.message.task_id.as_ref().map(ToString::to_string);
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
         let follower = Follower::new(context, &connection, &args.waiting, history, is_stream)?;
         let came = if at_once {
             request.configuration.get_or_insert_default().return_immediately = true;
-            outcome(connection.client.send(request).await.map_err(|error| connection.explain(error))?)
+            let answered = connection.client.send(request).await.map_err(|error| connection.explain(error));
+            outcome(answered.map_err(|error| ended(error, task.as_deref(), &connection))?)
         } else {
-            send(&follower, request).await?
+            send(&follower, request).await.map_err(|error| ended(error, task.as_deref(), &connection))?
         };
         report(context, &follower, came, args.fail)
     })
@@ -127,6 +131,17 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
             }
             Ok(Outcome::Message(message))
         }
+    }
+}
+
+/// A task that has ended takes no messages (section 3.1.1), but can be read.
+fn ended(error: CliError, task: Option<&str>, connection: &Connection) -> CliError {
+    match task {
+        Some(task) if error.code == Code::Agent("UnsupportedOperationError") => {
+            let show = InHand::named(task, connection).get_command();
+            error.with_hint(format!("a task that has ended takes no messages; {show}; --debug shows what was sent"))
+        }
+        _ => error,
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use nuncio_model::op::GetTaskRequest;
 
 use crate::{
-    args::{ConnectArgs, WaitArgs},
+    args::{ConnectArgs, WaitArgs, history_length},
     connect::Connection,
     context::Context,
     error::CliError,
@@ -19,7 +19,7 @@ pub(crate) struct TaskGetArgs {
     #[arg(value_name = "TASK_ID")]
     task: String,
     /// How many messages of history to show [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = history_length, allow_negative_numbers = true)]
     history: Option<i32>,
     /// Wait until the task has ended or is interrupted [default: false]
     #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -58,5 +58,5 @@ pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<ExitCod
 
 /// The length of history that is wanted: the flag, else the setting.
 pub(crate) fn history(context: &Context, flag: Option<i32>) -> Result<Option<i32>, CliError> {
-    context.value(flag, "history", |text| text.parse().map_err(|_| format!("`{text}` is not a number")))
+    context.value(flag, "history", history_length)
 }

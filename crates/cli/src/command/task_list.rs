@@ -5,7 +5,7 @@ use nuncio_model::{TaskState, Timestamp, op::ListTasksRequest};
 
 use super::task_get::history;
 use crate::{
-    args::{ConnectArgs, WaitArgs},
+    args::{ConnectArgs, WaitArgs, history_length},
     connect::{Connection, quoted},
     context::Context,
     error::CliError,
@@ -21,13 +21,14 @@ pub(crate) struct TaskListArgs {
     #[arg(long, value_name = "STATE", value_parser = state)]
     status: Option<TaskState>,
     /// How many tasks a page holds, 1 to 100 [default: 50]
-    #[arg(long, alias = "page-size", value_name = "N", value_parser = clap::value_parser!(i32).range(1..=100))]
+    #[arg(long, alias = "page-size", value_name = "N", value_parser = clap::value_parser!(i32).range(1..=100),
+        allow_negative_numbers = true)]
     limit: Option<i32>,
     /// Where the page begins, as the page before said
     #[arg(long, value_name = "TOKEN")]
     page_token: Option<String>,
     /// How many messages of history each task has [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = history_length, allow_negative_numbers = true)]
     history: Option<i32>,
     /// Only tasks updated at this time or later, for example 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]

@@ -62,6 +62,5 @@ fn refused(error: CliError, args: &TaskSubscribeArgs, connection: &Connection) -
     if error.code != Code::Agent("UnsupportedOperationError") {
         return error;
     }
-    let task = InHand { task: args.task.as_str().into(), context: None, flags: connection.flags.clone() };
-    error.with_hint(task.get_command())
+    error.with_hint(InHand::named(&args.task, connection).get_command())
 }

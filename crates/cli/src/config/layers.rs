@@ -45,7 +45,7 @@ pub(crate) struct Layers {
     stack: Vec<BTreeMap<String, (String, Source)>>,
     /// Files with credentials that others can read.
     pub(crate) exposed: Vec<PathBuf>,
-    /// Names in files that are no settings, with where they stand.
+    /// Names that are no settings, with where they stand.
     pub(crate) unknown: Vec<String>,
 }
 
@@ -56,6 +56,12 @@ impl Layers {
         let environment: BTreeMap<_, _> =
             environment.map(|(name, value)| (name.clone(), (value, Source::Environment(name)))).collect();
         let mut layers = Self::default();
+        let known = |name: &str| is_setting(name) || name == variable("config");
+        let slips = environment.keys().filter(|name| !known(name));
+        layers.unknown.extend(slips.map(|name| {
+            let what = meant(name).map_or_else(list, |meant| format!("did you mean `{meant}`?"));
+            format!("environment variable {name} is not a setting; {what}")
+        }));
         layers.stack.push(environment);
         let named = config.map(Path::to_owned);
         if let Some(path) =
@@ -161,28 +167,42 @@ fn read(path: &Path, text: &str) -> Result<Vec<dotenv::Entry>, CliError> {
 /// A slip in a name does nothing, so it is said. A `.env` that was not named may hold what is for others.
 fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String> {
     let prefix = variable("");
-    let is_known = |name: &str| SETTINGS.iter().any(|setting| variable(setting.name) == name);
-    let slips = entries.iter().filter(|entry| !is_known(&entry.name) && (is_named || entry.name.starts_with(&prefix)));
+    let slips =
+        entries.iter().filter(|entry| !is_setting(&entry.name) && (is_named || entry.name.starts_with(&prefix)));
     slips
         .map(|entry| {
             let source = Source::File { path: path.to_owned(), section: entry.section.clone(), line: entry.line };
-            let names: Vec<_> = SETTINGS.iter().map(|setting| variable(setting.name)).collect();
-            let name = entry.name.to_ascii_uppercase().replace('-', "_");
-            let end = name.strip_prefix(&prefix).unwrap_or(&name);
-            let meant = name_near(end, names.iter().filter_map(|name| name.strip_prefix(&prefix)));
-            let what = match meant {
-                // Files of flag names have these; the others have variables.
-                Some(meant) if document::is_one(path) => {
-                    format!("did you mean `{}`?", meant.to_ascii_lowercase().replace('_', "-"))
+            // Files of flag names have these; the others have variables.
+            let shown = |name: &str| {
+                if document::is_one(path) {
+                    name.strip_prefix(&prefix).unwrap_or(name).to_ascii_lowercase().replace('_', "-")
+                } else {
+                    name.to_owned()
                 }
-                Some(meant) => format!("did you mean `{prefix}{meant}`?"),
-                None => "`nuncio config show` lists them".to_owned(),
             };
-            let shown =
-                if document::is_one(path) { end.to_ascii_lowercase().replace('_', "-") } else { entry.name.clone() };
-            format!("{source}: {shown} is not a setting; {what}")
+            let what = meant(&entry.name).map_or_else(list, |meant| format!("did you mean `{}`?", shown(&meant)));
+            format!("{source}: {} is not a setting; {what}", shown(&entry.name))
         })
         .collect()
+}
+
+/// Whether it is the variable of a setting.
+fn is_setting(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| variable(setting.name) == name)
+}
+
+/// The variable that a slip in its name may have meant.
+fn meant(slip: &str) -> Option<String> {
+    let prefix = variable("");
+    let slip = slip.to_ascii_uppercase().replace('-', "_");
+    let names: Vec<_> = SETTINGS.iter().map(|setting| variable(setting.name)).collect();
+    let ends = names.iter().filter_map(|name| name.strip_prefix(&prefix));
+    name_near(slip.strip_prefix(&prefix).unwrap_or(&slip), ends).map(|end| format!("{prefix}{end}"))
+}
+
+/// Where the names of all settings are.
+fn list() -> String {
+    "`nuncio config show` lists them".to_owned()
 }
 
 fn is_same(section: Option<&str>, agent: Option<&str>) -> bool {

@@ -2,26 +2,22 @@
 
 use nuncio_client::PeerCode;
 use nuncio_model::{Error, ErrorKind};
+use nuncio_wire::status;
 
 use super::{CliError, Code};
 
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
-        let code = code(error.kind());
-        let a2a_code = PeerCode::of(&error).map(|code| match code {
-            PeerCode::JsonRpc(code) => code,
-            PeerCode::Http(code) => code.into(),
-            PeerCode::Grpc(code) => code.into(),
-            _ => 0,
-        });
+        let code = code(&error);
+        let a2a_code = PeerCode::of(&error).map(PeerCode::number);
         let message = if error.message().is_empty() { code.name().to_owned() } else { error.message().to_owned() };
         Self { code, message, hint: later(&error).or_else(|| hint(&error).map(str::to_owned)), a2a_code }
     }
 }
 
-fn code(kind: ErrorKind) -> Code {
+fn code(error: &Error) -> Code {
     use ErrorKind as Kind;
-    match kind {
+    match error.kind() {
         Kind::TaskNotFound => Code::Agent("TaskNotFoundError"),
         Kind::TaskNotCancelable => Code::Agent("TaskNotCancelableError"),
         Kind::PushNotificationNotSupported => Code::Agent("PushNotificationNotSupportedError"),
@@ -38,7 +34,20 @@ fn code(kind: ErrorKind) -> Code {
         Kind::Unauthenticated | Kind::PermissionDenied => Code::AuthFailed,
         Kind::Unavailable => Code::Unreachable,
         Kind::DeadlineExceeded => Code::Timeout,
-        _ => Code::Agent("InternalError"),
+        Kind::Internal if is_numbered_so(error) => Code::Agent("InternalError"),
+        // The protocol has no name for it.
+        _ => Code::Internal,
+    }
+}
+
+/// Whether the peer's number is that of the kind, and not one that says nothing here.
+fn is_numbered_so(error: &Error) -> bool {
+    let row = status::row(error.kind());
+    match PeerCode::of(error) {
+        Some(PeerCode::JsonRpc(code)) => code == i64::from(row.jsonrpc),
+        Some(PeerCode::Http(status)) => status == row.http,
+        Some(PeerCode::Grpc(code)) => code == row.grpc,
+        _ => false,
     }
 }
 
@@ -61,7 +70,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Kind::UnsupportedOperation if PeerCode::of(error).is_none() => {
             "`nuncio card get` shows the versions of the agent; choose one with --a2a-version"
         }
-        Kind::UnsupportedOperation => "a task that has ended takes no messages; --debug shows what was sent",
+        Kind::UnsupportedOperation => "the agent does not do that, or not in this state; --debug shows what was sent",
         Kind::ContentTypeNotSupported => "`nuncio card get` shows the media types that the agent takes",
         Kind::InvalidAgentResponse if is_refused => {
             "is this an A2A endpoint? `nuncio card get` shows those of an agent; --debug shows what was answered"

@@ -16,6 +16,8 @@ impl From<ClientError> for CliError {
             ClientError::Address { .. } => {
                 Self::usage(message).with_hint("give an absolute URL: -e http://localhost:8080 --transport jsonrpc")
             }
+            ClientError::Origin(_) => Self::usage(message)
+                .with_hint("--trust-origin takes https://agents.example, or host:port as a card names gRPC"),
             ClientError::CardNotFound(missing) if missing.is_file() => Self::new(Code::CardNotFound, message)
                 .with_hint("name a file that is there, or an agent by a host or a URL: localhost:8080"),
             ClientError::CardNotFound(_) => Self::new(Code::CardNotFound, message)

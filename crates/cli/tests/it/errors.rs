@@ -153,6 +153,51 @@ fn errors_of_the_agent_have_their_names_on_every_transport() {
 }
 
 #[test]
+fn a_code_without_a_name_is_shown_as_it_came() {
+    let home = Home::new();
+    for (code, name) in [(-32050, "A2ACLI_ERR_INTERNAL"), (-32603, "InternalError")] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "mine"}}).to_string();
+        let site = Site::start(move |_| (200, body.clone()));
+        for version in ["1.0", "0.3"] {
+            let get = ["task", "get", "x", "-e", &site.url, "--transport", "jsonrpc", "--a2a-version", version];
+            let error = home.run(&[&get[..], &["-o", "json"]].concat()).error(name, 1);
+            assert_eq!((&error["a2aCode"], &error["message"]), (&json!(code), &json!("mine")));
+        }
+    }
+}
+
+#[test]
+fn a_timeout_says_what_the_task_waits_for() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let id = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json()["task"]["id"].clone();
+    let watch = ["task", "subscribe", id.as_str().unwrap(), "--stream", "--timeout", "500ms", "-a", &agent.address];
+    let run = home.run(&watch);
+    assert_eq!(run.code, 5, "{run:?}");
+    assert!(run.err.contains("hint: the task waits for its client; nuncio send --task-id"), "{run:?}");
+}
+
+#[test]
+fn a_parked_task_is_an_outcome_at_once() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let id = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json()["task"]["id"].clone();
+    let watch = ["task", "subscribe", id.as_str().unwrap(), "--timeout", "20s", "-o", "json", "-a", &agent.address];
+    assert_eq!(home.run(&watch).ok().json()["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+}
+
+#[test]
+fn no_extended_card_is_no_talk_of_tasks() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let run = home.run(&["card", "get", &agent.address, "--extended", "--transport", transport]);
+        assert_eq!(run.code, 1, "{run:?}");
+        assert!(run.err.ends_with("hint: without --extended the card for everybody is shown\n"), "{run:?}");
+    }
+}
+
+#[test]
 fn an_answer_that_is_not_of_the_protocol() {
     let home = Home::new();
     let site = Site::start(|_| (200, "[]".to_owned()));

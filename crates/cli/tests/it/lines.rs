@@ -5,9 +5,12 @@ use std::{
     process::Stdio,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::agent::{Home, eventually};
+use crate::{
+    agent::{Home, eventually},
+    site::Site,
+};
 
 /// The text of all chunks of an artifact.
 fn text(lines: &[Value]) -> String {
@@ -126,6 +129,37 @@ fn a_line_is_there_when_its_event_is() {
         (got["status"]["state"] == "TASK_STATE_WORKING").then_some(())
     };
     eventually("the task goes on", state);
+}
+
+#[test]
+fn a_signal_names_the_task_once() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let mut command = home.command(&["send", "slow 30", "-o", "json", "-a", &agent.address]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    err.read_line(&mut first).unwrap();
+    assert!(first.starts_with("task ") && first.contains(" in context "), "{first}");
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let rest: Vec<_> = err.lines().map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(rest.len() == 1 && rest[0].starts_with("hint: the task goes on; nuncio task get --wait"), "{rest:?}");
+}
+
+#[test]
+fn an_error_that_the_agent_tells_ends_its_stream_at_once() {
+    let home = Home::new();
+    let result = json!({"task": {"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}}});
+    let told = json!({"error": {"code": 500, "status": "INTERNAL", "message": "boom"}});
+    let site = Site::start(move |_| (200, format!("data: {result}\n\ndata: {told}\n\n")));
+    for stream in [&["--stream"][..], &[]] {
+        let send = ["send", "x", "-e", &site.url, "--transport", "rest", "-o", "json"];
+        let before = site.requests().len();
+        let error = home.run(&[&send[..], stream].concat()).error("InternalError", 1);
+        assert_eq!((&error["message"], &error["a2aCode"]), (&json!("boom"), &json!(500)));
+        assert_eq!(site.requests().len() - before, 1, "nothing is asked again");
+    }
 }
 
 #[test]

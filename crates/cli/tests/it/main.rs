@@ -14,4 +14,5 @@ mod secrets;
 mod serve;
 mod site;
 mod text;
+mod usage;
 mod versions;

@@ -83,7 +83,32 @@ fn insecure_is_never_silent() {
     let home = Home::new();
     let agent = home.serve(&[]);
     let run = home.run(&["send", "echo x", "-a", &agent.address, "--insecure"]).ok();
-    assert!(run.err.contains("warning: certificates are not verified"), "{}", run.err);
+    assert_eq!(run.err, "warning: certificates are not verified (--insecure)\n");
+    let told = "warning: certificates are not verified (--insecure): the credentials may go to anybody who answers in the \
+                agent's place\n";
+    for credential in
+        [["--bearer", SECRET], ["--api-key", SECRET], ["--auth", SECRET], ["--svc-param", "authorization: x"]]
+    {
+        let send = ["send", "echo x", "-a", &agent.address, "--insecure"];
+        assert_eq!(home.run(&[&send[..], &credential].concat()).ok().err, told, "{credential:?}");
+        let card = ["card", "get", &agent.address, "--validate", "--insecure"];
+        let run = home.run(&[&card[..], &credential].concat()).ok();
+        assert_eq!(run.err, format!("{told}the card is valid\n"), "{credential:?}");
+    }
+}
+
+#[test]
+fn credentials_without_tls_are_warned_of_beyond_this_machine() {
+    let home = Home::new();
+    // A name that begins as an address of this machine does, and leads nowhere.
+    for (host, is_warned) in [("127.0.0.1.invalid:1", true), ("127.0.0.1:1", false), ("localhost:1", false)] {
+        for (url, transport) in [(format!("http://{host}"), "jsonrpc"), (format!("grpc://{host}"), "grpc")] {
+            let list = ["task", "list", "-e", &url, "--transport", transport, "--timeout", "5s"];
+            let run = home.run(&[&list[..], &["--bearer", SECRET]].concat());
+            assert_eq!(run.err.contains("credentials go over a connection without TLS"), is_warned, "{url}: {run:?}");
+            assert!(!home.run(&list).err.contains("without TLS"), "{url}");
+        }
+    }
 }
 
 /// However an address is written, right or wrong.

@@ -14,7 +14,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// `answer` takes the first line of a request and gives a status and a body.
+    /// `answer` takes the first line of a request and gives a status and a body, of JSON or of events.
     pub(crate) fn start(answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -57,8 +57,9 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>, answer: &dyn Fn(&str)
     request.push_str(&String::from_utf8_lossy(&body));
     let (status, body) = answer(request.lines().next().unwrap());
     seen.lock().unwrap().push(request);
+    let media_type = if body.starts_with("data: ") { "text/event-stream" } else { "application/json" };
     let head = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "HTTP/1.1 {status} X\r\ncontent-type: {media_type}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     let _ = stream.write_all(format!("{head}{body}").as_bytes());

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use nuncio_model::{AgentCard, Call, Error, ErrorKind, Reply, Request, card::extension};
+use nuncio_model::{AgentCard, Call, Error, Reply, Request, card::extension};
 use nuncio_wire::Version;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::{failure::Failure, settings::Reconnect, transport::Transport};
+use crate::{
+    failure::{Failure, passes},
+    settings::Reconnect,
+    transport::Transport,
+};
 
 /// A message that may be sent again, and for how long.
 pub(crate) struct Again {
@@ -72,6 +76,6 @@ impl Again {
 fn is_transient(error: &Error) -> bool {
     match Failure::of(error) {
         Some(failure) => matches!(failure, Failure::Broken { .. } | Failure::Unreachable { .. }),
-        None => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted),
+        None => passes(error.kind()),
     }
 }

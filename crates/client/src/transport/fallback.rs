@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use nuncio_model::{Error, Reply, Request, card::AgentInterface};
 use nuncio_wire::Version;
+use url::Url;
 
 use super::Transport;
 use crate::failure::Failure;
@@ -18,6 +19,8 @@ pub(crate) struct Fallback {
 /// An interface and the transport to it.
 pub(crate) struct Candidate {
     pub(crate) interface: AgentInterface,
+    /// Where it is called.
+    pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) transport: Box<dyn Transport>,
 }
@@ -31,6 +34,11 @@ impl Fallback {
     /// The interface in use.
     pub(crate) fn interface(&self) -> Option<&AgentInterface> {
         self.candidate().map(|candidate| &candidate.interface)
+    }
+
+    /// The URL of the interface in use.
+    pub(crate) fn url(&self) -> Option<&Url> {
+        self.candidate().map(|candidate| &candidate.url)
     }
 
     /// The version in use.

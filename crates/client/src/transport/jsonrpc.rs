@@ -8,8 +8,8 @@ use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{
     JsonRpcDialect,
     jsonrpc::{self, Id},
-    status,
 };
+use serde::Deserialize;
 
 use super::{Link, Transport, sse, whole::Whole};
 use crate::{failure::PeerCode, http::Answer};
@@ -54,7 +54,9 @@ impl JsonRpc {
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
         match jsonrpc::parse_response(self.dialect, &whole.body) {
-            Ok((_, result)) => self.dialect.decode_reply(method, result.map_err(numbered)?.get().as_bytes()),
+            Ok((_, result)) => self
+                .dialect
+                .decode_reply(method, result.map_err(|error| numbered(error, &whole.body))?.get().as_bytes()),
             Err(_) if !whole.is_success() => Err(whole.refusal()),
             Err(error) => Err(error),
         }
@@ -91,10 +93,23 @@ impl Transport for JsonRpc {
 /// Each `data` of a stream is a whole response (RPC-6).
 fn event(dialect: &dyn JsonRpcDialect, data: &str) -> Result<StreamResponse, Error> {
     let (_, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
-    dialect.decode_event(result.map_err(numbered)?.get().as_bytes())
+    dialect.decode_event(result.map_err(|error| numbered(error, data.as_bytes()))?.get().as_bytes())
 }
 
-fn numbered(error: Error) -> Error {
-    let code = status::row(error.kind()).jsonrpc;
-    error.with_source(PeerCode::JsonRpc(code.into()))
+/// The error with the number that it has in a response, as the peer wrote it: several are of one kind, and some of none
+/// that is known.
+fn numbered(error: Error, response: &[u8]) -> Error {
+    #[derive(Deserialize)]
+    struct Response {
+        error: Numbered,
+    }
+    #[derive(Deserialize)]
+    struct Numbered {
+        code: i64,
+    }
+    match serde_json::from_slice::<Response>(response) {
+        Ok(response) => error.with_source(PeerCode::JsonRpc(response.error.code)),
+        // It has none, or one that is no number.
+        Err(_) => error,
+    }
 }

@@ -43,7 +43,7 @@ where
 /// of the call.
 pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Error> {
     match events.next().await {
-        Some(Err(error)) if PeerCode::of(&error).is_some() => Err(error),
+        Some(Err(error)) if error.peer_details().is_some() => Err(error),
         first => Ok(Box::pin(stream::iter(first).chain(events))),
     }
 }
@@ -93,6 +93,9 @@ pub(super) fn error_in(data: &str) -> Option<Error> {
     let value: nuncio_model::Value = serde_json::from_str(data).ok()?;
     let code = value.get("error")?.get("code")?.as_u64().and_then(|code| u16::try_from(code).ok());
     let status = code.and_then(|code| http::StatusCode::from_u16(code).ok());
-    let status = status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
-    Some(rest::parse_error(status, data.as_bytes()).with_source(PeerCode::Http(status.as_u16())))
+    let error = rest::parse_error(status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR), data.as_bytes());
+    Some(match status {
+        Some(status) => error.with_source(PeerCode::Http(status.as_u16())),
+        None => error,
+    })
 }

@@ -10,7 +10,7 @@ use nuncio_model::{
 };
 
 use super::{End, Progress};
-use crate::{client::Again, error::ClientError, failure::Failure, settings::Reconnect, transport::Transport};
+use crate::{client::Again, error::ClientError, failure::may_pass, settings::Reconnect, transport::Transport};
 
 /// How long a stream may stay open after the task's last event.
 const AFTERMATH: Duration = Duration::from_millis(500);
@@ -76,8 +76,9 @@ impl Machine {
                 Ok(Some(event)) => return Some(Ok(event)),
                 Ok(None) => {}
                 Err(error) => {
-                    self.connection = None;
-                    self.progress.end(End::Failed);
+                    // What comes over a connection is the agent's word on the task, unless it cannot be read.
+                    let is_told = self.connection.take().is_some() && error.peer_details().is_some();
+                    self.progress.end(if is_told { End::Failed } else { End::Lost });
                     return Some(Err(error.into()));
                 }
             }
@@ -119,7 +120,7 @@ impl Machine {
                 }
                 Ok(Some(event).filter(|_| is_new))
             }
-            Some(Err(error)) if is_transient(&error) => {
+            Some(Err(error)) if may_pass(&error) => {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
                 self.broken = Some(error);
@@ -161,7 +162,7 @@ impl Machine {
                 Ok(())
             }
             (Ok(_), _) => Err(silent("the agent does not answer a subscription with a stream")),
-            (Err(error), _) if is_transient(&error) => {
+            (Err(error), _) if may_pass(&error) => {
                 self.broken = Some(error);
                 Ok(())
             }
@@ -197,7 +198,7 @@ impl Machine {
         let task = match reply.and_then(Task::try_from) {
             Ok(task) if task.state().is_terminal() || task.state().is_interrupted() => task,
             Ok(_) => return Err(refusal),
-            Err(error) if is_transient(&error) => {
+            Err(error) if may_pass(&error) => {
                 self.broken = Some(error);
                 return Ok(());
             }
@@ -213,12 +214,4 @@ impl Machine {
 
 fn silent(message: &str) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message)
-}
-
-/// Whether the stream may well be taken up again later.
-fn is_transient(error: &Error) -> bool {
-    match Failure::of(error) {
-        Some(failure) => failure.is_transient(),
-        None => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ResourceExhausted),
-    }
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use nuncio_client::{Binding, Client, ClientError, Failure, HttpSettings, PeerCode, Timeouts};
+use axum::response::IntoResponse as _;
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, ClientError, Failure, HttpSettings, PeerCode, Reconnect, Timeouts, Version};
 use nuncio_model::{ErrorKind, Message, op::SendMessageResponse};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, ok, status, task};
+use crate::fake::{Fake, ok, sse, status, task};
 
 async fn answering(binding: Binding, answer: impl Fn() -> axum::response::Response + Send + Sync + 'static) -> Client {
     let fake = Fake::start(move |_, _| answer()).await;
@@ -60,6 +62,47 @@ async fn an_error_of_the_protocol_keeps_its_details() {
         assert_eq!(error.peer_details().unwrap().len(), 1);
         assert_eq!(PeerCode::of(error), Some(code));
     }
+}
+
+#[tokio::test]
+async fn a_code_is_the_one_that_came_whether_it_is_known_or_not() {
+    let rpc = |code: Value| json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "mine", "data": "x"}});
+    for version in Version::ALL {
+        for (code, expected) in [
+            (json!(-32050), Some(-32050)),
+            (json!(7), Some(7)),
+            (json!(-32603), Some(-32603)),
+            (json!("E1"), None),
+            (Value::Null, None),
+        ] {
+            let expected = expected.map(PeerCode::JsonRpc);
+            let (whole, event) = (rpc(code.clone()), rpc(code));
+            let fake =
+                Fake::start(move |seen, _| match seen.body.contains("tream") || seen.body.contains("Subscribe") {
+                    true => sse(&[(None, event.clone())], true),
+                    false => ok(&whole),
+                })
+                .await;
+            let builder = Client::builder().reconnect(Reconnect::never()).version(version.as_str());
+            let client = builder.endpoint(&fake.url, Binding::JsonRpc).unwrap();
+            let error = client.task("t1").await.unwrap_err();
+            let error = error.as_agent_error().unwrap();
+            assert_eq!((error.message(), PeerCode::of(error)), ("mine", expected), "{version}");
+            let error = match client.send_stream("x").await {
+                Ok(mut watch) => watch.next().await.unwrap().unwrap_err(),
+                Err(error) => error,
+            };
+            assert_eq!(PeerCode::of(error.as_agent_error().unwrap()), expected, "{version}, in a stream");
+        }
+    }
+    let client = answering(Binding::HttpJson, || status(418, r#"{"error": {"code": 418, "message": "mine"}}"#)).await;
+    let error = client.task("t1").await.unwrap_err();
+    assert_eq!(PeerCode::of(error.as_agent_error().unwrap()), Some(PeerCode::Http(418)));
+    let grpc = || ([("content-type", "application/grpc"), ("grpc-status", "10"), ("grpc-message", "mine")], "");
+    let client = answering(Binding::Grpc, move || grpc().into_response()).await;
+    let error = client.task("t1").await.unwrap_err();
+    let error = error.as_agent_error().unwrap();
+    assert_eq!((error.message(), PeerCode::of(error)), ("mine", Some(PeerCode::Grpc(10))));
 }
 
 #[tokio::test]

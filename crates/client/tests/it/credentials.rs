@@ -68,6 +68,31 @@ async fn an_interface_elsewhere_does_not_see_them_unless_it_is_trusted() {
 }
 
 #[tokio::test]
+async fn an_interface_of_grpc_is_trusted_as_the_card_names_it_or_by_its_origin() {
+    let elsewhere = Fake::start(|_, _| status(503, "")).await;
+    let address = elsewhere.url.trim_start_matches("http://").to_owned();
+    let named = address.clone();
+    let fake = Fake::start(move |_, _| ok(&card(&[(&named, "GRPC")]))).await;
+    let builder = || Client::builder().credential(Credential::bearer(SECRET));
+    for (trusted, sees) in [
+        (vec![], false),
+        (vec![&address], true),
+        (vec![&elsewhere.url], true),
+        (vec![&format!("https://{address}"), &fake.url], false),
+    ] {
+        let builder = trusted.iter().fold(builder(), |builder, origin| builder.trust_origin(origin));
+        let client = builder.connect(&fake.url).await.unwrap();
+        assert_eq!(client.url().unwrap().as_str(), format!("{}/", elsewhere.url));
+        assert_eq!(client.withholds_credentials(), !sees, "{trusted:?}");
+        client.task("t1").await.unwrap_err();
+        let call = elsewhere.calls().pop().unwrap();
+        assert_eq!(call.header("authorization").contains(SECRET), sees, "{trusted:?}");
+    }
+    let error = builder().trust_origin("*").connect(&fake.url).await.unwrap_err();
+    assert!(matches!(error, ClientError::Origin(_)), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_redirect_to_another_origin_does_not_take_them_along() {
     let elsewhere = Fake::start(|_, _| ok(&task("TASK_STATE_WORKING"))).await;
     let url = elsewhere.url.clone();

@@ -179,7 +179,7 @@ async fn attempts_are_bounded() {
     let mut watch = client(&fake).send_stream("hi").await.unwrap();
     let (_, error) = drain(&mut watch).await;
     assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::Unavailable);
-    assert_eq!(watch.end(), Some(End::Failed));
+    assert_eq!(watch.end(), Some(End::Lost));
     assert_eq!(fake.seen().len(), 1 + 3);
     assert!(watch.next().await.is_none());
 }
@@ -255,11 +255,39 @@ async fn errors_come_before_a_stream_and_within_it() {
     let (words, error) = drain(&mut client.send_stream("hi").await.unwrap()).await;
     assert_eq!(words, ["task working"]);
     assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
+    assert_eq!(fake.seen().len(), 1, "what the agent says in so many words it need not say again");
 
     let error = json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "no task"}});
     let fake = Fake::start(move |_, _| sse(&[(None, error.clone())], true)).await;
     let (_, error) = drain(&mut self::client(&fake).send_stream("hi").await.unwrap()).await;
     assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
+}
+
+#[tokio::test]
+async fn an_error_that_is_told_is_no_stream_that_is_lost() {
+    let rest = |message: &str| json!({"error": {"code": 500, "status": "INTERNAL", "message": message}});
+    let unreadable = json!({"task": 5});
+    for (second, is_whole, subscription, end, requests) in [
+        (Some(rest("boom")), true, 200, End::Failed, 1),
+        (Some(unreadable), true, 200, End::Lost, 1),
+        (None, false, 400, End::Lost, 1 + 1),
+        (None, false, 503, End::Lost, 1 + 3),
+    ] {
+        let refusal = if subscription == 503 { String::new() } else { rest("not here").to_string() };
+        let fake = Fake::start(move |seen, _| {
+            if is_subscription(seen) {
+                return status(subscription, refusal.clone());
+            }
+            let events = [Some(task_event("TASK_STATE_WORKING")), second.clone()];
+            let events: Vec<_> = events.into_iter().flatten().map(|event| (None, event)).collect();
+            sse(&events, is_whole)
+        })
+        .await;
+        let mut watch = client(&fake).send_stream("hi").await.unwrap();
+        let (words, error) = drain(&mut watch).await;
+        assert_eq!((words.len(), error.is_some(), watch.end()), (1, true, Some(end)), "{error:?}");
+        assert_eq!(fake.seen().len(), requests, "{error:?}");
+    }
 }
 
 #[tokio::test]

@@ -175,7 +175,8 @@ impl Findings {
                 self.remarks
                     .push(format!("{path}.protocolBinding `{}` is not spoken here", interface.protocol_binding));
             }
-            Some(Binding::JsonRpc | Binding::HttpJson) if !is_url => {
+            // That it is missing, or no text, is a mistake of its own.
+            Some(Binding::JsonRpc | Binding::HttpJson) if !is_url && !interface.url.is_empty() => {
                 self.mistakes.push(format!("{path}.url `{}` is not an absolute URL", interface.url));
             }
             Some(_) => {}
@@ -251,6 +252,16 @@ mod tests {
 
     #[test]
     fn no_mistake_hides_another() {
+        let url = |url: Value| {
+            let interface = json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+            let found = check(&json!({"supportedInterfaces": [interface]})).mistakes;
+            found.into_iter().filter(|it| it.starts_with("supportedInterfaces")).collect::<Vec<_>>()
+        };
+        for wrong in [json!(5), json!(""), json!(null), json!("a:1")] {
+            let found = url(wrong);
+            assert!(found.len() == 1 && found[0].contains("[0].url"), "one mistake is told once: {found:?}");
+        }
+        assert!(url(json!("http://a")).is_empty());
         let found =
             document(br#"{"name": 5, "version": [], "skills": [{"id": 1}, {"id": 2}], "supportedInterfaces": []}"#);
         let all = found.mistakes.join("; ");

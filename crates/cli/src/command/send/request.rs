@@ -47,10 +47,16 @@ pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMess
 
 async fn payload_request(payload: &str) -> Result<SendMessageRequest, CliError> {
     let text = if payload.trim_start().starts_with('{') { payload.to_owned() } else { read_text(payload).await? };
-    let mut request: SendMessageRequest = serde_json::from_str(&text)
-        .map_err(|error| CliError::usage(format!("--request-payload is not a SendMessageRequest: {error}")))?;
-    if request.message == Message::default() {
-        return Err(CliError::usage("--request-payload has no message"));
+    let wrong = |error| CliError::usage(format!("--request-payload is not a SendMessageRequest: {error}"));
+    let members: Value = serde_json::from_str(&text).map_err(wrong)?;
+    let mut request: SendMessageRequest = serde_json::from_str(&text).map_err(wrong)?;
+    let lacks = if members.get("message").is_none_or(Value::is_null) {
+        Some("--request-payload has no message")
+    } else {
+        request.message.parts.is_empty().then_some("the message of --request-payload has no parts")
+    };
+    if let Some(lacks) = lacks {
+        return Err(CliError::usage(lacks).with_hint(r#"the least is {"message":{"parts":[{"text":"hello"}]}}"#));
     }
     if request.message.message_id.is_empty() {
         request.message.message_id = nuncio_model::MessageId::generate();

@@ -1,0 +1,86 @@
+//! What a user should know before anything is sent.
+
+use nuncio_client::{AgentRef, Binding, Client, Resolved, Version, is_loopback};
+use url::Url;
+
+use super::{Connection, bindings};
+use crate::{args::ConnectArgs, context::Context, diag};
+
+/// Warns of connections whose other end is not verified.
+pub(super) fn of_insecure(has_credentials: bool) {
+    diag::warn_once(if has_credentials {
+        "certificates are not verified (--insecure): the credentials may go to anybody who answers in the agent's place"
+    } else {
+        "certificates are not verified (--insecure)"
+    });
+}
+
+/// Warns of credentials that anybody on the way can read.
+pub(super) fn of_plain_text(url: &Url) {
+    if url.scheme() == "http" && !url.host_str().is_some_and(is_loopback) {
+        diag::warn_once("credentials go over a connection without TLS");
+    }
+}
+
+/// A path that has no card is one of the origin's agent, or a slip that reaches another agent than the one meant.
+pub(super) fn of_other_place(reference: &AgentRef, resolved: &Resolved) {
+    let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return };
+    let bare = |url: &str| url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+    let (place, path) = (bare(wanted.as_str()), wanted.path().trim_end_matches('/'));
+    let is_interface = resolved.card.supported_interfaces.iter().any(|interface| bare(&interface.url) == place);
+    if !path.is_empty() && !found.path().starts_with(path) && !is_interface {
+        diag::warn(&format!("no card at {place}, using that of {}", found.origin().ascii_serialization()));
+    }
+}
+
+impl Connection {
+    /// Says how the agent is called, where that is not what the user may think.
+    pub(super) fn look_around(&self, context: &Context, args: &ConnectArgs) {
+        let Some(interface) = self.client.interface() else { return };
+        let version = self.client.version().map(Version::as_str).unwrap_or_default();
+        tracing::debug!(url = interface.url, binding = interface.protocol_binding, version, "interface");
+        let pin = context.text(args.a2a_version.as_ref(), "a2a-version");
+        match &pin {
+            Some(pin) if pin.parse::<Version>().is_err() => diag::warn(&format!(
+                "version {pin} is not known here; calls have the form of version {version}, and say that they are of {pin}"
+            )),
+            None if version != Version::LATEST.as_str() => {
+                diag::progress(&format!("the agent speaks version {version} of the protocol"));
+            }
+            _ => {}
+        }
+        if context.global.verbose {
+            diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
+        }
+        let wanted = bindings(context, args).unwrap_or_default();
+        if Binding::from_name(&interface.protocol_binding).is_some_and(|it| !wanted.is_empty() && !wanted.contains(&it))
+        {
+            let names = wanted.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
+            let pin = pin.map(|pin| format!(" in version {pin}")).unwrap_or_default();
+            diag::warn(&format!(
+                "the agent does not speak {names}{pin}; it is called by {}",
+                interface.protocol_binding
+            ));
+        }
+        if let Some(flag) = trust_flag(&self.client) {
+            diag::warn(&format!(
+                "the card points to another origin, {}, which does not get the credentials; {flag} sends them there",
+                interface.url
+            ));
+            return;
+        }
+        let Some(url) = self.client.url() else { return };
+        if self.client.card_url().is_some_and(|card| card.origin() != url.origin()) {
+            diag::warn(&format!("the card points to another origin, {}", interface.url));
+        }
+        if self.has_credentials {
+            of_plain_text(url);
+        }
+    }
+}
+
+/// The flag that lets the interface see the credentials which it does not get otherwise.
+pub(super) fn trust_flag(client: &Client) -> Option<String> {
+    let url = client.url().filter(|_| client.withholds_credentials())?;
+    Some(format!("--trust-origin {}", url.origin().ascii_serialization()))
+}

@@ -1,0 +1,118 @@
+//! Origins that a user lets see the credentials, beside the one that the agent was found at.
+
+use std::str::FromStr;
+
+use nuncio_auth::credentials::Origin;
+use url::{Host, Url};
+
+use crate::{binding::Binding, choose::address, reference::without_userinfo};
+
+/// An origin, as a user writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trusted {
+    /// With its scheme.
+    Origin(Origin),
+    /// `host:port`, as cards name interfaces of gRPC.
+    Address(String),
+}
+
+/// What was given is no origin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an origin: {reason}")]
+pub struct InvalidOrigin {
+    text: String,
+    reason: String,
+}
+
+impl Trusted {
+    /// The origin that is meant: of an address without a scheme the one that such an interface would be called at.
+    pub(crate) fn origin(&self, card_url: Option<&Url>) -> Option<Origin> {
+        match self {
+            Self::Origin(origin) => Some(origin.clone()),
+            Self::Address(text) => {
+                let url = address(text, Binding::Grpc, card_url).ok()?;
+                Origin::parse(url.as_str()).ok()
+            }
+        }
+    }
+}
+
+impl FromStr for Trusted {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        let text = text.trim();
+        let invalid = |reason: &str| InvalidOrigin { text: without_userinfo(text), reason: reason.to_owned() };
+        let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
+        let url = Url::parse(&format!("http://{rest}")).map_err(|error| invalid(&error.to_string()))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("credentials do not belong in it"));
+        }
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if matches!(url.host(), Some(Host::Domain(name)) if !is_name(name)) {
+            return Err(invalid("its host is no name of a host; there are no patterns"));
+        }
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return Err(invalid("it ends behind the host and the port"));
+        }
+        // A scheme that is not known has no port of its own, so that 80 is seen.
+        let has_port = Url::parse(&format!("origin://{rest}")).is_ok_and(|url| url.port().is_some());
+        match scheme {
+            None if has_port => Ok(Self::Address(rest.trim_end_matches('/').to_owned())),
+            None => Err(invalid("it has neither a scheme nor a port")),
+            Some(_) => {
+                Origin::parse(text).map(Self::Origin).map_err(|_| invalid("its scheme is neither http nor https"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(text: &str, card: Option<&str>) -> String {
+        let card = card.map(|card| Url::parse(card).unwrap());
+        text.parse::<Trusted>().unwrap().origin(card.as_ref()).unwrap().to_string()
+    }
+
+    #[test]
+    fn with_a_scheme_it_is_what_it_says() {
+        for card in [None, Some("http://a.example/card")] {
+            assert_eq!(origin("https://a.example", card), "https://a.example:443");
+            assert_eq!(origin("HTTP://a.example:8080/", card), "http://a.example:8080");
+            assert_eq!(origin("grpcs://[::1]:5", card), "https://[::1]:5");
+        }
+    }
+
+    #[test]
+    fn without_one_it_is_what_an_interface_of_that_address_is_called_at() {
+        assert_eq!(origin("127.0.0.1:5", None), "http://127.0.0.1:5");
+        assert_eq!(origin("a.example:80", None), "https://a.example:80");
+        assert_eq!(origin("a.example:5", Some("http://a.example/card")), "http://a.example:5");
+        assert_eq!(origin("a.example:5", Some("http://b.example/card")), "https://a.example:5");
+    }
+
+    #[test]
+    fn what_is_no_origin_is_refused() {
+        for text in [
+            "",
+            "*",
+            "nonsense",
+            "https://*",
+            "https://*.a.example",
+            "a.example",
+            "https://",
+            "https://a.example/rpc",
+            "https://a.example?x",
+            "https://me@a.example",
+            "ftp://a.example",
+            "a.example:99999",
+            "a b:1",
+        ] {
+            assert!(text.parse::<Trusted>().is_err(), "{text}");
+        }
+        let error = "https://me:secret@a.example".parse::<Trusted>().unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
