@@ -7,7 +7,11 @@ use nuncio_model::{
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, size::TooMuch, turn::Word};
+use crate::{
+    lifecycle::{IllegalTransition, check_message},
+    size::TooMuch,
+    turn::Word,
+};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -20,6 +24,10 @@ impl Runner {
         let Word { mut event, origin } = word;
         if let StreamResponse::Message(message) = &event.response {
             if self.birth.is_some() {
+                if let Err(error) = check_message(message) {
+                    self.object(running, &error, origin.as_deref());
+                    return;
+                }
                 self.answer(message.clone());
                 running.replied = true;
                 running.timer = None;
@@ -68,6 +76,11 @@ impl Runner {
     fn say(&mut self, mut event: Arc<StreamEvent>) -> Result<(), IllegalTransition> {
         self.bring_to_life();
         if let Some(event) = Arc::get_mut(&mut event) {
+            if let StreamResponse::StatusUpdate(update) = &event.response
+                && let Some(message) = &update.status.message
+            {
+                check_message(message)?;
+            }
             complete(&mut event.response, &self.hold.id, self.writer.context());
         }
         self.writer.stage(event)
@@ -119,9 +132,8 @@ fn complete_message(message: &mut Message, task: Option<&TaskId>, context: &Cont
     if message.message_id.is_empty() {
         message.message_id = MessageId::generate();
     }
-    if message.role == Role::Unspecified {
-        message.role = Role::Agent;
-    }
+    // It says nothing else: it was checked.
+    message.role = Role::Agent;
     message.task_id = task.cloned();
     message.context_id = Some(context.clone());
 }

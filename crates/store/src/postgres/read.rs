@@ -153,7 +153,7 @@ pub(super) async fn events(
 
 /// A page of a list, and how many there are in all.
 pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-    let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+    let token = query.place()?;
     let scope = ScopeColumns::of(scope)?;
     let context = query.context.as_ref().map(|context| to_column(context.as_str()));
     let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
@@ -210,7 +210,7 @@ fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();
-            Some(PageToken { updated: updated.to_timestamp()?, id }.encode())
+            Some(PageToken { updated: updated.to_timestamp()?, id }.encode(query))
         }
         _ => None,
     };

@@ -94,7 +94,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-        let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+        let token = query.place()?;
         let (scope, query, cache) = (scope.clone(), query.clone(), self.cache.clone());
         self.readers.read(move |connection| list::list(connection, &cache, &scope, &query, token.as_ref())).await
     }

@@ -23,7 +23,7 @@ pub(super) struct Chosen {
 pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, CliError> {
     let options = options(settings)?;
     let program = |name: &'static str| settings.values(name).map(|values| program(settings, name, values)).transpose();
-    let (engine, mut card, about) = match (program("exec")?, program("jsonl")?) {
+    let (engine, mut card, about, extend): (_, _, _, fn(AgentCard) -> AgentCard) = match (program("exec")?, program("jsonl")?) {
         (Some(_), Some(_)) => {
             return Err(CliError::usage("--exec and --jsonl cannot both be").with_hint(
                 "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
@@ -35,7 +35,7 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
             if let Some(delimiter) = settings.get("chunk") {
                 exec = exec.with_delimiter(unescaped(delimiter));
             }
-            (Engine::builder(exec), card, about)
+            (Engine::builder(exec), card, about, std::convert::identity)
         }
         (None, Some((program, name))) => {
             if settings.get("chunk").is_some() {
@@ -46,7 +46,7 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                 ));
             }
             let (card, about) = program_card(&name, &[], "talks to");
-            (Engine::builder(JsonLines::new(program)), card, about)
+            (Engine::builder(JsonLines::new(program)), card, about, std::convert::identity)
         }
         (None, None) if !settings.command.is_empty() => {
             return Err(CliError::usage("a program is given, but not how to run it")
@@ -59,9 +59,8 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
             if settings.switch("resume")? {
                 return Err(useless(settings, "resume", "it is for programs, and there is none to run again"));
             }
-            let engine = Engine::builder(Demo::new());
-            let engine = if has_callers { engine.extended_card(nuncio_demo::extended_card(&options)) } else { engine };
-            (engine, nuncio_demo::card(&options), "the demo agent".to_owned())
+            let (card, about) = (nuncio_demo::card(&options), "the demo agent".to_owned());
+            (Engine::builder(Demo::new()), card, about, nuncio_demo::extended_card)
         }
     };
     if let Some(path) = settings.get("card") {
@@ -73,6 +72,14 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
     }
     if let Some(description) = settings.get("description") {
         description.clone_into(&mut card.description);
+    }
+    let mut engine = engine;
+    if has_callers {
+        if card.signatures.is_empty() {
+            card.capabilities.extended_agent_card.get_or_insert(true);
+        }
+        // Made last, of all that is said in public.
+        engine = engine.extended_card(extend(card.clone()));
     }
     let engine = engine
         .card(card.clone())
