@@ -95,7 +95,11 @@ fn read(text: &str, query: &ListQuery) -> Option<PageToken> {
 /// FNV-1a over the filters and the place: tells a token of this list from that of another, and from text that merely
 /// looks like one.
 fn check_sum(query: &ListQuery, bytes: &[u8]) -> u32 {
-    query.filters().iter().chain(bytes).fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    query
+        .filters()
+        .iter()
+        .chain(bytes)
+        .fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]

@@ -187,12 +187,12 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
             links.query(Sql::ListInContext, &values).await?
         }
     };
-    let mut page = read_page(&rows, query.page_size)?;
+    let mut page = read_page(&rows, query)?;
     page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
     Ok(page)
 }
 
-fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
+fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     let mut heads = Vec::new();
     let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
     for row in rows {
@@ -205,8 +205,8 @@ fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
         }
     }
     heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
-    let has_more = heads.len() > page_size;
-    heads.truncate(page_size);
+    let has_more = heads.len() > query.page_size;
+    heads.truncate(query.page_size);
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Purge,
-        PushConfig, PushSettlement, ScanPage, Stored,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
