@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from conftest import ALICE, BOB
-from support.events import artifact, state
+from support.events import artifact
 from support.failure import Failure, refused
 from support.process import NUNCIO, run
 
@@ -115,13 +115,14 @@ def test_a_foreign_context_is_a_new_one_for_the_other_caller(pair):
 def test_a_foreign_reference_is_treated_like_a_missing_one(pair):
     alice, bob = pair
     task = alice.send("echo secret")
-    outcomes = []
-    for reference in (task["id"], str(uuid.uuid4())):
-        try:
-            outcomes.append(state(bob.send("echo x", referenceTaskIds=[reference])))
-        except Failure as failure:
-            outcomes.append(failure.name)
-    assert outcomes[0] == outcomes[1]
+
+    def seen(wire, reference):
+        # The agent looks at the tasks that it is referred to, and shows those that are there.
+        answer = wire.send("whoami", referenceTaskIds=[reference])
+        return artifact(answer, "whoami-1")["parts"][0]["data"]["references"]
+
+    assert seen(alice, task["id"]) == [{"taskId": task["id"], "state": "completed"}]
+    assert seen(bob, task["id"]) == seen(bob, str(uuid.uuid4())) == []
 
 
 def test_tenants_are_walled_off_from_each_other(nuncio, wire_to, binding):

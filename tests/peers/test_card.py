@@ -102,7 +102,13 @@ def test_a_card_file_is_served_with_true_addresses(served, wire_to, tmp_path):
         "name": "From a file",
         "description": "A card of my own",
         "version": "7.0.0",
-        "supportedInterfaces": [],
+        "supportedInterfaces": [
+            {
+                "url": "https://elsewhere.example/",
+                "protocolBinding": "JSONRPC",
+                "protocolVersion": "1.0",
+            }
+        ],
         "capabilities": {},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["text/plain"],
@@ -110,8 +116,22 @@ def test_a_card_file_is_served_with_true_addresses(served, wire_to, tmp_path):
     }
     file = tmp_path / "card.json"
     file.write_text(json.dumps(card))
-    served_card = wire_to(served("--card", file), "rest").http.get(PATH).json()
+    agent = served("--card", file)
+    served_card = wire_to(agent, "rest").http.get(PATH).json()
     assert (served_card["name"], served_card["version"]) == ("From a file", "7.0.0")
+    interfaces = served_card["supportedInterfaces"]
+    assert all(f"127.0.0.1:{agent.port}" in interface["url"] for interface in interfaces), interfaces
+    newest = [i["protocolBinding"] for i in interfaces if i["protocolVersion"] == "1.0"]
+    assert sorted(newest) == ["GRPC", "HTTP+JSON", "JSONRPC"]
+    for binding in ("jsonrpc", "rest", "grpc"):
+        assert wire_to(agent, binding).send("message hi")["parts"] == [{"text": "message: hi"}]
+
+
+@pytest.mark.parametrize("host", ["0", "0x0", "0.0.0.0", "0.0.0.0.", "[::]", "[::0]"])
+def test_no_spelling_of_any_address_gets_into_the_card(nuncio, rest, host):
+    card = rest.http.get(PATH, headers={"Host": f"{host}:80"}).json()
+    for interface in card["supportedInterfaces"]:
+        assert f"127.0.0.1:{nuncio.port}" in interface["url"], interface
 
 
 @pytest.mark.parametrize("binding_name", ["jsonrpc", "rest", "grpc"])

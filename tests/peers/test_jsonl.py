@@ -76,6 +76,56 @@ def test_a_task_waits_and_the_next_turn_gets_the_task_so_far(wire):
     assert int(said.split()[3]) >= 1
 
 
+def test_a_second_message_for_a_running_task_queues_behind_it(scripted, wire_to, binding):
+    wire = wire_to(scripted, binding)
+    task = wire.start("busy 1.5")
+    feed = wire.subscribe(task["id"])
+    eventually(lambda: state(wire.get(task["id"])) == "TASK_STATE_WORKING", what="it works")
+    final = wire.send("second", taskId=task["id"])
+    assert state(final) == COMPLETED
+    said = []
+    for event in feed.rest():
+        if "artifactUpdate" in event:
+            said.append(text_of(event["artifactUpdate"]["artifact"]))
+        elif "statusUpdate" in event:
+            said.append(status_text(event["statusUpdate"]))
+    # The turn of the second begins when that of the first is over, and knows what was said in it.
+    answers = [index for index, text in enumerate(said) if text.startswith("got second after")]
+    assert "rested" in said and answers and said.index("rested") < answers[0], said
+
+
+def test_audio_is_a_part_as_any_other_in_both_directions(scripted, wire_to, binding):
+    wire = wire_to(scripted, binding)
+    sound = {"raw": "UklGRiQAAABXQVZF", "mediaType": "audio/wav", "filename": "hello.wav"}
+    (seen,) = wire.send([{"text": "request"}, sound])["artifacts"][0]["parts"]
+    assert seen["data"]["message"]["parts"][1] == sound
+    (answer,) = wire.send("audio")["artifacts"][0]["parts"]
+    assert answer == {"raw": "UklGRg==", "mediaType": "audio/wav", "filename": "answer.wav"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"message":{}}',
+        '{"message":{"parts":[]}}',
+        '{"message":{"role":"ROLE_USER","parts":[{"text":"I agree"}]}}',
+        '{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"role":"ROLE_USER",'
+        '"parts":[{"text":"I agree"}]}}}}',
+        "[]",
+        "5",
+        "null",
+        '["a",null,null,null,null]',
+    ],
+)
+def test_a_program_that_lies_fails_its_task_in_plain_words(wire, line):
+    task = wire.send(f"write {line}")
+    assert state(task) == FAILED
+    reason = status_text(task)
+    assert "line 1 of the program's output" in reason
+    assert "struct" not in reason and "Members" not in reason
+    assert [m for m in task.get("history", []) if text_of(m) == "I agree"] == []
+
+
 def test_a_bare_message_is_an_answer_too(wire):
     message = wire.send("message hi there")
     assert message["role"] == "ROLE_AGENT" and text_of(message) == "hi there"

@@ -207,9 +207,11 @@ def test_idle_connections_do_no_harm(nuncio, rest):
         connection.close()
 
 
-def test_a_url_of_any_length_gets_an_answer(rest):
-    response = rest.http.get("/tasks/" + "x" * 20_000, headers=V1)
-    assert response.status_code == 400
+@pytest.mark.parametrize(("length", "status"), [(10_000, 400), (20_000, 431), (60_000, 431)])
+def test_a_url_of_any_length_gets_an_answer(rest, length, status):
+    response = rest.http.get("/tasks/" + "x" * length, headers=V1)
+    assert response.status_code == status
+    assert response.json()["error"]["code"] == status
 
 
 @pytest.mark.parametrize("path", ["/tasks/%", "/tasks/%ff%fe", "/tasks/%00", "//", "/%2e%2e/x"])

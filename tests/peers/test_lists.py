@@ -93,6 +93,18 @@ def test_a_garbage_page_token_is_refused(wire, token):
         wire.list(pageToken=token)
 
 
+def test_a_page_token_is_good_for_its_list_alone(wire):
+    context = str(uuid.uuid4())
+    for _ in range(3):
+        wire.send("echo x", contextId=context)
+    token = wire.list(contextId=context, pageSize=2)["nextPageToken"]
+    assert len(wire.list(contextId=context, pageSize=5, pageToken=token)["tasks"]) == 1
+    for other in ({}, {"contextId": str(uuid.uuid4())}, {"status": "TASK_STATE_COMPLETED"}):
+        with refused("InvalidParams") as holder:
+            wire.list(pageToken=token, **other)
+        assert any("page" in field for field in holder.failure.fields), holder.failure
+
+
 @pytest.mark.parametrize("status", ["TASK_STATE_MADE_UP", "bogus", "task_state_"])
 def test_an_unknown_status_name_is_refused(http_wire, status):
     with refused("InvalidParams"):

@@ -66,6 +66,9 @@ pub enum TokenError {
     /// The secret has characters that a header cannot carry.
     #[error("the token of `{0}` has characters other than visible ASCII and spaces inside")]
     BadSecret(String),
+    /// Two names have the same secret, so nobody could tell them apart.
+    #[error("`{0}` and `{1}` have the same token: each caller needs one of its own")]
+    Shared(String, String),
 }
 
 impl Tokens {
@@ -75,6 +78,10 @@ impl Tokens {
     }
 
     /// Adds a caller, or another secret of one.
+    ///
+    /// # Errors
+    ///
+    /// Where the name or the secret cannot be used, and where another caller has the same secret.
     pub fn with(mut self, name: &str, secret: &str) -> Result<Self, TokenError> {
         if name.is_empty() {
             return Err(TokenError::NoName);
@@ -85,11 +92,19 @@ impl Tokens {
         if !presented::can_carry(secret) {
             return Err(TokenError::BadSecret(name.to_owned()));
         }
-        self.entries.push(Entry { name: name.into(), hash: Hash::of(secret.as_bytes()) });
+        let hash = Hash::of(secret.as_bytes());
+        if let Some(other) = self.entries.iter().find(|entry| entry.hash.equals(&hash) && *entry.name != *name) {
+            return Err(TokenError::Shared(other.name.to_string(), name.to_owned()));
+        }
+        self.entries.push(Entry { name: name.into(), hash });
         Ok(self)
     }
 
     /// Adds a caller written `NAME=SECRET`; the secret may contain `=`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with`](Self::with), and where there is no `=`.
     pub fn with_entry(self, entry: &str) -> Result<Self, TokenError> {
         let (name, secret) = entry.split_once('=').ok_or(TokenError::NoSeparator)?;
         self.with(name, secret)

@@ -7,6 +7,7 @@ use nuncio_model::{
     card::{AgentExtension, AgentSkill},
 };
 
+const DESCRIPTION: &str = "Echoes, and on certain words shows any state, event and error of the protocol.";
 const MODES: [&str; 4] = ["text/plain", "application/json", "application/octet-stream", "image/png"];
 
 /// An optional part of the protocol that the card declares.
@@ -48,10 +49,7 @@ pub struct DemoOptions {
 /// The public card, without interfaces: the server knows where it is reached.
 pub fn card(options: &DemoOptions) -> AgentCard {
     let has = |capability| Some(!options.without.contains(&capability));
-    let mut card = AgentCard::new(
-        "Nuncio demo agent",
-        "Echoes, and on certain words shows any state, event and error of the protocol.",
-    );
+    let mut card = AgentCard::new("Nuncio demo agent", DESCRIPTION);
     env!("CARGO_PKG_VERSION").clone_into(&mut card.version);
     card.capabilities.streaming = has(Capability::Streaming);
     card.capabilities.push_notifications = has(Capability::Push);
@@ -68,11 +66,19 @@ pub fn card(options: &DemoOptions) -> AgentCard {
     card
 }
 
-/// The card for authenticated callers: one skill and some words more.
-pub fn extended_card(options: &DemoOptions) -> AgentCard {
-    let mut card = card(options);
-    card.description.push_str(" Knows its callers, and tells them what it knows.");
-    card.with_skill(
+/// The card for authenticated callers: the public one, as it is served, with one skill more; and with some words more
+/// where the description is still the demo's own. A signed card stands as it is.
+pub fn extended_card(mut public: AgentCard) -> AgentCard {
+    if !public.signatures.is_empty() {
+        return public;
+    }
+    if public.description == DESCRIPTION {
+        public.description.push_str(" Knows its callers, and tells them what it knows.");
+    }
+    if public.skills.iter().any(|skill| skill.id == "whoami") {
+        return public;
+    }
+    public.with_skill(
         AgentSkill::new("whoami", "Who am I", "Tells a caller what the agent knows of them.")
             .with_tags(["identity", "test"])
             .with_examples(["whoami"]),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt};
 
 use nuncio_model::{
-    Artifact, ArtifactId, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    Artifact, ArtifactId, Message, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
 
 use crate::record::Record;
@@ -24,6 +24,14 @@ impl std::error::Error for IllegalTransition {}
 
 fn illegal<T>(reason: impl Into<String>) -> Result<T, IllegalTransition> {
     Err(IllegalTransition { reason: reason.into() })
+}
+
+/// Whether an agent may say this: in its own name, and something. The role may be left out (sections 4.1.4, 5.7).
+pub fn check_message(message: &Message) -> Result<(), IllegalTransition> {
+    if message.role == Role::User {
+        return illegal("a message in the name of the user: the role of an agent's message is ROLE_AGENT");
+    }
+    if message.parts.is_empty() { illegal("a message without parts") } else { Ok(()) }
 }
 
 /// The state that a change leads to, or why it is not allowed. Needs only the state, so a batch can be checked before

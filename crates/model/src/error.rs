@@ -44,6 +44,8 @@ pub enum ErrorKind {
     PermissionDenied,
     /// The request is over a limit of size.
     PayloadTooLarge,
+    /// The head of the request, its address and its headers, is over a limit of size.
+    HeadTooLarge,
     /// Too many requests, or too much at once.
     ResourceExhausted,
     /// Not now; try again.

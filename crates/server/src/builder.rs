@@ -158,6 +158,7 @@ impl Builder {
             engine: self.engine,
             versions: self.versions,
             cards,
+            head_limit: self.limits.head,
             body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,
             load: Load::new(&self.limits),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Uri,
+    HeaderMap, HeaderName, HeaderValue, Request, Uri,
     header::{CONTENT_ENCODING, CONTENT_TYPE, HOST},
     request::Parts,
 };
@@ -87,6 +87,31 @@ pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
     let encoding = String::from_utf8_lossy(encoding.as_bytes());
     let message = format!("a body encoded as {encoding} is not read here: send it as it is, without Content-Encoding");
     Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
+}
+
+/// Refuses a head of more bytes than this. They are counted as HTTP/2 counts them, whichever version it came in (RFC 9113,
+/// section 6.5.2): the name and the value of each header and of each part of the request line, and 32 for each.
+///
+/// # Errors
+///
+/// `HeadTooLarge`.
+pub(crate) fn check_size<B>(limit: usize, request: &Request<B>) -> Result<(), Error> {
+    let uri = request.uri();
+    let line = [
+        (":method", Some(request.method().as_str())),
+        (":scheme", uri.scheme_str()),
+        (":authority", uri.authority().map(http::uri::Authority::as_str)),
+        (":path", uri.path_and_query().map(http::uri::PathAndQuery::as_str)),
+    ];
+    let line = line.into_iter().filter_map(|(name, value)| Some((name.len(), value?.len())));
+    let headers = request.headers().iter().map(|(name, value)| (name.as_str().len(), value.len()));
+    let size: usize = line.chain(headers).map(|(name, value)| name + value + 32).sum();
+    if size <= limit {
+        return Ok(());
+    }
+    let message =
+        format!("the head of the request, its address and its headers, has {size} bytes; {limit} is the limit");
+    Err(Error::new(ErrorKind::HeadTooLarge, message).with_metadata("limit", limit.to_string()))
 }
 
 /// Refuses a head that does not say once which host it is for (RFC 9112, section 3.2). HTTP/2 has it in the address.

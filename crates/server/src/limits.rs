@@ -26,7 +26,9 @@ pub struct Limits {
     /// connection is closed then, on Linux only. A stream of HTTP/2 of which no 16 KiB are taken in this time is reset,
     /// on any system, and the others on its connection go on. 60 s.
     pub stall_time: Duration,
-    /// The size of a request's head in bytes; more is 431. At least 8 KiB. 16 KiB.
+    /// The size of a request's head in bytes; more is 431. Method, address and headers count as they do in HTTP/2 (RFC
+    /// 9113, section 6.5.2), which is 32 more for each than its name and its value. Of a head that is 64 KiB over the
+    /// limit no more is read, and its 431 has no body. 16 KiB.
     pub head: usize,
     /// Requests under way whose response has not begun; one more is 503. 10,000.
     pub requests: usize,

@@ -26,6 +26,8 @@ pub(crate) struct Service {
     pub(crate) engine: Engine,
     pub(crate) versions: Versions,
     pub(crate) cards: Cards,
+    /// The size of a request's head in bytes.
+    pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,

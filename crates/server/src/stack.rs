@@ -3,7 +3,7 @@
 mod admit;
 mod authenticate;
 mod catch_panic;
-mod host;
+mod heads;
 mod public;
 mod quota;
 mod trace;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use admit::{Admit, AdmitLayer};
 use authenticate::{Authenticate, AuthenticateLayer};
 use catch_panic::{CatchPanic, CatchPanicLayer};
-use host::{Host, HostLayer};
+use heads::{Heads, HeadsLayer};
 use http::HeaderValue;
 use nuncio_auth::Authenticator;
 use public::{Public, PublicLayer};
@@ -27,7 +27,7 @@ use crate::{binding::Bindings, cors, service::Service};
 pub(crate) use authenticate::Peer;
 
 /// The layers around the bindings.
-pub(crate) type Stack = CatchPanic<Trace<Host<Either<Box<Cors<Answers>>, Answers>>>>;
+pub(crate) type Stack = CatchPanic<Trace<Heads<Either<Box<Cors<Answers>>, Answers>>>>;
 type Answers = Public<Admit<Authenticate<Quota<Bindings>>>>;
 
 /// Builds the stack. A request goes through it from the top, its response from the bottom.
@@ -40,8 +40,9 @@ pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator
         .layer(CatchPanicLayer(Arc::clone(service)))
         // Outside of all that can refuse, so that refusals are seen too.
         .layer(TraceLayer)
-        // What does not say for whom it is might be meant for somebody else.
-        .layer(HostLayer(Arc::clone(service)))
+        // A head has its limit before anything is made of it; one that does not say for whom it is might be meant for
+        // somebody else.
+        .layer(HeadsLayer(Arc::clone(service)))
         // Browsers ask before they send anything, and without credentials.
         .option_layer((!origins.is_empty()).then(|| cors::layer(origins)))
         // Cards and health are for everybody, and must answer when nothing else may any more.

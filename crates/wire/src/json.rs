@@ -11,7 +11,12 @@ use serde_path_to_error::Segment;
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
     serde_json::from_str(json).map_err(|_| {
         let (field, description) = explain::<T>(json);
-        Error::invalid_params(field, description)
+        if field.is_empty() {
+            // It is the whole that is wrong.
+            Error::new(ErrorKind::InvalidParams, description)
+        } else {
+            Error::invalid_params(field, description)
+        }
     })
 }
 

@@ -173,7 +173,8 @@ macro_rules! reads {
                 impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                        // The types have names of our own here, which say nothing to a peer.
+                        f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {
                         let mut object = <$type>::default();

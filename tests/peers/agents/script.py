@@ -56,6 +56,17 @@ elif word == "events":
     more = {"artifact": {"artifactId": "mine", "parts": [{"text": "two"}]}, "append": True}
     say({"artifactUpdate": {**more, "lastChunk": True}})
     status("COMPLETED", "done")
+elif word == "busy":
+    status("WORKING", "begun")
+    time.sleep(float(rest))
+    status("INPUT_REQUIRED", "rested")
+elif word == "audio":
+    wave = {"raw": "UklGRg==", "mediaType": "audio/wav", "filename": "answer.wav"}
+    say({"artifactUpdate": {"artifact": {"parts": [wave]}}})
+elif word == "write":
+    # Whatever line the client asks for.
+    print(rest, flush=True)
+    time.sleep(30)
 elif word == "ask":
     status("INPUT_REQUIRED", "what else?")
 elif word == "message":

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use nuncio_model::{Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 /// What a line says.
 #[derive(Debug, PartialEq)]
@@ -30,6 +30,11 @@ struct Members<'a> {
 
 /// Reads a line, or says what is wrong with it.
 pub(super) fn read(line: &[u8]) -> Result<Line, String> {
+    // What is derived would take a list for the members in their order.
+    if !line.starts_with(b"{") {
+        serde_json::from_slice::<IgnoredAny>(line).map_err(|error| complaint(&error))?;
+        return Err("it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate".to_owned());
+    }
     let members: Members<'_> = serde_json::from_slice(line).map_err(|error| complaint(&error))?;
     let mut found = [
         members.text.map(|text| Line::Text(text.into())),
@@ -95,6 +100,15 @@ mod tests {
         for (line, complaint) in [
             ("hello", "it is not JSON: expected value at column 1"),
             (r#"{"text":"a"#, "it is not JSON: EOF while parsing a string at column 10"),
+            ("[]", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            (
+                r#"["a",null,null,null,null]"#,
+                "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate",
+            ),
+            ("5", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            ("null", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            (r#""text""#, "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            ("[", "it is not JSON: EOF while parsing a list at column 1"),
             ("{}", "it needs one of text, message, statusUpdate and artifactUpdate"),
             (
                 r#"{"text":"a","message":{}}"#,

@@ -218,6 +218,11 @@ async fn a_line_that_the_task_does_not_allow_fails_it_and_is_named() {
     for (line, complaint) in [
         (r#"{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[]}}}"#, "artifact `a` has no parts"),
         (r#"{"statusUpdate":{"status":{}}}"#, "a status without a state"),
+        (
+            r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"role":"ROLE_USER","parts":[{"text":"yes"}]}}}}"#,
+            "a message in the name of the user: the role of an agent's message is ROLE_AGENT",
+        ),
+        (r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{}}}}"#, "a message without parts"),
         (r#"{"task":{"id":"x","status":{"state":"TASK_STATE_WORKING"}}}"#, "a whole task instead of a change to it"),
     ] {
         let script = lines(&[r#"{"text":"a"}"#, line]) + "exec sleep 1000";
@@ -225,6 +230,22 @@ async fn a_line_that_the_task_does_not_allow_fails_it_and_is_named() {
         assert_eq!(task.state(), TaskState::Failed, "{line}");
         let expected = format!("the agent broke the protocol: {complaint} (line 2 of the program's output)");
         assert_eq!(said(&task), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_bare_message_that_no_agent_may_say_fails_the_task_and_is_named() {
+    for (line, complaint) in [
+        (r#"{"message":{}}"#, "a message without parts"),
+        (r#"{"message":{"parts":[]}}"#, "a message without parts"),
+        (
+            r#"{"message":{"role":"ROLE_USER","parts":[{"text":"yes"}]}}"#,
+            "a message in the name of the user: the role of an agent's message is ROLE_AGENT",
+        ),
+    ] {
+        let task = send(&json_lines(&(lines(&[line]) + "exec sleep 1000")), "go").await;
+        assert_eq!(task.state(), TaskState::Failed, "{line}");
+        assert_eq!(said(&task), format!("the agent broke the protocol: {complaint} (line 1 of the program's output)"));
     }
 }
 

@@ -62,6 +62,14 @@ fn refuses_wrong_credentials_whether_or_not_anonymous_callers_are_let_in() {
 }
 
 #[test]
+fn a_secret_is_of_one_caller() {
+    let refused = tokens().with("carol", "a2").unwrap_err();
+    assert_eq!(refused, TokenError::Shared("alice".to_owned(), "carol".to_owned()));
+    assert_eq!(refused.to_string(), "`alice` and `carol` have the same token: each caller needs one of its own");
+    assert!(tokens().with("alice", "a2").is_ok(), "said twice of one caller it says nothing new");
+}
+
+#[test]
 fn a_caller_without_credentials_is_refused_or_anonymous() {
     assert!(matches!(ask(&tokens(), &[]), Err(AuthError::Missing)));
     assert_eq!(ask(&tokens().with_anonymous(true), &[]).unwrap(), Principal::Anonymous);

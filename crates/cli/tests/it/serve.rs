@@ -112,11 +112,45 @@ fn a_file_may_say_it_all() {
 }
 
 #[test]
+fn the_extended_card_is_the_public_one_as_it_was_made_and_more() {
+    let home = Home::new();
+    let card = json!({"name": "Mine", "description": "My own.", "version": "7", "skills": [{"id": "s", "name": "S",
+        "description": "Does.", "tags": ["t"]}], "capabilities": {"streaming": true}, "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"]});
+    home.write("mine.json", &card.to_string());
+    let own = ["--name", "Zed", "--description", "D"];
+    for (arguments, name, description, more) in [
+        (&own[..], "Zed", "D", true),
+        (&["--card", "mine.json"], "Mine", "My own.", true),
+        (&["--card", "mine.json", "--exec", "--", "cat"], "Mine", "My own.", false),
+        (&["--exec", "--", "cat"], "cat", "Hands each message to the program cat.", false),
+        (&["--name", "Zed", "--description", "D", "--versions", "0.3"], "Zed", "D", true),
+    ] {
+        let agent = home.serve(&[&["--token", "ada=adas-own"], arguments].concat());
+        let get = |more: &[&str]| {
+            let get = ["card", "get", "-a", &agent.address, "--bearer", "adas-own", "-o", "json"];
+            home.run(&[&get, more].concat()).ok().json()
+        };
+        let (public, extended) = (get(&[]), get(&["--extended"]));
+        assert_eq!((&extended["name"], &extended["description"]), (&json!(name), &json!(description)), "{arguments:?}");
+        let skills =
+            |card: &Value| card["skills"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect::<Vec<_>>();
+        let mut expected = skills(&public);
+        expected.extend(more.then(|| json!("whoami")));
+        assert_eq!(skills(&extended), expected, "{arguments:?}");
+    }
+    let agent = home.serve(&["--token", "ada=adas-own", "--without", "extended-card", "--exec", "--", "cat"]);
+    home.run(&["card", "get", "--extended", "-a", &agent.address, "--bearer", "adas-own", "-o", "json"])
+        .error("UnsupportedOperationError", 1);
+}
+
+#[test]
 fn what_is_wrong_is_said_with_what_to_do() {
     let home = Home::new();
     let agent = home.serve(&["--store", "sqlite:./held.db"]);
     let port = agent.address.rsplit(':').next().unwrap();
     home.write("slip.toml", "prot = 1\n");
+    home.write("twins.toml", "token = ['a=same', 'b=same']\n");
     home.write("card.json", "{}");
     home.write("broken.json", "{\n  \"name\":");
     for (arguments, said, hint) in [
@@ -132,6 +166,14 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
         (&["--config", "none.toml"], "cannot read none.toml", ""),
         (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
+        (&["--token", "a=same", "--token", "b=same"], "--token: `a` and `b` have the same token", ""),
+        (&["--config", "twins.toml"], "`a` and `b` have the same token", ""),
+        (
+            &["--public-url", "https://me:pw@x/"],
+            "--public-url: `https://me:***@x/` cannot be the public URL: a user or a",
+            "",
+        ),
+        (&["--public-url", "http://0.0.0.0."], "nobody can reach that host", ""),
         (&["--anonymous"], "--anonymous lets callers in", "--token"),
         (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
         (&["--card", "card.json"], "--card card.json: name is missing; description is missing", "card get --validate"),

@@ -50,6 +50,7 @@ impl Whole {
             | Kind::MethodNotFound
             | Kind::DeadlineExceeded
             | Kind::PayloadTooLarge
+            | Kind::HeadTooLarge
             | Kind::ResourceExhausted
             | Kind::Unavailable
             | Kind::Internal) => kind,

@@ -16,4 +16,5 @@ mod races;
 mod resolve;
 mod server;
 mod tls;
+mod unknown_state;
 mod watch;

@@ -23,7 +23,7 @@ pub(crate) async fn serve_from(store: Arc<dyn TaskStore>) -> String {
     let guard = nuncio_push::Guard::new().allow_private(true);
     let engine = Engine::builder(Demo::new())
         .card(nuncio_demo::card(&options))
-        .extended_card(nuncio_demo::extended_card(&options))
+        .extended_card(nuncio_demo::extended_card(nuncio_demo::card(&options)))
         .push_guard(Arc::new(guard))
         .store(store)
         .build();

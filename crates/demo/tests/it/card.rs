@@ -1,6 +1,7 @@
 //! What the agent says of itself.
 
 use nuncio_demo::{Capability, DemoOptions, card, extended_card};
+use nuncio_model::{AgentCard, card::AgentCardSignature};
 
 #[test]
 fn the_card_declares_everything_and_every_skill_can_be_tried() {
@@ -38,8 +39,21 @@ fn extensions_are_declared() {
 
 #[test]
 fn the_extended_card_says_more() {
-    let options = DemoOptions::default();
-    let (public, extended) = (card(&options), extended_card(&options));
+    let public = card(&DemoOptions::default());
+    let extended = extended_card(public.clone());
     assert_eq!(extended.skills.len(), public.skills.len() + 1);
     assert!(extended.description.len() > public.description.len());
+    assert_eq!(extended_card(extended.clone()), extended);
+}
+
+#[test]
+fn what_somebody_made_of_the_card_stands_in_the_extended_one() {
+    let mut public = card(&DemoOptions::default());
+    public.name = "Zed".to_owned();
+    public.description = "Does this.".to_owned();
+    let extended = extended_card(public.clone());
+    assert_eq!(extended.skills.last().unwrap().id, "whoami");
+    assert_eq!(AgentCard { skills: public.skills.clone(), ..extended }, public);
+    public.signatures.push(AgentCardSignature::default());
+    assert_eq!(extended_card(public.clone()), public, "one more skill would break the signature");
 }

@@ -88,7 +88,7 @@ async fn the_agent_knows_its_caller() {
     let SendMessageResponse::Task(task) = reply.try_into().unwrap() else { panic!("a task") };
     let expected = json!({
         "principal": "alice", "authenticated": true, "tenant": "acme", "extensions": [],
-        "acceptedOutputModes": ["text/plain"],
+        "acceptedOutputModes": ["text/plain"], "references": [],
     });
     assert_eq!(*data(&task), expected);
 }

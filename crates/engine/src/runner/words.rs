@@ -8,7 +8,12 @@ use nuncio_model::{
 };
 
 use super::{Runner, Running};
-use crate::{lifecycle::IllegalTransition, nesting, record::Sent, turn::Word};
+use crate::{
+    lifecycle::{IllegalTransition, check_message},
+    nesting,
+    record::Sent,
+    turn::Word,
+};
 
 impl Runner {
     /// Hears one word of the agent.
@@ -24,6 +29,10 @@ impl Runner {
         }
         if let StreamResponse::Message(message) = &event.response {
             if self.birth.is_some() {
+                if let Err(error) = check_message(message) {
+                    self.object(running, &error, origin.as_deref());
+                    return;
+                }
                 self.answer(message.clone());
                 running.replied = true;
                 running.timer = None;
@@ -73,6 +82,11 @@ impl Runner {
     fn say(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
         self.bring_to_life();
         if let Some(event) = Arc::get_mut(&mut event) {
+            if let StreamResponse::StatusUpdate(update) = &event.response
+                && let Some(message) = &update.status.message
+            {
+                check_message(message)?;
+            }
             complete(&mut event.response, &self.hold.id, self.writer.context());
         }
         self.writer.stage(event, bytes)
@@ -131,9 +145,8 @@ fn complete_message(message: &mut Message, task: Option<&TaskId>, context: &Cont
     if message.message_id.is_empty() {
         message.message_id = MessageId::generate();
     }
-    if message.role == Role::Unspecified {
-        message.role = Role::Agent;
-    }
+    // It says nothing else: it was checked.
+    message.role = Role::Agent;
     message.task_id = task.cloned();
     message.context_id = Some(context.clone());
 }

@@ -45,7 +45,10 @@ pub(crate) const REPEATED: &str = "repeated";
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::BadPageToken => Self::invalid_params("pageToken", "is not a token of an earlier page"),
+            StoreError::BadPageToken => Self::invalid_params(
+                "pageToken",
+                "is not a token of an earlier page of this list: a token is good with the filters that it was given for",
+            ),
             StoreError::Full(_) | StoreError::Unavailable(_) => {
                 not_now("the task store is unavailable; try again later").with_source(error)
             }

@@ -3,11 +3,12 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_model::{TaskId, Timestamp};
 
-use super::StoreError;
+use super::{ListQuery, StoreError};
 
 /// A place in the order of a list: behind the task with this time of status and this id.
 ///
-/// It names a place and not a task, so it stays right when the task changes or goes.
+/// It names a place and not a task, so it stays right when the task changes or goes. It is good for the list that it is
+/// of: with other filters the place would be one that no page of that list ended at. The size of pages may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     /// The time of the status of the last task of the page before.
@@ -20,14 +21,14 @@ const CHECK: usize = size_of::<u32>();
 const TIME: usize = CHECK + size_of::<i64>() + size_of::<i32>();
 
 impl PageToken {
-    /// The token's text: base64url of a check sum, the time and the id.
-    pub fn encode(&self) -> Box<str> {
+    /// The token's text for this list: base64url of a check sum, the time and the id.
+    pub fn encode(&self, query: &ListQuery) -> Box<str> {
         let (seconds, nanoseconds) = self.updated.into_parts();
         let mut bytes = vec![0; CHECK];
         bytes.extend_from_slice(&seconds.to_be_bytes());
         bytes.extend_from_slice(&nanoseconds.to_be_bytes());
         bytes.extend_from_slice(self.id.as_str().as_bytes());
-        let check = check_sum(&bytes[CHECK..]);
+        let check = check_sum(query, &bytes[CHECK..]);
         bytes[..CHECK].copy_from_slice(&check.to_be_bytes());
         URL_SAFE_NO_PAD.encode(bytes).into()
     }
@@ -36,18 +37,52 @@ impl PageToken {
     ///
     /// # Errors
     ///
-    /// `BadPageToken` when [`encode`](Self::encode) did not make it.
-    pub fn decode(text: &str) -> Result<Self, StoreError> {
-        read(text).ok_or(StoreError::BadPageToken)
+    /// `BadPageToken` when [`encode`](Self::encode) did not make it, or made it for a list with other filters.
+    pub fn decode(text: &str, query: &ListQuery) -> Result<Self, StoreError> {
+        read(text, query).ok_or(StoreError::BadPageToken)
     }
 }
 
-fn read(text: &str) -> Option<PageToken> {
+impl ListQuery {
+    /// The token of this query, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PageToken::decode`].
+    pub fn place(&self) -> Result<Option<PageToken>, StoreError> {
+        self.page_token.as_deref().map(|text| PageToken::decode(text, self)).transpose()
+    }
+
+    /// The filters as bytes, none where there are none.
+    fn filters(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if let Some(context) = &self.context {
+            bytes.extend_from_slice(b"context");
+            bytes.extend_from_slice(context.as_str().as_bytes());
+            // No text has such a byte, so that the end of an id is told from what follows.
+            bytes.push(0xff);
+        }
+        if let Some(state) = self.state {
+            bytes.extend_from_slice(b"state");
+            bytes.extend_from_slice(state.short().as_bytes());
+            bytes.push(0xff);
+        }
+        if let Some(since) = self.updated_since {
+            let (seconds, nanoseconds) = since.into_parts();
+            bytes.extend_from_slice(b"since");
+            bytes.extend_from_slice(&seconds.to_be_bytes());
+            bytes.extend_from_slice(&nanoseconds.to_be_bytes());
+        }
+        bytes
+    }
+}
+
+fn read(text: &str, query: &ListQuery) -> Option<PageToken> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
     let (check, rest) = bytes.split_first_chunk()?;
     let (time, id) = bytes.split_at_checked(TIME)?;
     let (seconds, nanoseconds) = time[CHECK..].split_first_chunk()?;
-    if u32::from_be_bytes(*check) != check_sum(rest) || id.is_empty() {
+    if u32::from_be_bytes(*check) != check_sum(query, rest) || id.is_empty() {
         return None;
     }
     let nanoseconds = i32::from_be_bytes(nanoseconds.try_into().ok()?);
@@ -57,28 +92,58 @@ fn read(text: &str) -> Option<PageToken> {
     })
 }
 
-/// FNV-1a: tells a token from text that merely looks like one.
-fn check_sum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+/// FNV-1a over the filters and the place: tells a token of this list from that of another, and from text that merely
+/// looks like one.
+fn check_sum(query: &ListQuery, bytes: &[u8]) -> u32 {
+    query
+        .filters()
+        .iter()
+        .chain(bytes)
+        .fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]
 mod tests {
+    use nuncio_model::TaskState;
+
     use super::*;
 
     #[test]
     fn comes_back_as_it_was() {
         for (time, id) in [("2026-01-31T12:00:00.120Z", "a"), ("1969-12-31T23:59:59.5Z", "task/7 ü")] {
             let token = PageToken { updated: time.parse().unwrap(), id: id.into() };
-            assert_eq!(PageToken::decode(&token.encode()).unwrap(), token);
+            let query = ListQuery::default();
+            assert_eq!(PageToken::decode(&token.encode(&query), &query).unwrap(), token);
         }
     }
 
     #[test]
     fn other_text_is_refused() {
-        let token = PageToken { updated: Timestamp::now(), id: "a".into() }.encode();
+        let token = PageToken { updated: Timestamp::now(), id: "a".into() }.encode(&ListQuery::default());
         for text in ["", "x", "garbage", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA", &token[1..], &format!("{token}AA"), "ü"] {
-            assert!(matches!(PageToken::decode(text), Err(StoreError::BadPageToken)), "{text}");
+            assert!(matches!(PageToken::decode(text, &ListQuery::default()), Err(StoreError::BadPageToken)), "{text}");
+        }
+    }
+
+    #[test]
+    fn it_is_good_for_its_list_alone() {
+        let lists = [
+            ListQuery::default(),
+            ListQuery { context: Some("a".into()), ..ListQuery::default() },
+            ListQuery { context: Some("b".into()), ..ListQuery::default() },
+            ListQuery { state: Some(TaskState::Working), ..ListQuery::default() },
+            ListQuery { state: Some(TaskState::Completed), ..ListQuery::default() },
+            ListQuery { updated_since: Timestamp::from_parts(1, 0), ..ListQuery::default() },
+            ListQuery { updated_since: Timestamp::from_parts(1, 1), ..ListQuery::default() },
+            ListQuery { context: Some("a".into()), state: Some(TaskState::Working), ..ListQuery::default() },
+        ];
+        let token = PageToken { updated: Timestamp::now(), id: "a".into() };
+        for (of, list) in lists.iter().enumerate() {
+            let text = token.encode(list);
+            for (with, other) in lists.iter().enumerate() {
+                let other = ListQuery { page_size: 7, artifacts: true, ..other.clone() };
+                assert_eq!(PageToken::decode(&text, &other).is_ok(), of == with, "{of} {with}");
+            }
         }
     }
 }

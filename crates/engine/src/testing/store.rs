@@ -109,6 +109,7 @@ macro_rules! store_suite {
             pages_join_to_the_list
             pages_stay_right_when_tasks_change
             a_token_that_was_not_made_here_is_refused
+            a_token_is_good_for_its_list_alone
 
             push_configs_come_back_by_id
             a_push_config_of_the_same_id_is_replaced

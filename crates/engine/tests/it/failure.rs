@@ -98,6 +98,37 @@ async fn a_broken_event_fails_the_task_and_names_its_origin() {
     assert!(reason.contains("line 3") && reason.contains("no parts"), "{reason}");
 }
 
+/// What an agent says may be a bare message, a message beside a state, or a bare message that completes a task.
+#[tokio::test]
+async fn no_agent_speaks_for_the_user_or_says_nothing() {
+    let empty = || Message { parts: Vec::new(), ..Message::agent("") };
+    for (message, complaint) in [(Message::user("I agree"), "in the name of the user"), (empty(), "without parts")] {
+        for way in ["bare", "status", "last"] {
+            let message = message.clone();
+            let engine = engine(move |turn| {
+                let message = message.clone();
+                async move {
+                    match way {
+                        "bare" => turn.reply(message).await,
+                        "status" => turn.working(message).await,
+                        _ => turn.complete(message).await,
+                    }
+                }
+            });
+            let (state, reason) = outcome(&engine).await;
+            assert_eq!(state, TaskState::Failed, "{way} {complaint}");
+            assert!(reason.contains(complaint), "{way}: {reason}");
+            let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+            if let Ok(events) = subscribe(&engine, &task).await {
+                rest(events).await;
+            }
+            let task = get(&engine, &task).await;
+            let theirs: Vec<_> = task.history.iter().filter(|message| message.role == Role::User).collect();
+            assert_eq!(theirs.len(), 1, "{way} {complaint}: {:?}", task.history);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_status_message_is_completed_with_what_the_agent_left_out() {
     let engine = engine(|turn| async move {

@@ -1,12 +1,18 @@
 //! Where this server is, as its clients see it (CARD-9): by configuration, by a trusted proxy, by the client's own word.
 
-use std::{fmt, net::SocketAddr, str::FromStr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
 
 use http::{
     HeaderMap, Uri,
     header::HOST,
     uri::{Authority, Scheme},
 };
+use nuncio_engine::address::without_secrets;
+use url::Host;
 
 use super::forwarded::{self, Forwarded};
 
@@ -29,7 +35,7 @@ impl FromStr for PublicUrl {
     type Err = PublicUrlError;
 
     fn from_str(url: &str) -> Result<Self, PublicUrlError> {
-        let error = |reason| PublicUrlError { url: url.to_owned(), reason };
+        let error = |reason| PublicUrlError { url: without_secrets(url), reason };
         let uri: Uri = url.parse().map_err(|_| error("it is not a URL"))?;
         let is_secure = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -38,6 +44,9 @@ impl FromStr for PublicUrl {
         };
         if uri.query().is_some() || url.contains('#') {
             return Err(error("it must end with its path"));
+        }
+        if has_user(uri.authority()) {
+            return Err(error("a user or a password in it would be for everybody to see"));
         }
         let authority =
             uri.authority().filter(|it| is_reachable(it)).ok_or_else(|| error("nobody can reach that host"))?;
@@ -136,9 +145,75 @@ impl Site {
     }
 }
 
-/// Whether a client can use the host: no user in it, and not the address that means any.
+/// Whether a client can use the host: no user in it, and not the address that means any, in none of the spellings that
+/// clients take for it (`0`, `0x0`, `0.0.0.0.`, `[::0]`).
 fn is_reachable(authority: &Authority) -> bool {
-    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let is_unspecified = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_unspecified());
-    !host.is_empty() && !is_unspecified && !authority.as_str().contains('@')
+    let is_any = |address: IpAddr| address.to_canonical().is_unspecified();
+    let has_host = match Host::parse(authority.host()) {
+        Ok(Host::Domain(name)) => !name.is_empty(),
+        Ok(Host::Ipv4(address)) => !is_any(address.into()),
+        Ok(Host::Ipv6(address)) => !is_any(address.into()),
+        Err(_) => false,
+    };
+    has_host && !has_user(Some(authority))
+}
+
+fn has_user(authority: Option<&Authority>) -> bool {
+    authority.is_some_and(|authority| authority.as_str().contains('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANY: [&str; 12] = [
+        "0",
+        "0.0",
+        "0.0.0.0",
+        "0.0.0.0.",
+        "0x0",
+        "00.0x0.0",
+        "000000",
+        "[::]",
+        "[::0]",
+        "[0:0::0]",
+        "[::ffff:0.0.0.0]",
+        "[::0.0.0.0]",
+    ];
+
+    #[test]
+    fn any_address_is_no_address_however_it_is_spelled() {
+        for host in ANY {
+            let refused = format!("http://{host}").parse::<PublicUrl>().unwrap_err();
+            assert_eq!(refused.reason, "nobody can reach that host", "{host}");
+            for port in ["", ":80"] {
+                let site = Site::new(None, true, "127.0.0.1:9".parse().unwrap());
+                let mut headers = HeaderMap::new();
+                headers.insert(HOST, format!("{host}{port}").parse().unwrap());
+                headers.insert("x-forwarded-host", format!("{host}{port}").parse().unwrap());
+                assert_eq!(site.base(&Uri::from_static("/"), &headers).url("/"), "http://127.0.0.1:9/", "{host}{port}");
+            }
+        }
+        for host in
+            ["agent.test", "my_agent", "localhost.", "127.1", "10.0.0.0", "[::1]", "[fe80::1]", "bücher.example"]
+        {
+            let is_ascii = host.is_ascii();
+            assert_eq!(format!("http://{host}:80").parse::<PublicUrl>().is_ok(), is_ascii, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_refused_for_what_it_is_and_not_shown() {
+        for (url, shown) in [
+            ("https://me:p@ss@x/a", "https://me:***@x/a"),
+            ("https://me:pa ss@x/", "https://me:***@x/"),
+            ("ftp://me:pass@x", "ftp://me:***@x"),
+            ("me:pass@x", "me:***@x"),
+        ] {
+            let refused = url.parse::<PublicUrl>().unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("`{shown}` cannot be the public URL: ")), "{refused}");
+        }
+        let refused = "https://me@x".parse::<PublicUrl>().unwrap_err();
+        assert_eq!(refused.reason, "a user or a password in it would be for everybody to see");
+    }
 }

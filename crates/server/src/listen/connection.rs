@@ -36,6 +36,10 @@ use crate::{
 /// How long a connection of HTTP/2 that was idle has for its farewell.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How much more than the limit of a head is read of one, so that it is refused in the words of its binding, and where
+/// exactly the limit says. hyper looks at how much it happens to have read.
+const BEYOND_HEAD: usize = 64 * 1024;
+
 /// How connections are driven.
 pub(super) struct Settings {
     http1: http1::Builder,
@@ -47,15 +51,16 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn new(limits: &Limits) -> Self {
+        let head = limits.head.saturating_add(BEYOND_HEAD);
         let mut http1 = http1::Builder::new();
         http1
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head_time)
-            // Small buffers are what makes idle connections cheap.
-            .max_buf_size(limits.head.max(8 * 1024));
+            // They begin small, which is what makes idle connections cheap.
+            .max_buf_size(head);
         Self {
             http1,
-            head: u32::try_from(limits.head).unwrap_or(u32::MAX),
+            head: u32::try_from(head).unwrap_or(u32::MAX),
             head_time: limits.head_time,
             stall_time: limits.stall_time,
             streams_per_connection: limits.streams_per_connection,

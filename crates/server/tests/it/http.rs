@@ -10,6 +10,7 @@ mod crossing;
 mod dotted;
 mod drain;
 mod envelope;
+mod heads;
 mod health;
 mod http2;
 mod limits;

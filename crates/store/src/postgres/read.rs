@@ -163,7 +163,7 @@ pub(super) async fn events(
 
 /// A page of a list, and how many there are in all.
 pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-    let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+    let token = query.place()?;
     let scope = ScopeColumns::of(scope)?;
     let context = query.context.as_ref().map(|context| to_column(context.as_str()));
     let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
@@ -197,12 +197,12 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
             links.query(Sql::ListInContext, &values).await?
         }
     };
-    let mut page = read_page(&rows, query.page_size)?;
+    let mut page = read_page(&rows, query)?;
     page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
     Ok(page)
 }
 
-fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
+fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     let mut heads = Vec::new();
     let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
     for row in rows {
@@ -215,12 +215,12 @@ fn read_page(rows: &[Row], page_size: usize) -> Result<ListPage, StoreError> {
         }
     }
     heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
-    let has_more = heads.len() > page_size;
-    heads.truncate(page_size);
+    let has_more = heads.len() > query.page_size;
+    heads.truncate(query.page_size);
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();
-            Some(PageToken { updated: updated.to_timestamp()?, id }.encode())
+            Some(PageToken { updated: updated.to_timestamp()?, id }.encode(query))
         }
         _ => None,
     };

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record, StoreError, TaskStore,
     store::{
-        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, PageToken, Portion, Purge,
-        PushConfig, PushSettlement, ScanPage, Stored,
+        AtWorkPage, Claim, Commit, Committed, DuePush, Erase, ListPage, ListQuery, Orphan, Portion, Purge, PushConfig,
+        PushSettlement, ScanPage, Stored,
     },
 };
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
@@ -98,7 +98,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-        let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+        let token = query.place()?;
         let (scope, query, cache) = (scope.clone(), query.clone(), self.cache.clone());
         self.readers.read(move |connection| list::list(connection, &cache, &scope, &query, token.as_ref())).await
     }

@@ -23,47 +23,51 @@ pub(super) struct Chosen {
 pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, CliError> {
     let options = options(settings)?;
     let program = |name: &'static str| settings.values(name).map(|values| program(settings, name, values)).transpose();
-    let (engine, mut card, about) = match (program("exec")?, program("jsonl")?) {
-        (Some(_), Some(_)) => {
-            return Err(CliError::usage("--exec and --jsonl cannot both be").with_hint(
-                "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
-            ));
-        }
-        (Some((program, name)), None) => {
-            let (card, about) = program_card(&name, &["text/plain"], "runs");
-            let mut exec = Exec::new(program);
-            if let Some(delimiter) = settings.get("chunk") {
-                exec = exec.with_delimiter(unescaped(delimiter));
-            }
-            (Engine::builder(exec), card, about)
-        }
-        (None, Some((program, name))) => {
-            if settings.get("chunk").is_some() {
-                return Err(useless(
-                    settings,
-                    "chunk",
-                    "it cuts the output of --exec; a program of --jsonl says its pieces",
+    let (engine, mut card, about, extend): (_, _, _, fn(AgentCard) -> AgentCard) =
+        match (program("exec")?, program("jsonl")?) {
+            (Some(_), Some(_)) => {
+                return Err(CliError::usage("--exec and --jsonl cannot both be").with_hint(
+                    "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
                 ));
             }
-            let (card, about) = program_card(&name, &[], "talks to");
-            (Engine::builder(JsonLines::new(program)), card, about)
-        }
-        (None, None) if !settings.command.is_empty() => {
-            return Err(CliError::usage("a program is given, but not how to run it")
-                .with_hint("say --exec -- CMD, or --jsonl -- CMD"));
-        }
-        (None, None) => {
-            if settings.get("chunk").is_some() {
-                return Err(useless(settings, "chunk", "it cuts the output of --exec, and there is no such program"));
+            (Some((program, name)), None) => {
+                let (card, about) = program_card(&name, &["text/plain"], "runs");
+                let mut exec = Exec::new(program);
+                if let Some(delimiter) = settings.get("chunk") {
+                    exec = exec.with_delimiter(unescaped(delimiter));
+                }
+                (Engine::builder(exec), card, about, std::convert::identity)
             }
-            if settings.switch("resume")? {
-                return Err(useless(settings, "resume", "it is for programs, and there is none to run again"));
+            (None, Some((program, name))) => {
+                if settings.get("chunk").is_some() {
+                    return Err(useless(
+                        settings,
+                        "chunk",
+                        "it cuts the output of --exec; a program of --jsonl says its pieces",
+                    ));
+                }
+                let (card, about) = program_card(&name, &[], "talks to");
+                (Engine::builder(JsonLines::new(program)), card, about, std::convert::identity)
             }
-            let engine = Engine::builder(Demo::new());
-            let engine = if has_callers { engine.extended_card(nuncio_demo::extended_card(&options)) } else { engine };
-            (engine, nuncio_demo::card(&options), "the demo agent".to_owned())
-        }
-    };
+            (None, None) if !settings.command.is_empty() => {
+                return Err(CliError::usage("a program is given, but not how to run it")
+                    .with_hint("say --exec -- CMD, or --jsonl -- CMD"));
+            }
+            (None, None) => {
+                if settings.get("chunk").is_some() {
+                    return Err(useless(
+                        settings,
+                        "chunk",
+                        "it cuts the output of --exec, and there is no such program",
+                    ));
+                }
+                if settings.switch("resume")? {
+                    return Err(useless(settings, "resume", "it is for programs, and there is none to run again"));
+                }
+                let (card, about) = (nuncio_demo::card(&options), "the demo agent".to_owned());
+                (Engine::builder(Demo::new()), card, about, nuncio_demo::extended_card)
+            }
+        };
     if let Some(path) = settings.get("card") {
         card = read_card(path)?;
     }
@@ -73,6 +77,14 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
     }
     if let Some(description) = settings.get("description") {
         description.clone_into(&mut card.description);
+    }
+    let mut engine = engine;
+    if has_callers {
+        if card.signatures.is_empty() {
+            card.capabilities.extended_agent_card.get_or_insert(true);
+        }
+        // Made last, of all that is said in public.
+        engine = engine.extended_card(extend(card.clone()));
     }
     let engine = engine
         .card(card.clone())

@@ -270,7 +270,7 @@ pub(super) fn variable(name: &str) -> String {
 
 /// Whether the value of a setting may be an address with a password in it.
 pub(super) fn is_address(name: &str) -> bool {
-    matches!(name, "store" | "bus")
+    matches!(name, "store" | "bus" | "public-url")
 }
 
 /// A variable with a slip in its name does nothing, so it is said.

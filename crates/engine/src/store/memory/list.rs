@@ -13,7 +13,7 @@ use super::{
 use crate::store::{ListPage, ListQuery, PageToken, StoreError};
 
 pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
-    let token = query.page_token.as_deref().map(PageToken::decode).transpose()?;
+    let token = query.place()?;
     let Some(scope) = store.tables.scope(scope) else { return Ok(ListPage::default()) };
     let mut page = ListPage { total: count(store, &scope, query), ..ListPage::default() };
     let mut last = token;
@@ -35,7 +35,7 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
             return Ok(page);
         }
         if page.tasks.len() >= query.page_size {
-            page.next = last.map(|last| last.encode());
+            page.next = last.map(|last| last.encode(query));
             return Ok(page);
         }
     }

@@ -81,3 +81,21 @@ pub async fn a_token_that_was_not_made_here_is_refused<F: StoreFixture>(fixture:
         }
     }
 }
+
+/// The token of one list is refused in another, and good in its own, whatever the size of pages.
+pub async fn a_token_is_good_for_its_list_alone<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    fill(&store, 5).await;
+    let list = |state, updated_since| ListQuery { state, updated_since, page_size: 2, ..ListQuery::default() };
+    let lists = [list(None, None), list(Some(TaskState::Working), None), list(None, Some(at(0)))];
+    for (of, query) in lists.iter().enumerate() {
+        let token = store.list(&Scope::open(), query).await.unwrap().next;
+        for (with, other) in lists.iter().enumerate() {
+            let query = ListQuery { page_token: token.clone(), page_size: 5, ..other.clone() };
+            match store.list(&Scope::open(), &query).await {
+                Ok(page) => assert_eq!((of, ids(&page)), (with, vec!["02", "01", "00"])),
+                Err(error) => assert!(of != with && matches!(error, StoreError::BadPageToken), "{of} {with}: {error}"),
+            }
+        }
+    }
+}

@@ -179,7 +179,7 @@ fn what_cannot_be_a_public_url_says_why() {
         ("agent.example", "it must begin with https:// or http://"),
         ("ftp://agent.example", "it must begin with https:// or http://"),
         ("https://0.0.0.0", "nobody can reach that host"),
-        ("https://user@agent.example", "nobody can reach that host"),
+        ("https://0x0", "nobody can reach that host"),
         ("https://agent.example/?a=b", "it must end with its path"),
         ("https://agent.example/#a", "it must end with its path"),
         ("https://exa mple", "it is not a URL"),

@@ -93,16 +93,6 @@ async fn an_idle_connection_is_closed_and_a_stream_is_not() {
 }
 
 #[tokio::test]
-async fn a_head_over_the_limit_is_431() {
-    let running = Running::start().await;
-    let answer = running.send("GET", "/tasks").header("x-large", "x".repeat(12 * 1024)).fetch().await;
-    assert_eq!(answer.status, 200);
-    let mut raw = Raw::connect(running.address).await;
-    raw.write(&format!("GET /tasks HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "x".repeat(20 * 1024))).await;
-    assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 431 "));
-}
-
-#[tokio::test]
 async fn requests_that_are_too_many_at_once_are_503_and_health_is_not() {
     let running = limited(|limits| limits.requests = 1).await;
     let blocked = tokio::spawn(running.rpc("SendMessage", &message("silent")).fetch());

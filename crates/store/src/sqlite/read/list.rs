@@ -61,7 +61,7 @@ pub(in crate::sqlite) fn list(
     places.truncate(query.page_size);
     let next = match places.last() {
         Some(last) if has_more => {
-            Some(PageToken { updated: last.updated.to_timestamp()?, id: last.id.clone() }.encode())
+            Some(PageToken { updated: last.updated.to_timestamp()?, id: last.id.clone() }.encode(query))
         }
         _ => None,
     };

@@ -60,7 +60,8 @@ macro_rules! object {
                 impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                        // The types have names of our own here, which say nothing to a peer.
+                        f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
                         #[allow(unused_mut, reason = "a message may have no fields")]

@@ -1,4 +1,5 @@
-//! Refuses what no server of HTTP may answer, whichever path it is for (RFC 9112, section 3.2).
+//! Refuses heads that are too large, and those that no server of HTTP may answer, whichever path they are for (RFC 9112,
+//! section 3.2).
 
 use std::{
     convert::Infallible,
@@ -19,23 +20,23 @@ use crate::{
 };
 
 #[derive(Clone)]
-pub(super) struct HostLayer(pub(super) Arc<Service>);
+pub(super) struct HeadsLayer(pub(super) Arc<Service>);
 
-impl<S> Layer<S> for HostLayer {
-    type Service = Host<S>;
+impl<S> Layer<S> for HeadsLayer {
+    type Service = Heads<S>;
 
-    fn layer(&self, inner: S) -> Host<S> {
-        Host { inner, service: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> Heads<S> {
+        Heads { inner, service: Arc::clone(&self.0) }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct Host<S> {
+pub(crate) struct Heads<S> {
     inner: S,
     service: Arc<Service>,
 }
 
-impl<S> TowerService<Request<RequestBody>> for Host<S>
+impl<S> TowerService<Request<RequestBody>> for Heads<S>
 where
     S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
 {
@@ -48,7 +49,8 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        match head::check_host(request.version(), request.headers()) {
+        let size = head::check_size(self.service.head_limit, &request);
+        match size.and_then(|()| head::check_host(request.version(), request.headers())) {
             Ok(()) => Either::Left(self.inner.call(request)),
             Err(error) => {
                 let words = Words::of(&self.service, request.uri(), request.headers());
