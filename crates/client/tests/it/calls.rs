@@ -77,12 +77,11 @@ async fn a_code_is_the_one_that_came_whether_it_is_known_or_not() {
         ] {
             let expected = expected.map(PeerCode::JsonRpc);
             let (whole, event) = (rpc(code.clone()), rpc(code));
-            let fake =
-                Fake::start(move |seen, _| match seen.body.contains("tream") || seen.body.contains("Subscribe") {
-                    true => sse(&[(None, event.clone())], true),
-                    false => ok(&whole),
-                })
-                .await;
+            let fake = Fake::start(move |seen, _| {
+                let streams = seen.body.contains("tream") || seen.body.contains("Subscribe");
+                if streams { sse(&[(None, event.clone())], true) } else { ok(&whole) }
+            })
+            .await;
             let builder = Client::builder().reconnect(Reconnect::never()).version(version.as_str());
             let client = builder.endpoint(&fake.url, Binding::JsonRpc).unwrap();
             let error = client.task("t1").await.unwrap_err();

@@ -40,7 +40,8 @@ fn fill(size: usize, lines: &[(&str, &str)]) -> String {
 async fn http1(running: &Running, method: &str, path: &str, size: usize) -> (u16, String) {
     let headers = [("host", "x"), ("a2a-version", "1.0"), ("connection", "close")];
     let fill = fill(size, &[[(":method", method), (":path", path)].as_slice(), &headers].concat());
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers = headers.concat();
     let mut raw = Raw::connect(running.address).await;
     raw.write(&format!("{method} {path} HTTP/1.1\r\n{headers}x-fill: {fill}\r\n\r\n")).await;
     let answer = raw.read_to_end().await;
