@@ -46,8 +46,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 
 /// A refused call: which kinds there are, and that a wrong parameter is named.
 pub(crate) fn refused_call(error: &Error) {
-    // Only what is no object at all has no field to name.
-    let names = |it: &FieldViolation| !it.field.is_empty() || it.description.contains("expected ");
+    let names = |it: &FieldViolation| !it.field.is_empty();
     match error.kind() {
         ErrorKind::InvalidParams => {
             let violations = error.field_violations();

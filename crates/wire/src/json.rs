@@ -7,22 +7,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-/// Reads what a caller sent. `InvalidParams` names the field; the text is known to be JSON.
+/// Reads what a caller sent. `InvalidParams` names the field, and `params` where the whole is wrong; the text is known to be
+/// JSON.
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
-    serde_json::from_str(json).map_err(|_| {
-        let (field, description) = explain::<T>(json);
-        if field.is_empty() {
-            // It is the whole that is wrong.
-            Error::new(ErrorKind::InvalidParams, description)
-        } else {
-            Error::invalid_params(field, description)
-        }
+    serde_json::from_str(json).map_err(|_| invalid::<T>(json, "params"))
+}
+
+/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all. A whole that is wrong is the `body`.
+pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).or_else(|_| {
+        let json = text(json)?;
+        serde_json::from_str(json).map_err(|_| invalid::<T>(json, "body"))
     })
 }
 
-/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all.
-pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
-    serde_json::from_slice(json).or_else(|_| params(text(json)?))
+fn invalid<'de, T: Deserialize<'de>>(json: &'de str, whole: &str) -> Error {
+    let (field, description) = explain::<T>(json);
+    Error::invalid_params(if field.is_empty() { whole.to_owned() } else { field }, description)
 }
 
 /// The text of a body that is JSON. Fails with `Parse`, and says where it stops being JSON.

@@ -150,7 +150,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let agent = home.serve(&["--store", "sqlite:./held.db"]);
     let port = agent.address.rsplit(':').next().unwrap();
     home.write("slip.toml", "prot = 1\n");
-    home.write("twins.toml", "token = ['a=same', 'b=same']\n");
+    home.write("twins.toml", "token = ['a=s3cr3t', 'b=s3cr3t']\n");
     home.write("card.json", "{}");
     home.write("broken.json", "{\n  \"name\":");
     for (arguments, said, hint) in [
@@ -166,7 +166,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
         (&["--config", "none.toml"], "cannot read none.toml", ""),
         (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
-        (&["--token", "a=same", "--token", "b=same"], "--token: `a` and `b` have the same token", ""),
+        (&["--token", "a=s3cr3t", "--token", "b=s3cr3t"], "--token: `a` and `b` have the same token", ""),
         (&["--config", "twins.toml"], "`a` and `b` have the same token", ""),
         (
             &["--public-url", "https://me:pw@x/"],

@@ -57,7 +57,7 @@ fn wrong_params_name_their_field() {
     assert_eq!(fields(params(Method::ListTasks, r#"{"status":"working"}"#)), ["status"]);
     assert_eq!(fields(params(Method::ListTasks, r#"{"statusTimestampAfter":"yesterday"}"#)), ["statusTimestampAfter"]);
     for (method, wrong) in [(Method::GetTask, "[]"), (Method::GetTask, "7"), (Method::ListTasks, "\"x\"")] {
-        assert_eq!(fields(params(method, wrong)), [""], "{wrong}");
+        assert_eq!(fields(params(method, wrong)), ["params"], "{wrong}");
     }
     let error = params(Method::SendMessage, r#"{"message":{"parts":[{"text":7}]}}"#).unwrap_err();
     assert_eq!(error.message(), "message.parts[0].text: invalid type: integer `7`, expected a string");
@@ -150,7 +150,7 @@ fn a_body_that_is_no_json_is_a_parse_error_and_another_type_is_refused() {
             (400, true)
         );
     }
-    assert_eq!(fields(request("POST", "/message:send", "[]")), [""]);
+    assert_eq!(fields(request("POST", "/message:send", "[]")), ["body"]);
     assert_eq!(fields(request("POST", "/message:send", r#"{"message":{"parts":7}}"#)), ["message.parts"]);
     let routed = web().route(&Verb::POST, "/message:send").unwrap();
     let kind = |content_type| rest::decode_call(web(), &routed, None, content_type, b"{}").unwrap_err().kind();

@@ -101,7 +101,7 @@ fn bodies_that_are_no_json_or_not_of_the_call_are_told_apart() {
         assert_eq!(error.kind(), ErrorKind::Parse, "{path}");
     }
     for (body, field) in [
-        ("[]", ""),
+        ("[]", "body"),
         ("{}", "message"),
         (r#"{"message":7}"#, "message"),
         (r#"{"message":{"messageId":"m","role":"ROLE_USER","content":7}}"#, "message.content"),
