@@ -8,7 +8,7 @@ import pytest
 
 from support.caller import user_message
 from support.events import state
-from support.failure import Failure
+from support.failure import Failure, refused
 from support.process import eventually
 
 V1 = {"A2A-Version": "1.0", "Content-Type": "application/json"}
@@ -46,13 +46,15 @@ def test_nothing_but_nesting_is_refused(http_wire, body):
     alive(http_wire)
 
 
-def test_deep_data_is_fine(wire):
+def test_data_far_too_deep_is_refused_and_harms_nobody(wire):
     value: list = []
     # A list is two messages in protobuf, whose readers go no deeper than 100.
     for _ in range(40 if wire.name == "grpc" else 90):
         value = [value]
-    kept = wire.send([{"text": "echo x"}, {"data": value}])["history"][0]["parts"][1]["data"]
-    assert kept == value
+    with refused("InvalidParams") as refusal:
+        wire.send([{"text": "echo x"}, {"data": value}])
+    assert refusal.failure.fields == ["message.parts[1].data"]
+    assert wire.send("echo y")["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
 def raw_request(agent, head: str, body: bytes = b"") -> socket.socket:
