@@ -19,13 +19,6 @@ from httpx_sse import aconnect_sse
 import lines
 
 
-def result(response):
-    """The result of a JSON-RPC response of the SDK's types."""
-    if isinstance(response.root, types.JSONRPCErrorResponse):
-        raise lines.Refused(response.root.error)
-    return response.root.result
-
-
 class JsonRpc:
     def __init__(self, http: httpx.AsyncClient, card: types.AgentCard):
         self.http = http
@@ -65,20 +58,20 @@ class JsonRpc:
         request = kind(id=str(uuid.uuid4()), params=params)
         if read:
             posted = await method(request.model_dump(mode="json", exclude_none=True))
-            return result(read.model_validate(posted))
-        return result(await method(request))
+            return lines.result(read.model_validate(posted))
+        return lines.result(await method(request))
 
     async def stream(self, kind, params: dict):
         request = kind(id=str(uuid.uuid4()), params=params)
         async for response in self.client.send_message_streaming(request):
-            yield result(response)
+            yield lines.result(response)
 
     async def resubscribe(self, params: dict):
         request = types.TaskResubscriptionRequest(id=str(uuid.uuid4()), params=params)
         body = request.model_dump(mode="json", exclude_none=True)
         async with aconnect_sse(self.http, "POST", self.client.url, json=body) as source:
             async for event in source.aiter_sse():
-                yield result(types.SendStreamingMessageResponse.model_validate_json(event.data))
+                yield lines.result(types.SendStreamingMessageResponse.model_validate_json(event.data))
 
 
 class Grpc:

@@ -18,13 +18,6 @@ from httpx_sse import aconnect_sse
 import lines
 
 
-def result(response):
-    """The result of a JSON-RPC response of the SDK's types."""
-    if isinstance(response.root, types.JSONRPCErrorResponse):
-        raise lines.Refused(response.root.error)
-    return response.root.result
-
-
 class Client:
     def __init__(self, http: httpx.AsyncClient, card: types.AgentCard):
         self.http = http
@@ -53,12 +46,12 @@ class Client:
         return self.unary(method, kind(id=str(uuid.uuid4()), params=params))
 
     async def unary(self, method, request):
-        return result(await method(request))
+        return lines.result(await method(request))
 
     async def stream(self, params: dict):
         request = types.SendStreamingMessageRequest(id=str(uuid.uuid4()), params=params)
         async for response in self.client.send_message_streaming(request):
-            yield result(response)
+            yield lines.result(response)
 
     async def resubscribe(self, params: dict):
         """The client has no method for it, only its types."""
@@ -66,7 +59,7 @@ class Client:
         body = request.model_dump(mode="json", exclude_none=True)
         async with aconnect_sse(self.http, "POST", self.client.url, json=body) as source:
             async for event in source.aiter_sse():
-                yield result(types.SendStreamingMessageResponse.model_validate_json(event.data))
+                yield lines.result(types.SendStreamingMessageResponse.model_validate_json(event.data))
 
 
 async def main(origin: str, _binding: str, headers: str) -> None:

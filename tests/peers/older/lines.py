@@ -43,6 +43,13 @@ class Refused(Exception):
         super().__init__(error.message)
 
 
+def result(response):
+    """The result of a JSON-RPC response of the SDK's types, in either form of 0.2."""
+    if error := getattr(response.root, "error", None):
+        raise Refused(error)
+    return response.root.result
+
+
 def failure(error: Exception) -> dict:
     """Whatever the SDK raised, as far as it tells: a JSON-RPC code, an HTTP status, a name."""
     if grpc and isinstance(error, grpc.RpcError):

@@ -54,5 +54,7 @@ pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>
 
 /// The settings as they hold, for `nuncio config show`.
 pub(crate) fn effective(context: &Context) -> Result<Vec<Effective>, CliError> {
-    Ok(Settings::load(context.global.config.as_deref(), &ServeArgs::default())?.effective())
+    let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::default())?;
+    settings.check()?;
+    Ok(settings.effective())
 }

@@ -87,6 +87,23 @@ fn the_settings_of_serve_are_shown_with_their_sources() {
 }
 
 #[test]
+fn a_setting_of_serve_that_serve_would_refuse_is_refused() {
+    let home = Home::new();
+    for (variable, value, said) in [
+        ("NUNCIO_SERVE_PORT", "70000", "`70000` is not a port"),
+        ("NUNCIO_SERVE_DRAIN", "soon", "soon"),
+        ("NUNCIO_SERVE_MAX_BODY", "1.5M", "`1.5M` is not a size"),
+        ("NUNCIO_SERVE_MAX_TURNS", "many", "`many` is not a whole number"),
+        ("NUNCIO_SERVE_ANONYMOUS", "perhaps", "`perhaps` is neither true nor false"),
+    ] {
+        let run = home.run_with(&[&SHOW[..], &["--serve"]].concat(), &[(variable, value)], "");
+        let error = run.error("A2ACLI_ERR_USAGE", 2);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(said) && message.contains(variable), "{message}");
+    }
+}
+
+#[test]
 fn what_would_be_passed_over_is_said() {
     let home = Home::new();
     home.write("n.toml", "port = 1\n");

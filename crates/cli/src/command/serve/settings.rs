@@ -378,6 +378,35 @@ impl Settings {
         self.parsed(name, values::count)
     }
 
+    pub(super) fn port(&self) -> Result<Option<u16>, CliError> {
+        self.parsed("port", |text| text.trim().parse().map_err(|_| format!("`{text}` is not a port")))
+    }
+
+    /// Fails with the first value that is not of its setting's sort, as the table has it.
+    pub(super) fn check(&self) -> Result<(), CliError> {
+        for setting in SETTINGS {
+            match (setting.kind, setting.value) {
+                (Kind::Switch, _) => {
+                    self.switch(setting.name)?;
+                }
+                (Kind::One, "DURATION") => {
+                    self.duration(setting.name)?;
+                }
+                (Kind::One, "SIZE") => {
+                    self.size(setting.name)?;
+                }
+                (Kind::One, "N") => {
+                    self.count(setting.name)?;
+                }
+                (Kind::One, "PORT") => {
+                    self.port()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Each setting as it holds.
     pub(super) fn effective(&self) -> Vec<Effective> {
         SETTINGS

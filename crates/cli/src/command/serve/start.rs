@@ -25,8 +25,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let chosen = agent::choose(settings, has_tokens)?;
     let limits = limits::server(settings)?;
     let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
-    let port =
-        settings.parsed("port", |text| text.trim().parse::<u16>().map_err(|_| format!("`{text}` is not a port")))?;
+    let port = settings.port()?;
     let house = housekeeping::housekeeping(settings)?;
     let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);

@@ -108,3 +108,15 @@ async fn a_head_far_beyond_the_limit_is_read_no_further() {
     let answer = raw.read_to_end().await;
     assert!(answer.starts_with("HTTP/1.1 431 ") && answer.ends_with("\r\n\r\n"), "{answer}");
 }
+
+#[tokio::test]
+async fn over_http1_a_head_has_a_hundred_headers_at_most() {
+    let running = running().await;
+    for (count, status) in [(100, "200"), (101, "431")] {
+        let more: String = (0..count - 2).map(|number| format!("x-{number}: \r\n")).collect::<Vec<_>>().concat();
+        let mut raw = Raw::connect(running.address).await;
+        raw.write(&format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{more}\r\n")).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{count}: {answer}");
+    }
+}
