@@ -15,7 +15,7 @@ use crate::{
     doubt,
     error::ClientError,
     http::{Http, Secrets},
-    reference::{AgentRef, InvalidReference},
+    reference::{self, AgentRef, InvalidReference},
     resolve::{Resolved, Resolver},
     settings::{HttpSettings, Reconnect, Timeouts},
     transport::{
@@ -178,21 +178,28 @@ impl ClientBuilder {
         if let Some(error) = &self.wrong {
             return Err(error.clone());
         }
-        let resolver = self.resolver.clone().unwrap_or_else(|| Resolver::shared(self.http.clone()));
-        let named = reference.as_url().filter(|_| self.shows_credentials_for_card).and_then(origin);
-        let secrets = self.secrets(named.into_iter().collect(), reference.as_url());
-        resolver.resolve_with(reference, &secrets).await
+        let secrets = reference.as_url().map(|url| self.secrets_for_card(url)).unwrap_or_default();
+        self.finder().resolve_with(reference, &secrets).await
+    }
+
+    fn finder(&self) -> Resolver {
+        self.resolver.clone().unwrap_or_else(|| Resolver::shared(self.http.clone()))
+    }
+
+    fn secrets_for_card(&self, at: &Url) -> Secrets {
+        let named = Some(at).filter(|_| self.shows_credentials_for_card).and_then(origin);
+        self.secrets(named.into_iter().collect(), Some(at))
     }
 
     /// Uses a card that is at hand. Where it does not tell whether its agent speaks 0.1 or 0.2, and no version is asked
-    /// for, the agent is asked.
+    /// for, the agent is asked. Where it has no interface of the version that is asked for, and is of
+    /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card of 0.3
+    /// has no place for older versions.
     pub async fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
         let builder = self.checked()?;
+        let (resolved, choices) = builder.choose(resolved).await?;
         let shown = resolved.card.clone();
         let url = resolved.url.as_ref();
-        let undeclared = builder.pinned().map(|_| card::undeclared(&resolved.document)).unwrap_or_default();
-        let wanted = Wanted { bindings: &builder.preferred, version: builder.pinned() };
-        let choices = choose(&shown, &undeclared, &wanted, url)?;
         // A card from a file is the user's own word.
         let origins = match url {
             Some(url) => origin(url).into_iter().collect(),
@@ -212,6 +219,31 @@ impl ClientBuilder {
         }
         let fallback = Fallback::new(candidates);
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
+    }
+
+    /// The interfaces to use, of the card that is at hand or of the older one beside it.
+    async fn choose(&self, resolved: Resolved) -> Result<(Resolved, Vec<Choice>), ClientError> {
+        let meant = self.pinned().map(|version| card::meant(&resolved.document, version)).unwrap_or_default();
+        let missing = match self.choices(&resolved, &meant) {
+            Ok(choices) => return Ok((resolved, choices)),
+            Err(missing) => missing,
+        };
+        let beside = resolved.url.as_ref().and_then(reference::older_card);
+        let (Some(version), Some(url)) = (self.pinned(), beside) else { return Err(missing) };
+        let secrets = self.secrets_for_card(&url);
+        let Some(older) = self.finder().resolve_at(&url, &secrets).await else { return Err(missing) };
+        // An agent that says its versions elsewhere is not guessed at.
+        let mut meant = card::meant(&older.document, version);
+        meant.retain(|interface| !interface.protocol_version.is_empty());
+        match self.choices(&older, &meant) {
+            Ok(choices) => Ok((older, choices)),
+            Err(also_missing) => Err(missing.and_offers_of(also_missing)),
+        }
+    }
+
+    fn choices(&self, resolved: &Resolved, meant: &[AgentInterface]) -> Result<Vec<Choice>, ClientError> {
+        let wanted = Wanted { bindings: &self.preferred, version: self.pinned() };
+        choose(&resolved.card, meant, &wanted, resolved.url.as_ref())
     }
 
     /// Speaks this binding to an address, without a card: in the version that was asked for, else in the newest.

@@ -30,17 +30,17 @@ pub(crate) struct Wanted<'a> {
 /// each the newest version, then the card's order. An interface without a version comes last, as one of the newest.
 ///
 /// With a pinned version there is no other. An interface that does not say its version is then taken to be of it, and so
-/// is one of `undeclared`, which a card names in the way of older versions without saying which: who pins a version
-/// knows the agent better than a guess does. These only count where the card declares none of that version.
+/// is one of `meant`, which a card names in the way of older versions without saying which: who pins a version knows the
+/// agent better than a guess does. These only count where the card declares none of that version.
 pub(crate) fn choose(
     card: &AgentCard,
-    undeclared: &[AgentInterface],
+    meant: &[AgentInterface],
     wanted: &Wanted<'_>,
     card_url: Option<&Url>,
 ) -> Result<Vec<Choice>, ClientError> {
     let mut found = candidates(&card.supported_interfaces, wanted, card_url);
     if wanted.version.is_some() && found.is_empty() {
-        found = candidates(undeclared, wanted, card_url);
+        found = candidates(meant, wanted, card_url);
     }
     let mut choices = Vec::new();
     let mut wrong_address = None;

@@ -11,11 +11,12 @@ use crate::{choose::Choice, transport::fallback::Candidate};
 /// The one interface of a card as that of 0.2, where it was taken for one of 0.1 because nothing says what it is.
 pub(crate) fn other(choices: &[Choice], shown: &AgentCard, document: &[u8]) -> Option<Choice> {
     let [only] = choices else { return None };
+    let version = *Version::ALL.iter().find(|version| version.as_str() == "0.2")?;
     // `authentication` is of 0.1 alone; it is read as security schemes.
-    if only.version.as_str() != "0.1" || !shown.security_schemes.is_empty() || card::undeclared(document).is_empty() {
+    if only.version.as_str() != "0.1" || !shown.security_schemes.is_empty() || card::meant(document, version).is_empty()
+    {
         return None;
     }
-    let version = *Version::ALL.iter().find(|version| version.as_str() == "0.2")?;
     let interface = AgentInterface { protocol_version: version.as_str().to_owned(), ..only.interface.clone() };
     Some(Choice { interface, version, ..only.clone() })
 }

@@ -80,6 +80,14 @@ impl ClientError {
         let pinned = pinned.map(|version| version.to_string());
         Self::NoInterface { agent: card.name.clone(), pinned, offered: offered.collect() }
     }
+
+    /// This error, and what another card of the same agent offers beside.
+    pub(crate) fn and_offers_of(mut self, other: Self) -> Self {
+        if let (Self::NoInterface { offered, .. }, Self::NoInterface { offered: more, .. }) = (&mut self, other) {
+            offered.extend(more);
+        }
+        self
+    }
 }
 
 impl From<Error> for ClientError {

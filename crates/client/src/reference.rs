@@ -189,6 +189,15 @@ pub fn is_loopback(host: &str) -> bool {
         || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
 }
 
+/// Where the card for readers of versions before 0.3 is, beside the one at this place.
+pub(crate) fn older_card(url: &Url) -> Option<Url> {
+    let [newer, older] = WELL_KNOWN;
+    let base = url.path().strip_suffix(newer)?;
+    let mut beside = url.clone();
+    beside.set_path(&format!("{base}{older}"));
+    Some(beside)
+}
+
 /// A text for an error message, which must not repeat a password.
 pub(crate) fn without_userinfo(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);

@@ -7,7 +7,9 @@ use crate::check;
 
 /// A card, and what is shown of it to readers of each version.
 pub(crate) fn card(input: &[u8]) {
-    let _ = card::undeclared(input);
+    for version in Version::ALL {
+        let _ = card::meant(input, *version);
+    }
     let read = match card::decode(input) {
         Ok(read) => read,
         Err(error) => return check::refused_answer(&error),

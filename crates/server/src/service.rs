@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
 use nuncio_engine::Engine;
-use nuncio_model::{Call, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope, StreamEvent, resume};
+use nuncio_model::{
+    Call, Caller, Calling, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope, StreamEvent, resume,
+};
 use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
@@ -62,6 +64,27 @@ pub(crate) enum Outcome {
     Events(EventStream, StreamPermit),
 }
 
+/// The engine, for callers over the network: what it says to some of them only is known here.
+struct Guarded<'a>(&'a Service);
+
+impl Guarded<'_> {
+    fn check(&self, request: &Request) -> Result<(), Error> {
+        match &request.call {
+            Call::GetExtendedAgentCard(_) => self.0.cards.check_extended(&request.scope.principal),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Caller for Guarded<'_> {
+    fn call(&self, request: Request) -> Calling<'_> {
+        match self.check(&request) {
+            Ok(()) => Caller::call(&self.0.engine, request),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
 /// A request, the place of its stream where it opens one, and the extensions that are active.
 type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
 
@@ -81,8 +104,12 @@ impl Service {
         // What is prepared is not async, so that it is not part of a future that stays.
         let result = match self.prepare(incoming, call) {
             Ok((request, permit, extensions)) => {
-                let reply = match dialect.serve(request, &self.engine) {
-                    Course::Direct(request) => self.engine.call(request).instrument(span).await,
+                let guarded = Guarded(self);
+                let reply = match dialect.serve(request, &guarded) {
+                    Course::Direct(request) => match guarded.check(&request) {
+                        Ok(()) => self.engine.call(request).instrument(span).await,
+                        Err(error) => Err(error),
+                    },
                     Course::Steps(steps) => steps.instrument(span).await,
                 };
                 reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head, &extensions), extensions })
@@ -97,9 +124,6 @@ impl Service {
 
     fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
         let Incoming { principal, head, dialect, extensions: mut requested } = incoming;
-        if matches!(call, Call::GetExtendedAgentCard(_)) {
-            self.cards.check_extended(&principal)?;
-        }
         let is_stream = call.method().is_streaming();
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };

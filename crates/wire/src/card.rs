@@ -88,13 +88,17 @@ pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
     read::card(json)
 }
 
-/// The interfaces that a card names as older versions do, and without a word on which version that is: they are the ones
-/// that a user who knows the version may mean. Their version is empty.
-pub fn undeclared(json: &[u8]) -> Vec<AgentInterface> {
+/// The interfaces that a user who asks for this version may mean, of those that a card names as older versions do: all,
+/// without a version, where the card has no word on which it is of. Of a card that speaks of other versions, and has the
+/// `authentication` of 0.1 beside them as [`encode`] and [`encode_legacy`] write it, those of 0.1.
+pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
     let members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
-    match interfaces::declared(&members) {
-        None => interfaces::plain(&members, ""),
-        Some(_) => Vec::new(),
+    let has = |name: &str| members::member(&members, name).is_some();
+    let is_declared = interfaces::declared(&members).is_some();
+    match Generation::of(version) {
+        Some(Generation::First) if has("authentication") => interfaces::plain(&members, version.as_str()),
+        _ if is_declared || (has("authentication") && has("supportedInterfaces")) => Vec::new(),
+        _ => interfaces::plain(&members, ""),
     }
 }
 

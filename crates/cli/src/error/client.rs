@@ -25,7 +25,10 @@ impl From<ClientError> for CliError {
             ClientError::CardInvalid { .. } => {
                 Self::new(Code::CardInvalid, message).with_hint("`nuncio card get --validate` shows what is wrong")
             }
-            ClientError::NoInterface { .. } => Self::new(Code::CardInvalid, message),
+            ClientError::NoInterface { pinned: Some(version), .. } => Self::new(Code::CardInvalid, message).with_hint(
+                format!("to speak it all the same, say where: -e URL --transport jsonrpc --a2a-version {version}"),
+            ),
+            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message),
             _ => Self::new(Code::Usage, message),
         }
     }

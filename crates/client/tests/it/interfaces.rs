@@ -169,3 +169,47 @@ fn an_endpoint_has_the_version_that_was_asked_for() {
         }
     }
 }
+
+/// Older cards: one of 0.3, and beside it one of 0.2 that authenticates as in 0.1.
+async fn with_an_older_card() -> Fake {
+    Fake::start(|seen, fake| {
+        let card = |version: &str| {
+            json!({"name": "Old", "description": "", "url": format!("{}/{version}", fake.url), "version": "1",
+                "protocolVersion": version, "capabilities": {}, "skills": [],
+                "defaultInputModes": ["text"], "defaultOutputModes": ["text"]})
+        };
+        match seen.path.as_str() {
+            "/agents/old/.well-known/agent-card.json" => ok(&card("0.3.0")),
+            "/agents/old/.well-known/agent.json" => {
+                let mut older = card("0.2.6");
+                older["authentication"] = json!({"schemes": []});
+                ok(&older)
+            }
+            path if path.contains(".well-known") || path == "/agents/old" => status(404, ""),
+            "/0.2.6" if seen.json()["method"] == "tasks/send" => ok(&json!({"jsonrpc": "2.0", "id": 1,
+                "result": {"id": "t", "sessionId": "c", "status": {"state": "completed"}}})),
+            _ => ok(&json!({"jsonrpc": "2.0", "id": 1,
+                "result": {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}}})),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_pin_of_an_older_version_is_looked_for_in_the_older_card() {
+    let fake = with_an_older_card().await;
+    let agent = format!("{}/agents/old", fake.url);
+    for (version, method) in [("0.3", "message/send"), ("0.2", "message/send"), ("0.1", "tasks/send")] {
+        let client = Client::builder().version(version).connect(&agent).await.unwrap();
+        assert_eq!(client.version().unwrap().as_str(), version);
+        client.send("hello").await.unwrap();
+        let call = fake.calls().into_iter().rfind(|call| call.method == "POST").unwrap();
+        assert_eq!(call.json()["method"], method);
+        assert_eq!(call.path, if version == "0.3" { "/0.3.0" } else { "/0.2.6" });
+    }
+    // Without a pin, the first card counts.
+    assert_eq!(Client::connect(&agent).await.unwrap().version(), Some(Version::V0_3));
+    let error = Client::builder().version("1.0").connect(&agent).await.unwrap_err();
+    let offered = format!("only JSONRPC 0.3.0 at {url}/0.3.0, JSONRPC 0.2.6 at {url}/0.2.6;", url = fake.url);
+    assert!(error.to_string().contains(&offered), "{error}");
+}

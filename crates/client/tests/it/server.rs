@@ -11,6 +11,7 @@ use nuncio_model::{
     op::{ListTasksRequest, SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use nuncio_server::Server;
+use nuncio_wire::{Version, Versions};
 
 /// Serves the demo agent until the test ends; gives its address.
 pub(crate) async fn serve() -> String {
@@ -32,6 +33,40 @@ pub(crate) async fn serve_from(store: Arc<dyn TaskStore>) -> String {
     let address = server.local_addr().to_string();
     tokio::spawn(server.serve(std::future::pending()));
     address
+}
+
+/// Every choice of versions to serve has a card for each of them, over each binding that it has.
+#[tokio::test]
+async fn each_version_that_is_served_can_be_asked_for() {
+    let all = Version::ALL;
+    for choice in 1..1_u32 << all.len() {
+        let is_chosen = |at: usize| choice & 1 << at != 0;
+        let chosen: Vec<_> = (0..all.len()).filter(|at| is_chosen(*at)).map(|at| all[at]).collect();
+        let engine = Engine::builder(Demo::new()).card(nuncio_demo::card(&DemoOptions::default())).build();
+        let versions = Versions::only(chosen.iter().copied());
+        let server = Server::builder(engine).versions(versions).bind("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().to_string();
+        let running = tokio::spawn(server.serve(std::future::pending()));
+        for version in all {
+            for binding in Binding::ALL {
+                let client = Client::builder().version(version.as_str()).prefer([binding]).connect(&address).await;
+                match client {
+                    Ok(client) => {
+                        assert_eq!(client.version(), Some(*version));
+                        match client.send("echo hi").await {
+                            Ok(answer) => assert_eq!(task(answer).state(), TaskState::Completed),
+                            // A card of 0.1 does not say which version it is of, so the agent has to.
+                            Err(error) => {
+                                assert!(chosen == [Version::V0_1] && !chosen.contains(version), "{version}: {error}");
+                            }
+                        }
+                    }
+                    Err(error) => assert!(!chosen.contains(version), "{version} of {chosen:?}: {error}"),
+                }
+            }
+        }
+        running.abort();
+    }
 }
 
 fn builder(binding: Binding) -> ClientBuilder {

@@ -1,6 +1,10 @@
 //! Calls in JSON-RPC of 0.2 and 0.3.
 
-use nuncio_model::{Call, Error, FieldViolation, Method, Validate, op::GetExtendedAgentCardRequest};
+use nuncio_model::{
+    Call, Error, FieldViolation, Method, Role, Validate, Value,
+    op::{GetExtendedAgentCardRequest, SendMessageRequest},
+};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Kinded, params::TaskConfig};
@@ -13,9 +17,9 @@ use crate::{
 /// Reads the params of a call and checks them.
 pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
     let call = match method {
-        Method::SendMessage => Call::SendMessage(value(params)?),
+        Method::SendMessage => Call::SendMessage(send(params)?),
         Method::SendStreamingMessage => {
-            Call::SendStreamingMessage(nuncio_model::op::SendStreamingMessageRequest(value(params)?))
+            Call::SendStreamingMessage(nuncio_model::op::SendStreamingMessageRequest(send(params)?))
         }
         Method::GetTask => Call::GetTask(value(params)?),
         Method::CancelTask => Call::CancelTask(value(params)?),
@@ -31,6 +35,30 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
     };
     check(&call)?;
     Ok(call)
+}
+
+/// A message whose role nobody knows is the caller's, who sends it. One without a role stays without.
+fn send(params: &str) -> Result<SendMessageRequest, Error> {
+    #[derive(Deserialize)]
+    struct Said {
+        message: Spoken,
+    }
+    #[derive(Deserialize)]
+    struct Spoken {
+        role: Value,
+    }
+    let mut request: SendMessageRequest = value(params)?;
+    if request.message.role == Role::Unspecified {
+        let is_unknown = match serde_json::from_str::<Said>(params).map(|said| said.message.role) {
+            Ok(Value::String(name)) => !name.is_empty() && Role::from_name(&name).is_none(),
+            Ok(Value::Number(number)) => number.as_i64() != Some(0),
+            _ => false,
+        };
+        if is_unknown {
+            request.message.role = Role::User;
+        }
+    }
+    Ok(request)
 }
 
 fn value<T: Shape<Kinded>>(params: &str) -> Result<T, Error> {

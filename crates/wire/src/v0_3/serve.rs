@@ -27,6 +27,7 @@ pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Course<'_> {
             let get = get.clone();
             return Course::Steps(Box::pin(any_webhook(get, request, engine)));
         }
+        Call::GetExtendedAgentCard(_) => return Course::Steps(Box::pin(extended_card(request, engine))),
         _ => {}
     }
     Course::Direct(request)
@@ -73,6 +74,14 @@ async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error
         }
         _ => Err(refusal),
     }
+}
+
+/// That there is no extended card has one error here, whether one is declared or not.
+async fn extended_card(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
+    engine.call(request).await.map_err(|error| match error.kind() {
+        ErrorKind::UnsupportedOperation => Error::new(ErrorKind::ExtendedAgentCardNotConfigured, error.message()),
+        _ => error,
+    })
 }
 
 /// The webhook that has its task's id, else the first (O-9).

@@ -107,6 +107,19 @@ async fn errors_have_the_statuses_and_bodies_of_0_3() {
 }
 
 #[tokio::test]
+async fn without_an_extended_card_the_error_is_that_of_0_3() {
+    let running = running().await;
+    let answer = send(&running, "GET", "/v1/card").fetch().await;
+    assert_eq!((answer.status, answer.json()["code"].as_i64()), (404, Some(-32007)), "{answer:?}");
+    for (version, code) in [("0.3", -32007), ("1.0", -32004)] {
+        let method = if version == "0.3" { "agent/getAuthenticatedExtendedCard" } else { "GetExtendedAgentCard" };
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+        let answer = send(&running, "POST", "/").header("a2a-version", version).json(&call).fetch().await;
+        assert_eq!(answer.json()["error"]["code"], code, "{answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_proto() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
     let versions = Versions::only([Version::V0_3, Version::V1_0]);

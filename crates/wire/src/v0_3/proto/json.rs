@@ -1,7 +1,7 @@
 //! How the values of these messages stand in JSON, where the model's do not stand so.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{TaskState, Timestamp, Value, decode_base64, json::Field};
+use nuncio_model::{Role, TaskState, Timestamp, Value, decode_base64, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
@@ -211,6 +211,72 @@ impl Field for State {
 
     fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(if self.0 == TaskState::Canceled { CANCELLED } else { self.0.as_str() })
+    }
+
+    fn is_unset(&self) -> bool {
+        self.is_default()
+    }
+}
+
+/// Who speaks: a role, or one that nobody knows. In a request that one is the caller's, in an answer it is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::v0_3) enum Speaker {
+    Known(Role),
+    Unknown,
+}
+
+impl Speaker {
+    pub(super) fn or(self, other: Role) -> Role {
+        match self {
+            Self::Known(role) => role,
+            Self::Unknown => other,
+        }
+    }
+
+    fn numbered(number: Option<i32>) -> Self {
+        number.and_then(Role::from_number).map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl Default for Speaker {
+    fn default() -> Self {
+        Self::Known(Role::Unspecified)
+    }
+}
+
+impl Item for Speaker {
+    const WIRE: Wire = Wire::Varint;
+
+    fn write(&self, to: &mut Vec<u8>) {
+        self.or(Role::Unspecified).number().write(to);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let mut number = 0_i32;
+        number.read(from)?;
+        *self = Self::numbered(Some(number));
+        Ok(())
+    }
+}
+
+impl Scalar for Speaker {
+    fn is_default(&self) -> bool {
+        self.or(Role::Unspecified) == Role::Unspecified
+    }
+}
+
+impl Field for Speaker {
+    fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(from)? {
+            Value::String(name) if name.is_empty() => Self::default(),
+            Value::String(name) => Role::from_name(&name).map_or(Self::Unknown, Self::Known),
+            Value::Number(number) => Self::numbered(number.as_i64().and_then(|number| i32::try_from(number).ok())),
+            _ => return Err(de::Error::custom("must be the name of a role")),
+        })
+    }
+
+    fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.or(Role::Unspecified).as_str())
     }
 
     fn is_unset(&self) -> bool {

@@ -1,7 +1,8 @@
 //! What calls ask with. Tasks and webhooks are named, `tasks/{task}` for example.
 
 use nuncio_model::{
-    Call, Error, FieldViolation, Method, PushConfigId, Struct, TaskId, TaskPushNotificationConfig as ModelConfig,
+    Call, Error, FieldViolation, Message as ModelMessage, Method, PushConfigId, Role, Struct, TaskId,
+    TaskPushNotificationConfig as ModelConfig,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
@@ -88,9 +89,10 @@ impl From<&ModelRequest> for SendMessageRequest {
 
 impl From<SendMessageRequest> for ModelRequest {
     fn from(request: SendMessageRequest) -> Self {
+        let role = request.message.role.or(Role::User);
         Self {
             tenant: None,
-            message: request.message.into(),
+            message: ModelMessage { role, ..request.message.into() },
             // One that asks for nothing is none.
             configuration: request
                 .configuration

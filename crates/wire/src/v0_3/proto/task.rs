@@ -9,7 +9,7 @@ use nuncio_model::{
 };
 
 use super::{
-    json::{State, Time},
+    json::{Speaker, State, Time},
     message,
     part::Part,
 };
@@ -35,7 +35,7 @@ message! {
         1 message_id: MessageId = implicit "messageId" | "message_id",
         2 context_id: ContextId = implicit "contextId" | "context_id",
         3 task_id: TaskId = implicit "taskId" | "task_id",
-        4 role: Role = implicit "role",
+        4 role: Speaker = implicit "role",
         5 content: Vec<Part> = repeated "content" | "parts",
         6 metadata: Option<Struct> = presence "metadata",
         7 extensions: Vec<Box<str>> = repeated "extensions",
@@ -89,7 +89,7 @@ impl From<&ModelMessage> for Message {
             message_id: message.message_id.clone(),
             context_id: message.context_id.clone().unwrap_or_default(),
             task_id: message.task_id.clone().unwrap_or_default(),
-            role: message.role,
+            role: Speaker::Known(message.role),
             content: parts_down(&message.parts),
             metadata: message.metadata.as_deref().cloned(),
             extensions: message.extensions.clone(),
@@ -103,7 +103,7 @@ impl From<Message> for ModelMessage {
             message_id: message.message_id,
             context_id: Some(message.context_id).filter(|id| !id.is_empty()),
             task_id: Some(message.task_id).filter(|id| !id.is_empty()),
-            role: message.role,
+            role: message.role.or(Role::Unspecified),
             parts: parts_up(message.content),
             metadata: message.metadata.map(Box::new),
             extensions: message.extensions,

@@ -4,7 +4,10 @@ use nuncio_model::{
     AgentCard,
     card::{AgentInterface, OAuthFlows, SecurityRequirement, SecurityScheme},
 };
-use nuncio_wire::card::{decode, undeclared};
+use nuncio_wire::{
+    Version,
+    card::{decode, meant},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -180,12 +183,34 @@ fn a_version_that_is_not_declared_is_told_by_what_the_card_knows() {
         let read = read(&card);
         assert_eq!(read.supported_interfaces[0].protocol_version, expected, "{card}");
         assert!(read.signatures.is_empty(), "a signature of what was not signed");
-        let of_user = undeclared(card.to_string().as_bytes());
+        let of_user = meant(card.to_string().as_bytes(), Version::LATEST);
         let is_declared = member.get("protocolVersion").or_else(|| member.get("protocolVersions")).is_some();
         assert_eq!(of_user.len(), usize::from(!is_declared), "{card}");
         assert!(of_user.iter().all(|it| it.url == RPC && it.protocol_version.is_empty()));
     }
-    assert_eq!(undeclared(b"[]"), []);
+    assert_eq!(meant(b"[]", Version::LATEST), []);
+}
+
+#[test]
+fn what_authenticates_as_in_0_1_may_be_meant_as_0_1() {
+    let mut card = json!({"name": "a", "url": RPC, "protocolVersion": "0.2.6"});
+    let of = |card: &Value, version: Version| {
+        let meant = meant(card.to_string().as_bytes(), version);
+        meant.into_iter().map(|it| (it.url, it.protocol_version)).collect::<Vec<_>>()
+    };
+    for version in Version::ALL {
+        assert_eq!(of(&card, *version), [], "{version}");
+    }
+    card["authentication"] = json!({"schemes": []});
+    for version in Version::ALL {
+        let first = (version.as_str() == "0.1").then(|| (RPC.to_owned(), "0.1".to_owned()));
+        assert_eq!(of(&card, *version), Vec::from_iter(first.clone()), "{version}");
+        let mut beside = card.clone();
+        beside["protocolVersion"].take();
+        beside["supportedInterfaces"] =
+            json!([{"url": REST, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"}]);
+        assert_eq!(of(&beside, *version), Vec::from_iter(first), "{version}");
+    }
 }
 
 #[test]
@@ -293,6 +318,8 @@ proptest! {
     fn nothing_makes_it_panic(card in any_json()) {
         let card = card.to_string();
         let _ = decode(card.as_bytes());
-        undeclared(card.as_bytes());
+        for version in Version::ALL {
+            meant(card.as_bytes(), *version);
+        }
     }
 }

@@ -106,7 +106,9 @@ fn bodies_that_are_no_json_or_not_of_the_call_are_told_apart() {
         (r#"{"message":7}"#, "message"),
         (r#"{"message":{"messageId":"m","role":"ROLE_USER","content":7}}"#, "message.content"),
         (r#"{"message":{"messageId":"m","role":"ROLE_USER","content":[]}}"#, "message.content"),
-        (r#"{"message":{"messageId":"m","role":"nobody","content":[{"text":"a"}]}}"#, "message.role"),
+        (r#"{"message":{"messageId":"m","content":[{"text":"a"}]}}"#, "message.role"),
+        (r#"{"message":{"messageId":"m","role":"ROLE_UNSPECIFIED","content":[{"text":"a"}]}}"#, "message.role"),
+        (r#"{"message":{"messageId":"m","role":[],"content":[{"text":"a"}]}}"#, "message.role"),
         (r#"{"message":{"messageId":"m","role":"ROLE_AGENT","content":[{"text":"a"}]}}"#, "message.role"),
         (r#"{"message":{"role":"ROLE_USER","content":[{"text":"a"}]}}"#, "message.messageId"),
     ] {

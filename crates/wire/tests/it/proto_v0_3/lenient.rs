@@ -266,6 +266,23 @@ fn states_and_roles_come_in_many_forms() {
 }
 
 #[test]
+fn a_role_that_nobody_knows_is_the_callers_in_a_request_and_none_in_an_answer() {
+    for role in [json!("nobody"), json!("ROLE_SYSTEM"), json!(7)] {
+        let message = json!({"messageId": "m", "role": role, "content": [{"text": "a"}]});
+        assert_eq!(send(&json!({ "message": message })).unwrap().message.role, Role::User, "{role}");
+        let reply = rest().decode_reply(Method::SendMessage, json!({ "message": message }).to_string().as_bytes());
+        let Reply::Message(answer) = reply.unwrap() else { panic!("another reply") };
+        assert_eq!(answer.role, Role::Unspecified, "{role}");
+    }
+    // { message: { message_id: "m", role: 7, content: { text: "a" } } }
+    let bytes = b"\x0a\x0a\x0a\x01m\x20\x07\x2a\x03\x0a\x01a";
+    let Call::SendMessage(read) = grpc().decode_call(Method::SendMessage, bytes).unwrap() else {
+        panic!("another call")
+    };
+    assert_eq!(read.message.role, Role::User);
+}
+
+#[test]
 fn a_time_without_an_offset_is_of_utc() {
     let body = json!({"id": "t", "status": {"timestamp": "2025-04-02T16:59:25.331844"}});
     let Reply::Task(task) = rest().decode_reply(Method::GetTask, body.to_string().as_bytes()).unwrap() else {

@@ -46,6 +46,26 @@ fn roles_come_in_many_forms() {
 }
 
 #[test]
+fn a_role_that_nobody_knows_is_the_callers_in_a_request() {
+    let read = |role: Value| {
+        let message = json!({"messageId": "m", "role": role, "parts": [{"kind": "text", "text": "a"}]});
+        super::read(v03(), nuncio_model::Method::SendMessage, &json!({ "message": message }))
+    };
+    for role in [json!("nobody"), json!("ROLE_SYSTEM"), json!(7)] {
+        let nuncio_model::Call::SendMessage(call) = read(role.clone()).unwrap() else { panic!("another call") };
+        assert_eq!(call.message.role, Role::User, "{role}");
+    }
+    for role in [Value::Null, json!(""), json!("unspecified"), json!(0), json!("agent"), json!([])] {
+        let error = read(role.clone()).unwrap_err();
+        assert_eq!(
+            (error.kind(), &*error.field_violations()[0].field),
+            (ErrorKind::InvalidParams, "message.role"),
+            "{role}"
+        );
+    }
+}
+
+#[test]
 fn times_without_an_offset_are_of_utc() {
     for (text, expected) in [
         ("2025-04-02T16:59:25.331844", "2025-04-02T16:59:25.331844Z"),
