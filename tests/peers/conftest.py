@@ -52,6 +52,16 @@ def base64_nuncio(tmp_path_factory) -> Iterator[Agent]:
 
 
 @pytest.fixture(scope="session")
+def scripted(tmp_path_factory) -> Iterator[Agent]:
+    """An agent that runs agents/script.py, one process a turn."""
+    folder = tmp_path_factory.mktemp("scripted")
+    script = HERE / "agents" / "script.py"
+    agent = serve(folder, "--store", "memory", "--jsonl", "--", sys.executable, script)
+    yield agent
+    agent.stop()
+
+
+@pytest.fixture(scope="session")
 def secured(tmp_path_factory) -> Iterator[Agent]:
     """The demo agent with two callers who have tokens."""
     folder = tmp_path_factory.mktemp("secured")

@@ -1,7 +1,6 @@
 """Any script as a full agent: `nuncio serve --jsonl -- COMMAND`."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,9 @@ from support.events import (
     status_text,
     text_of,
 )
-from support.process import HERE, eventually, free_pid, serve
+from support.process import eventually, free_pid
 
 COMPLETED, FAILED = "TASK_STATE_COMPLETED", "TASK_STATE_FAILED"
-SCRIPT = HERE / "agents" / "script.py"
-
-
-@pytest.fixture(scope="module")
-def scripted(tmp_path_factory):
-    """An agent that runs agents/script.py, one process a turn."""
-    folder = tmp_path_factory.mktemp("jsonl")
-    agent = serve(folder, "--store", "memory", "--jsonl", "--", sys.executable, SCRIPT)
-    yield agent
-    agent.stop()
 
 
 @pytest.fixture

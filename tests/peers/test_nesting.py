@@ -3,18 +3,14 @@
 Their readers stop at a hundred messages within one another; an object is three of them.
 """
 
-import sys
-
 import pytest
 
 from support.caller import user_message
 from support.events import artifact, state, status_text
 from support.failure import refused
 from support.peers import OLDER
-from support.process import HERE, serve
 
 DEEPEST = 30
-SCRIPT = HERE / "agents" / "script.py"
 
 
 def nested(levels: int) -> dict:
@@ -28,15 +24,6 @@ def deep_message(levels: int, **members) -> dict:
     value = nested(levels)
     parts = [{"text": "echo x"}, {"data": value, "metadata": value}]
     return user_message(parts, metadata=value, **members)
-
-
-@pytest.fixture(scope="module")
-def scripted(tmp_path_factory):
-    """An agent that says what is asked of it, in every place where data may be."""
-    folder = tmp_path_factory.mktemp("deep")
-    agent = serve(folder, "--store", "memory", "--jsonl", "--", sys.executable, SCRIPT)
-    yield agent
-    agent.stop()
 
 
 @pytest.mark.parametrize("sdk", ["python", "js"])

@@ -61,6 +61,7 @@ impl Kept {
         if has_room { most } else { Portion { bytes: LITTLE.min(most.bytes), ..most } }
     }
 
+    /// Whether the ends of logs have grown over their bound, which goes back to half once they are within that.
     fn is_over(&self) -> bool {
         let tails = self.tails.load(Relaxed);
         if tails <= self.half && self.bound.load(Relaxed) > self.half {
