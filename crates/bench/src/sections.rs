@@ -74,6 +74,13 @@ fn rate(measured: &[Measured], label: &str) -> f64 {
     labelled.filter(|measured| measured.refused.is_none()).map_or(0.0, |measured| measured.rate)
 }
 
+/// The share of the ceiling of the measurement with this label; 0 when it is missing or refused. Two shares of one table
+/// are compared rather than their rates, which were not measured at the same moment.
+fn share(measured: &[Measured], label: &str) -> f64 {
+    let labelled = measured.iter().find(|measured| measured.label == label);
+    labelled.filter(|measured| measured.refused.is_none()).and_then(|measured| measured.ratio).unwrap_or(0.0)
+}
+
 /// Numbers in a load column: `c=16`.
 fn connections(concurrency: usize) -> String {
     format!("c={concurrency}")

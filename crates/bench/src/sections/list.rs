@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{connections, echo_ceiling, rate, recent, unary};
+use super::{connections, echo_ceiling, share, recent, unary};
 use crate::{
     bench::{Bench, Store},
     load::{call::create_tasks, unary::Unary},
@@ -51,6 +51,6 @@ fn verdicts(one: &Measured, all: &[Measured]) -> Vec<Verdict> {
     if what == "GetTask" {
         return Vec::new();
     }
-    let get = rate(all, &format!("{store}, GetTask"));
-    vec![Verdict::new("under five GetTasks", one.rate > get / 5.0)]
+    let get = share(all, &format!("{store}, GetTask"));
+    vec![Verdict::new("under five GetTasks", one.ratio.unwrap_or(0.0) > get / 5.0)]
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{connections, echo_ceiling, rate, unary};
+use super::{connections, echo_ceiling, share, unary};
 use crate::{
     bench::{Bench, Store},
     load::{call::create_tasks, grpc, unary::Unary},
@@ -62,12 +62,13 @@ fn over_grpc<'a>(label: &str, server: &'a Server, concurrency: usize) -> Contend
 }
 
 fn verdicts(one: &Measured, all: &[Measured], kept: &str, concurrency: usize) -> Vec<Verdict> {
-    let beside = |other: &str| Verdict::new("≥ 0.85 of JSON-RPC", one.rate >= 0.85 * rate(all, other));
+    let own = one.ratio.unwrap_or(0.0);
+    let beside = |other: &str| Verdict::new("≥ 0.85 of JSON-RPC", own >= 0.85 * share(all, other));
     match (one.label.as_str(), concurrency) {
         (label, 16) if label == kept => {
             vec![Verdict::of_ceiling(one, 0.55), Verdict::new("p99 < 2 ms", one.p99 < Duration::from_millis(2))]
         }
-        (JSONRPC_0_3, _) => vec![Verdict::new("≤ 1.15 × 1.0", one.rate * 1.15 >= rate(all, JSONRPC))],
+        (JSONRPC_0_3, _) => vec![Verdict::new("≤ 1.15 × 1.0", own * 1.15 >= share(all, JSONRPC))],
         (JSONRPC_SQLITE, 64) => vec![Verdict::of_ceiling(one, 0.25)],
         ("HTTP+JSON, memory", _) => vec![beside(JSONRPC)],
         ("HTTP+JSON, SQLite NORMAL", _) => vec![beside(JSONRPC_SQLITE)],
