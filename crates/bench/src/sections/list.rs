@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{connections, echo_ceiling, share, recent, unary};
+use super::{connections, echo_ceiling, recent, share, unary};
 use crate::{
     bench::{Bench, Store},
     load::{call::create_tasks, unary::Unary},
