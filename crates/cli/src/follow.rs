@@ -130,7 +130,7 @@ impl<'a> Follower<'a> {
         if self.is_stream {
             self.output.event(&StreamResponse::Task(task.clone()))?;
         }
-        if is_over(task.state()) {
+        if is_over(task.state()) || task.state() == TaskState::Unspecified {
             return Ok(Outcome::Task(Box::new(task)));
         }
         self.announce(&task)?;
@@ -216,6 +216,8 @@ impl<'a> Follower<'a> {
         } else if state.is_terminal() && state != TaskState::Completed {
             diag::warn(&format!("the task is {}", state.short()));
             return Ok(ExitCode::from(u8::from(fails)));
+        } else if state == TaskState::Unspecified {
+            diag::warn("the agent does not say how far the task is; its state is not known");
         }
         Ok(ExitCode::SUCCESS)
     }

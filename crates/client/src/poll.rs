@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nuncio_model::{ErrorKind, Task, op::GetTaskRequest};
+use nuncio_model::{ErrorKind, Task, TaskState, op::GetTaskRequest};
 
 use crate::{client::Client, error::ClientError, failure::passes};
 
@@ -10,6 +10,9 @@ use crate::{client::Client, error::ClientError, failure::passes};
 const PATIENCE: u32 = 3;
 
 /// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
+///
+/// A state that is not known, which agents before 1.0 call `unknown`, is an end as well: nothing says what would come of
+/// waiting.
 ///
 /// [`Self::next`] may be dropped while it waits.
 #[derive(Debug)]
@@ -41,7 +44,8 @@ impl Poll {
         self
     }
 
-    /// The task at the next interval; `None` once it was given as ended or interrupted, or an error was given.
+    /// The task at the next interval; `None` once it was given as ended, interrupted or of no known state, or an error was
+    /// given.
     ///
     /// An agent that cannot be reached, or fails to answer by its own word (`Unavailable`, `ResourceExhausted`,
     /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is given
@@ -56,7 +60,8 @@ impl Poll {
                 Ok(task) => {
                     self.failures = 0;
                     self.wait = self.interval;
-                    self.is_over = task.state().is_terminal() || task.state().is_interrupted();
+                    let state = task.state();
+                    self.is_over = state.is_terminal() || state.is_interrupted() || state == TaskState::Unspecified;
                     return Some(Ok(task));
                 }
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {

@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use nuncio_model::{StreamEvent, TaskId, TaskState};
 
 use crate::error::ClientError;
@@ -54,7 +54,7 @@ impl Watch {
             let item = machine.next().await?;
             Some((item, machine))
         });
-        Self { events: Box::pin(events), progress }
+        Self { events: Box::pin(events.fuse()), progress }
     }
 
     /// Why it is over; `None` while it is not.

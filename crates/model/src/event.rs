@@ -194,8 +194,8 @@ impl StreamEvent {
 
 /// The events of one task as one reader sees them, in order, none twice, none missing.
 ///
-/// It ends after the last event that the operation promises. An error is the last item. Dropping it frees the reader
-/// and changes nothing for the task.
+/// It ends after the last event that the operation promises, and says so again when it is asked again. An error is the
+/// last item. Dropping it frees the reader and changes nothing for the task.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Arc<StreamEvent>, Error>> + Send>>;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method as Verb, header};
 use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent, resume};
 use nuncio_wire::{
@@ -107,7 +107,7 @@ impl Transport for Grpc {
 }
 
 fn events(dialect: &'static dyn GrpcDialect, messages: Messages, redactor: Redactor) -> EventStream {
-    Box::pin(stream::unfold(Some((messages, redactor)), move |reader| async move {
+    let events = stream::unfold(Some((messages, redactor)), move |reader| async move {
         let (mut messages, redactor) = reader?;
         let message = messages.next().await.transpose()?;
         match message.and_then(|message| dialect.decode_event(&message)) {
@@ -118,7 +118,8 @@ fn events(dialect: &'static dyn GrpcDialect, messages: Messages, redactor: Redac
             }
             Err(error) => Some((Err(error), None)),
         }
-    }))
+    });
+    Box::pin(events.fuse())
 }
 
 /// The messages of an answer, up to the outcome in its trailers.

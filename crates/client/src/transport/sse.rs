@@ -29,14 +29,15 @@ where
     R: Fn(&str) -> Result<StreamResponse, Error> + Send + 'static,
 {
     let reader = Reader { answer, decoder: Decoder::new(limit), limit, read, is_over: false };
-    Box::pin(stream::unfold(reader, |mut reader| async move {
+    let events = stream::unfold(reader, |mut reader| async move {
         if reader.is_over {
             return None;
         }
         let item = reader.next().await.transpose()?;
         reader.is_over = item.is_err();
         Some((item, reader))
-    }))
+    });
+    Box::pin(events.fuse())
 }
 
 /// The events of a call that may be refused in its stream: what a peer says in the place of the first event is what comes

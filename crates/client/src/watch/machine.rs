@@ -47,6 +47,9 @@ impl Machine {
         progress: Progress,
         again: Option<Again>,
     ) -> Self {
+        if resumes {
+            progress.is_numbered();
+        }
         Self {
             transport,
             reconnect,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState};
+use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatusUpdateEvent};
 use nuncio_wire::dialect::says_last;
 
 use super::End;
@@ -18,13 +18,19 @@ pub(crate) struct Seen {
     context: Option<ContextId>,
     pub(crate) state: Option<TaskState>,
     pub(crate) sequence: Option<u64>,
+    /// The last number on this connection.
+    last_here: Option<u64>,
+    /// It was the first of a connection that took another up.
+    is_taken_up: bool,
+    /// Numbers are places in the log, by the agent's word.
+    is_numbered: bool,
     pub(crate) end: Option<End>,
     is_message: bool,
     /// The agent said that nothing more will come, of a task whose state is not known.
     is_last: bool,
     /// The task was interrupted while it was watched, not before.
     is_parked: bool,
-    /// The agent's numbers begin anew with each connection, so they tell nothing.
+    /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell nothing.
     is_unnumbered: bool,
 }
 
@@ -35,6 +41,11 @@ impl Progress {
 
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Seen) -> T) -> T {
         read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The agent says that the numbers of its events are places in its log.
+    pub(super) fn is_numbered(&self) {
+        self.change(|seen| seen.is_numbered = true);
     }
 
     /// Takes note that the place that was reached means nothing to the agent. Whether there was one.
@@ -90,7 +101,22 @@ impl Progress {
 }
 
 impl Seen {
+    /// Whether the event's number is beyond the one before it on its connection, as the places in a log are. The snapshot
+    /// with which a task is taken up again may be followed by the status that it has.
+    fn grows(&mut self, event: &StreamEvent, is_first: bool) -> bool {
+        let Some(next) = event.sequence else { return true };
+        let before = self.last_here.replace(next).filter(|_| !is_first);
+        let was_taken_up = std::mem::replace(&mut self.is_taken_up, is_first);
+        let is_known = |update: &TaskStatusUpdateEvent| self.state == Some(update.status.state);
+        match (&event.response, before) {
+            (_, None) => true,
+            (StreamResponse::StatusUpdate(update), Some(before)) if was_taken_up && is_known(update) => next >= before,
+            (_, Some(before)) => next > before,
+        }
+    }
+
     fn accept(&mut self, event: &StreamEvent, is_first: bool) -> bool {
+        self.is_unnumbered |= !self.is_numbered && !self.grows(event, is_first);
         if let (Some(next), Some(last), false) = (event.sequence, self.sequence, self.is_unnumbered)
             && next <= last
         {
@@ -103,6 +129,7 @@ impl Seen {
             }
         }
         self.sequence = match &event.response {
+            _ if self.is_unnumbered => None,
             // The numbers after a snapshot without one may be the connection's own.
             StreamResponse::Task(_) if is_first => event.sequence,
             _ => event.sequence.or(self.sequence),
@@ -131,7 +158,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use nuncio_model::{Task, TaskStatus, TaskStatusUpdateEvent};
+    use nuncio_model::{Task, TaskStatus};
 
     use super::*;
 
@@ -164,6 +191,32 @@ mod tests {
         progress.accept(&status(2, TaskState::Working), false);
         assert!(progress.accept(&snapshot(1, TaskState::Working), true));
         assert!(progress.accept(&status(2, TaskState::Completed), false));
+    }
+
+    #[test]
+    fn numbers_that_do_not_grow_hide_nothing() {
+        for numbers in [[10, 20, 20, 20, 30], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0], [5, 4, 3, 2, 1], [2, 1, 7, 8, 9]] {
+            let progress = Progress::default();
+            for number in numbers {
+                assert!(progress.accept(&status(number, TaskState::Working), false), "{numbers:?}");
+            }
+            assert_eq!(progress.read(|seen| seen.sequence), None, "there is no place to go on from");
+        }
+        // Where they are places by the agent's word, what has been seen is not told again.
+        let progress = Progress::default();
+        progress.is_numbered();
+        assert!(progress.accept(&status(7, TaskState::Working), false));
+        assert!(!progress.accept(&status(7, TaskState::Working), false));
+        assert_eq!(progress.read(|seen| seen.sequence), Some(7));
+    }
+
+    #[test]
+    fn what_a_connection_tells_again_is_not_passed_on_twice() {
+        let progress = Progress::default();
+        assert!([1, 2, 3].into_iter().all(|number| progress.accept(&status(number, TaskState::Working), false)));
+        let again = [2, 3, 4].map(|number| progress.accept(&status(number, TaskState::Working), number == 2));
+        assert_eq!(again, [false, false, true]);
+        assert_eq!(progress.read(|seen| seen.sequence), Some(4));
     }
 
     #[test]

@@ -157,3 +157,75 @@ async fn a_state_that_is_not_known_ends_a_stream_by_the_agents_word() {
         assert_eq!(fake.seen().len(), 1, "{version}: it is not asked again");
     }
 }
+
+#[tokio::test]
+async fn a_stream_of_nothing_is_an_error_and_stays_at_its_end() {
+    for version in ["1.0", "0.3", "0.2", "0.1"] {
+        let fake = Fake::start(|seen, _| match seen.json()["method"].as_str() {
+            Some("tasks/get" | "GetTask") => {
+                ok(&json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "no"}}))
+            }
+            _ => sse(&[], true),
+        })
+        .await;
+        let mut quick = nuncio_client::Reconnect::default();
+        quick.attempts = 1;
+        let builder = Client::builder().version(version).reconnect(quick);
+        let client = builder.endpoint(&format!("{}/", fake.url), Binding::JsonRpc).unwrap();
+        for watch in [client.send_stream("hello").await.unwrap(), client.watch("t1").await.unwrap()] {
+            let mut watch = watch;
+            assert!(watch.next().await.unwrap().is_err(), "{version}");
+            for _ in 0..3 {
+                assert!(watch.next().await.is_none(), "{version}");
+            }
+            assert_eq!(watch.end(), Some(End::Lost), "{version}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn numbers_that_are_those_of_a_clock_hide_no_event() {
+    for version in ["1.0", "0.3"] {
+        for numbers in [[10, 20, 20, 20, 30], [1, 1, 1, 1, 1], [5, 4, 3, 2, 1]] {
+            let fake = Fake::start(move |_, _| {
+                let wrap = |mut result: Value, name: &str| {
+                    result["taskId"] = json!("t1");
+                    result["contextId"] = json!("c1");
+                    let result = if version == "1.0" { json!({ name: result }) } else { result };
+                    json!({"jsonrpc": "2.0", "id": 1, "result": result})
+                };
+                let piece = |text: &str| {
+                    let artifact = json!({"artifactId": text, "parts": [{"kind": "text", "text": text}]});
+                    wrap(
+                        json!({"kind": "artifact-update", "artifact": artifact, "append": false, "lastChunk": true}),
+                        "artifactUpdate",
+                    )
+                };
+                let status = |state: &str, is_final: bool| {
+                    let state = if version == "1.0" {
+                        format!("TASK_STATE_{}", state.to_uppercase())
+                    } else {
+                        state.to_owned()
+                    };
+                    wrap(
+                        json!({"kind": "status-update", "status": {"state": state}, "final": is_final}),
+                        "statusUpdate",
+                    )
+                };
+                let events = [status("working", false), piece("a"), piece("b"), piece("c"), status("completed", true)];
+                let events: Vec<_> = numbers.iter().map(|number| Some(*number)).zip(events).collect();
+                sse(&events, true)
+            })
+            .await;
+            let client =
+                Client::builder().version(version).endpoint(&format!("{}/", fake.url), Binding::JsonRpc).unwrap();
+            let mut watch = client.send_stream("hello").await.unwrap();
+            let mut pieces = 0;
+            while let Some(event) = watch.next().await {
+                pieces +=
+                    usize::from(matches!(event.unwrap().response, nuncio_model::StreamResponse::ArtifactUpdate(_)));
+            }
+            assert_eq!((pieces, watch.end()), (3, Some(End::Terminal(TaskState::Completed))), "{version} {numbers:?}");
+        }
+    }
+}

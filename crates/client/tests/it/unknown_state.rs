@@ -1,10 +1,10 @@
-//! An agent of 1.0 that speaks of a state that nobody knows: the client says so at once, and waits for nothing.
+//! Agents that speak of a state that nobody knows: the client says so at once, and waits for nothing.
 
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client};
-use nuncio_model::ErrorKind;
+use nuncio_model::{ErrorKind, TaskState, op::GetTaskRequest};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, ok, sse};
@@ -47,4 +47,20 @@ async fn a_state_that_is_not_known_in_1_0_makes_nobody_wait() {
     });
     let error = failed.await.expect("an error").unwrap_err();
     assert!(error.to_string().contains("TASK_STATE_PONDERING"), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_before_1_0_whose_state_is_not_known_is_not_waited_for() {
+    for version in ["0.3", "0.2", "0.1"] {
+        for state in [json!("unknown"), json!("pondering"), json!(""), json!(null)] {
+            let task =
+                json!({"kind": "task", "id": "t1", "contextId": "c1", "sessionId": "c1", "status": {"state": state}});
+            let fake = Fake::start(move |_, _| ok(&answer(&task))).await;
+            let client =
+                Client::builder().version(version).endpoint(&format!("{}/", fake.url), Binding::JsonRpc).unwrap();
+            let mut poll = client.poll(GetTaskRequest::new("t1"));
+            assert_eq!(soon(poll.next()).await.unwrap().unwrap().state(), TaskState::Unspecified, "{version} {state}");
+            assert!(soon(poll.next()).await.is_none(), "{version} {state}");
+        }
+    }
 }

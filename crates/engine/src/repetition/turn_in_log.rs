@@ -72,7 +72,7 @@ impl TurnInLog {
 
     /// These events, up to the one with which the turn asks its client.
     pub(super) fn until_it_rests(self, feed: Feed) -> impl Stream<Item = Result<Arc<StreamEvent>, Error>> + Send {
-        unfold(Some((feed, self)), async |state| {
+        let events = unfold(Some((feed, self)), async |state| {
             let (mut feed, turn) = state?;
             let mut event = feed.next().await?;
             let asks = event.as_ref().is_ok_and(|event| state_of(event) == Some(TaskState::InputRequired));
@@ -86,7 +86,8 @@ impl TurnInLog {
             }
             let goes_on = event.is_ok();
             Some((event, goes_on.then_some((feed, turn))))
-        })
+        });
+        events.fuse()
     }
 
     /// Whether the turn begins before this record.
