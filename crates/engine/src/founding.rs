@@ -9,7 +9,7 @@ use crate::{
     admission::not_now,
     record::Record,
     shared::Shared,
-    store::{Commit, StoreError},
+    store::{Commit, PushConfig, StoreError},
 };
 
 /// A task that was founded, until a message has begun it. Dropped before that, the task is given up: it is settled like
@@ -53,7 +53,8 @@ pub(crate) async fn found(
     shared.turn_may_begin(scope)?;
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
     let (sender, founded) = oneshot::channel();
-    let commit = first_commit(scope, begins, context);
+    let webhooks = webhooks(shared, scope, begins).await?;
+    let commit = first_commit(scope, begins, context, webhooks);
     // On its own, as the caller may leave while the commit still waits for its turn: the task is given up once it is there.
     Shared::spawn(async move {
         // Nobody waits any more where it cannot be told; then what was founded is given up.
@@ -83,7 +84,21 @@ async fn write(founding: Founding, commit: Commit) -> Result<Option<Founding>, E
     }
 }
 
-fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> Commit {
+/// The webhooks that it is to have from its beginning: those of another task, which does not go on.
+async fn webhooks(shared: &Shared, scope: &Scope, begins: &Begins) -> Result<Vec<PushConfig>, Error> {
+    let Some(other) = &begins.webhooks_of else { return Ok(Vec::new()) };
+    let known = shared.store.push_configs(scope, other).await?.unwrap_or_default();
+    let own = |mut known: PushConfig| {
+        if known.config.id.as_ref().is_some_and(|id| id.as_str() == other.as_str()) {
+            known.config.id = Some(begins.id.as_str().into());
+        }
+        known.config.task_id = Some(begins.id.clone());
+        PushConfig { delivered: 0, ..known }
+    };
+    Ok(known.into_iter().map(own).collect())
+}
+
+fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>, push_configs: Vec<PushConfig>) -> Commit {
     let context = context.cloned().unwrap_or_else(ContextId::generate);
     let mut task = Task::new(begins.id.clone(), context.clone());
     task.metadata.clone_from(&begins.metadata);
@@ -98,7 +113,7 @@ fn first_commit(scope: &Scope, begins: &Begins, context: Option<&ContextId>) -> 
         updated: task.status.timestamp.unwrap_or_default(),
         released: false,
         snapshot: Some(Arc::new(task)),
-        push_configs: Vec::new(),
+        push_configs,
         letters: Vec::new(),
         remember: None,
     }

@@ -192,6 +192,8 @@ pub struct Begins {
     pub id: TaskId,
     /// Its metadata.
     pub metadata: Option<Box<Struct>>,
+    /// A task of the same caller whose webhooks it has from its beginning. One that has that task's id has its own.
+    pub webhooks_of: Option<TaskId>,
 }
 
 /// What takes calls: an engine, a remote agent, a gateway.

@@ -38,18 +38,21 @@ pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'
     }
 }
 
-/// Adds the extensions that the head declares: in lists, in one header or several (SVC-4), under either of the names that
-/// versions have for it.
-pub(crate) fn add_extensions(headers: &HeaderMap, to: &mut Vec<Box<str>>) {
+/// The extensions that the head declares, if it does: in lists, in one header or several (SVC-4), under either of the names
+/// that versions have for it.
+pub(crate) fn extensions(headers: &HeaderMap) -> Option<Vec<Box<str>>> {
+    let mut declared = None;
     for name in [&EXTENSIONS, &OLD_EXTENSIONS] {
         let lists = headers.get_all(name).iter().filter_map(|list| list.to_str().ok());
         let uris = lists.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
         for uri in uris.take(MAX_EXTENSIONS) {
-            if to.len() < MAX_EXTENSIONS && !to.iter().any(|known| **known == *uri) {
-                to.push(uri.into());
+            let known: &mut Vec<Box<str>> = declared.get_or_insert_default();
+            if known.len() < MAX_EXTENSIONS && !known.iter().any(|known| **known == *uri) {
+                known.push(uri.into());
             }
         }
     }
+    declared
 }
 
 /// Names the extensions that are active in the head of a response (EXT-3), as a version has it.

@@ -123,12 +123,13 @@ impl Service {
     }
 
     fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
-        let Incoming { principal, head, dialect, extensions: mut requested } = incoming;
+        let Incoming { principal, head, dialect, extensions } = incoming;
         let is_stream = call.method().is_streaming();
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };
         let scope = scope(principal, &call);
-        head::add_extensions(&head.headers, &mut requested);
+        // As with the version, what the head says wins over what a call says.
+        let requested = head::extensions(&head.headers).unwrap_or(extensions);
         let mut active = self.engine.active_extensions(&requested);
         if self.cards.resume() && has(&requested, resume::URI) && !has(&active, resume::URI) {
             active.push(resume::URI.into());

@@ -25,7 +25,7 @@ use crate::{
 /// A message to the task `id`, which it begins where there is none.
 fn request(id: &str, call: impl Into<Call>) -> Request {
     let metadata = [("made-by".to_owned(), Value::from("test"))].into_iter().collect();
-    let begins = Begins { id: TaskId::from(id), metadata: Some(Box::new(metadata)) };
+    let begins = Begins { id: TaskId::from(id), metadata: Some(Box::new(metadata)), webhooks_of: None };
     Request { begins: Some(Box::new(begins)), ..Request::new(Scope::open(), call) }
 }
 
@@ -412,4 +412,40 @@ async fn a_turn_that_is_run_again_is_not_new_to_the_agent_although_it_said_nothi
     within(after.recover()).await.unwrap();
     assert_state(&at_rest(&after, "settled").await, TaskState::Completed);
     assert_eq!(*seen.lock().unwrap(), [Some(1)]);
+}
+
+#[tokio::test]
+async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
+    let store = Rigged::new();
+    let mut card = AgentCard::new("test", "Under test.");
+    card.capabilities.push_notifications = Some(true);
+    let engine = builder(asks).card(card).store(Arc::clone(&store) as _).build();
+    let configs = ["before", "named"].map(|id| TaskPushNotificationConfig {
+        task_id: Some("before".into()),
+        id: Some(id.into()),
+        url: "https://hooks.example/a".into(),
+        token: Some("secret".into()),
+        ..Default::default()
+    });
+    begin(&engine, "before", "stop").await.unwrap();
+    for config in configs {
+        within(engine.call(Request::new(Scope::open(), config))).await.unwrap();
+    }
+    let mut reopens = request("after", SendMessageRequest::new(Message::user("stop")));
+    reopens.begins.as_mut().unwrap().webhooks_of = Some("before".into());
+    ask_for(&engine, reopens).await.unwrap();
+    let mut known = store.inner().push_configs(&Scope::open(), &"after".into()).await.unwrap().unwrap();
+    known.sort_by_key(|known| known.config.id.clone());
+    let known = known.iter().map(|known| &known.config);
+    let known: Vec<_> = known
+        .map(|it| (it.id.as_ref().unwrap().as_str(), it.task_id.as_ref().unwrap().as_str(), it.token.as_deref()))
+        .collect();
+    assert_eq!(known, [("after", "after", Some("secret")), ("named", "after", Some("secret"))]);
+    // Those of a task of somebody else are nobody's.
+    let mut others = request("other", SendMessageRequest::new(Message::user("stop")));
+    others.begins.as_mut().unwrap().webhooks_of = Some("before".into());
+    others.scope.principal = nuncio_model::Principal::named("mallory");
+    ask_for(&engine, others.clone()).await.unwrap();
+    assert!(store.inner().push_configs(&others.scope, &"other".into()).await.unwrap().unwrap().is_empty());
+    quiet(&engine).await;
 }

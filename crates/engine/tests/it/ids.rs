@@ -66,7 +66,7 @@ async fn an_id_that_is_too_long_is_named() {
     let mut of_tenant = to(SendMessageRequest::new(Message::user("x")));
     of_tenant.scope.tenant = Tenant::from(&*long);
     let mut begins = to(SendMessageRequest::new(Message::user("x")));
-    begins.begins = Some(Box::new(Begins { id: task.clone(), metadata: None }));
+    begins.begins = Some(Box::new(Begins { id: task.clone(), metadata: None, webhooks_of: None }));
     for (request, expected) in [
         (to(message.clone()), of_message),
         (to(SendStreamingMessageRequest(message)), of_message),
@@ -93,6 +93,6 @@ async fn an_id_of_the_longest_length_is_taken() {
     message.context_id = Some(ContextId::from("c".repeat(512)));
     let mut request = to(SendMessageRequest::new(message));
     request.scope.tenant = Tenant::from("t".repeat(512));
-    request.begins = Some(Box::new(Begins { id: TaskId::from("b".repeat(512)), metadata: None }));
+    request.begins = Some(Box::new(Begins { id: TaskId::from("b".repeat(512)), metadata: None, webhooks_of: None }));
     assert!(wrong(request).await.is_empty());
 }

@@ -125,6 +125,8 @@ async fn a_task_of_0_1_is_everybodys_and_is_its_clients_under_the_clients_id() {
     let begun = older(&running, "tasks/send", &message_0_1("mine", "ask")).await;
     assert_eq!((&begun["id"], &begun["sessionId"]), (&json!("mine"), &json!("s")));
     assert_eq!(begun["status"]["state"], "input-required");
+    let hook = json!({"id": "mine", "pushNotificationConfig": {"url": "https://hooks.example/a", "token": "t"}});
+    older(&running, "tasks/pushNotification/set", &hook).await;
     let listed = running.call("ListTasks", &json!({})).await;
     let task = &listed["tasks"][0];
     assert_ne!(task["id"], "mine");
@@ -148,7 +150,16 @@ async fn a_task_of_0_1_is_everybodys_and_is_its_clients_under_the_clients_id() {
     // And a finished task is reopened: another one behind the same id.
     let again = older(&running, "tasks/send", &message_0_1("mine", "ask")).await;
     assert_eq!((&again["id"], &again["status"]["state"]), (&json!("mine"), &json!("input-required")));
-    assert_eq!(running.call("ListTasks", &json!({})).await["totalSize"], 2);
+    let listed = running.call("ListTasks", &json!({})).await;
+    assert_eq!(listed["totalSize"], 2);
+    // With the webhook of the one before, under a name of its own.
+    let hook = older(&running, "tasks/pushNotification/get", &json!({"id": "mine"})).await;
+    assert_eq!(hook["pushNotificationConfig"]["url"], "https://hooks.example/a");
+    for task in listed["tasks"].as_array().unwrap() {
+        let hooks = running.call("ListTaskPushNotificationConfigs", &json!({"taskId": task["id"]})).await;
+        let [hook] = &hooks["configs"].as_array().unwrap()[..] else { panic!("{hooks}") };
+        assert_eq!((&hook["id"], &hook["taskId"]), (&task["id"], &task["id"]));
+    }
     let canceled = older(&running, "tasks/cancel", &json!({"id": "mine"})).await;
     assert_eq!((&canceled["id"], &canceled["status"]["state"]), (&json!("mine"), &json!("canceled")));
 }

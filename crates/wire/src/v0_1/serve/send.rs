@@ -62,9 +62,10 @@ async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Resu
         None => (1, None),
     };
     let id = desk.id(client_id, generation);
+    let webhooks_of = continues.clone();
     let mark = Mark { client_id: client_id.as_str().into(), generation, continues };
     let metadata = Some(Box::new(mark.into_metadata()));
-    request.begins = Some(Box::new(Begins { id: id.clone(), metadata }));
+    request.begins = Some(Box::new(Begins { id: id.clone(), metadata, webhooks_of }));
     Ok(hook(send, &id))
 }
 
