@@ -417,9 +417,8 @@ async fn a_turn_that_is_run_again_is_not_new_to_the_agent_although_it_said_nothi
 #[tokio::test]
 async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
     let store = Rigged::new();
-    let mut card = AgentCard::new("test", "Under test.");
-    card.capabilities.push_notifications = Some(true);
-    let engine = builder(asks).card(card).store(Arc::clone(&store) as _).build();
+    let guard = Arc::new(crate::push::Anywhere);
+    let engine = builder(asks).push_guard(guard).store(Arc::clone(&store) as _).build();
     let configs = ["before", "named"].map(|id| TaskPushNotificationConfig {
         task_id: Some("before".into()),
         id: Some(id.into()),

@@ -96,12 +96,15 @@ async fn every_path_of_the_example_is_the_one_of_1_0() {
 #[tokio::test]
 async fn a_task_is_watched_listed_and_canceled() {
     let running = Running::start().await;
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "a2a.sendStreamingMessage", "params": {
-        "message": message("silent")["message"], "a2a-version": "1.0", "a2a-extensions": format!("{EXTENSION}, urn:other")}});
-    let stream = running.send("POST", "/").without("a2a-version").header("a2a-extensions", OTHER).json(&request);
-    let mut feed = stream.open().await;
-    let active = feed.headers["a2a-extensions"].to_str().unwrap().to_owned();
-    assert!(active.contains(EXTENSION) && active.contains(OTHER), "those of the params and of the header: {active}");
+    let request = |text: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "a2a.sendStreamingMessage", "params": {
+        "message": message(text)["message"], "a2a-version": "1.0", "a2a-extensions": format!("{EXTENSION}, urn:other")}})
+    };
+    let stream = |text: &str| running.send("POST", "/").without("a2a-version").json(&request(text));
+    let feed = stream("hello").header("a2a-extensions", OTHER).open().await;
+    assert_eq!(feed.headers["a2a-extensions"], OTHER, "what the head says wins over the params");
+    let mut feed = stream("silent").open().await;
+    assert_eq!(feed.headers["a2a-extensions"], EXTENSION);
     let mut response = feed.response().await.unwrap();
     let id = response["task"]["id"].clone();
     while ["task", "statusUpdate"].iter().all(|it| response[*it]["status"]["state"] != "TASK_STATE_WORKING") {
