@@ -87,7 +87,8 @@ impl Default for HttpSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconnect {
-    /// How often in a row it is tried without an event in between. 8; 0 turns it off.
+    /// How often in a row it is tried without anything new in between, be it an event or a second of silence on a connection
+    /// that stays. 8; 0 turns it off.
     pub attempts: u32,
     /// How long before the first attempt; doubles with each. 200 ms.
     pub first_delay: Duration,

@@ -1,6 +1,7 @@
 //! A task's events as one stream, over as many connections as it takes (sections 3.1.2, 3.1.6 and 3.5.2).
 
 mod machine;
+mod news;
 mod progress;
 
 use std::{

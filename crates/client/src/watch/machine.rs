@@ -9,7 +9,7 @@ use nuncio_model::{
     resume,
 };
 
-use super::{End, Progress};
+use super::{End, Progress, news::News};
 use crate::{client::Again, error::ClientError, failure::may_pass, settings::Reconnect, transport::Transport};
 
 /// How long a stream may stay open after the task's last event.
@@ -30,6 +30,8 @@ pub(crate) struct Machine {
     ready: VecDeque<Arc<StreamEvent>>,
     progress: Progress,
     attempts: u32,
+    /// What the connection tells beyond the one before it.
+    news: News,
     is_first: bool,
     /// The stream broke before it told anything new, so it is taken up again though the task stands still.
     is_owed: bool,
@@ -60,6 +62,7 @@ impl Machine {
             ready: VecDeque::new(),
             progress,
             attempts: 0,
+            news: News::default(),
             is_first: false,
             is_owed: false,
             broken: None,
@@ -118,7 +121,7 @@ impl Machine {
                 let is_first = std::mem::take(&mut self.is_first);
                 self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
-                if is_new {
+                if is_new && self.news.is_told(&event) {
                     self.attempts = 0;
                 }
                 Ok(Some(event).filter(|_| is_new))
@@ -145,6 +148,9 @@ impl Machine {
         if task.is_none() && self.again.is_none() {
             return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
         }
+        if self.news.has_lasted() {
+            self.attempts = 0;
+        }
         if self.attempts >= self.reconnect.attempts {
             let ended = || silent("the stream ended before the task did, and cannot be taken up again");
             return Err(self.broken.take().unwrap_or_else(ended));
@@ -160,6 +166,7 @@ impl Machine {
         match (self.transport.call(request).await, task) {
             (Ok(Reply::Events(connection)), _) => {
                 self.connection = Some(connection);
+                self.news.begin();
                 self.is_first = true;
                 self.is_owed = false;
                 Ok(())

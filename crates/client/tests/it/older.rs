@@ -229,3 +229,40 @@ async fn numbers_that_are_those_of_a_clock_hide_no_event() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_agent_that_says_the_same_again_and_again_is_not_asked_for_ever() {
+    for version in ["0.3", "0.1"] {
+        let fake = Fake::start(move |seen, _| {
+            let working = json!({"state": "working"});
+            let task = json!({"kind": "task", "id": "t1", "contextId": "c1", "sessionId": "c1", "status": working});
+            let update = json!({"kind": "status-update", "id": "t1", "taskId": "t1", "contextId": "c1", "status": working, "final": false});
+            let answer = |result: Value| json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            match seen.json()["method"].as_str().unwrap() {
+                "tasks/get" => ok(&answer(task)),
+                _ => sse(&[(None, answer(update.clone())), (None, answer(update))], true),
+            }
+        })
+        .await;
+        let mut quick = nuncio_client::Reconnect::default();
+        quick.max_delay = std::time::Duration::from_millis(10);
+        let client = Client::builder()
+            .version(version)
+            .reconnect(quick)
+            .endpoint(&format!("{}/", fake.url), Binding::JsonRpc)
+            .unwrap();
+        let mut watch = client.send_stream("hello").await.unwrap();
+        let mut events = 0;
+        let error = loop {
+            match watch.next().await.unwrap() {
+                Ok(_) => {
+                    events += 1;
+                    assert!(events < 50, "it is asked again and again");
+                }
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("cannot be taken up again"), "{error}");
+        assert_eq!(watch.end(), Some(End::Lost));
+    }
+}
