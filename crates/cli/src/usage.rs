@@ -1,6 +1,6 @@
 //! What clap finds wrong with a command line, in the words and the form of all errors.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{error::Error as _, ffi::OsString, process::ExitCode};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -44,7 +44,7 @@ fn explain(error: &clap::Error, arguments: &[OsString]) -> CliError {
         ("", None) => None,
         (tips, _) => Some(tips.to_owned()),
     });
-    CliError::usage(without_secret(error, said.message))
+    CliError::usage(without_secret(error).unwrap_or(said.message))
         .with_hint(hint.unwrap_or_else(|| "--help says more".to_owned()))
 }
 
@@ -73,16 +73,18 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The message without the value of a flag that takes secrets, which are not known as such before the line is read.
-fn without_secret(error: &clap::Error, message: String) -> String {
+/// What is wrong with the value of a flag that takes secrets, which are not known as such before the line is read, without
+/// that value: clap shows it, as far as terminals take it.
+fn without_secret(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) =
         (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
     else {
-        return message;
+        return None;
     };
     let name = flag.trim_start_matches("--").split([' ', '=']).next().unwrap_or_default();
     let is_secret = config::SETTINGS.iter().any(|setting| setting.is_secret && setting.name == name);
-    if is_secret && !value.is_empty() { message.replace(value.as_str(), "***") } else { message }
+    let reason = error.source().map_or_else(|| "it cannot be".to_owned(), ToString::to_string);
+    (is_secret && !value.is_empty()).then(|| format!("invalid value for '{flag}': {reason}"))
 }
 
 /// The format before settings are read, for errors that come before that.

@@ -1,5 +1,6 @@
 //! Failures before or outside a request.
 
+use nuncio_auth::credentials::CredentialError;
 use nuncio_client::{ClientError, Failure};
 
 use super::{CliError, Code};
@@ -51,6 +52,8 @@ impl From<Failure> for CliError {
             Failure::TimedOut { .. } => Self::new(Code::Timeout, message),
             Failure::Broken { .. } => Self::new(Code::Unreachable, message)
                 .with_hint("whether the agent heard it is not known; `nuncio task list` shows its tasks"),
+            Failure::Credentials(CredentialError::BadSecret(_)) => Self::usage(message)
+                .with_hint("`nuncio card get` shows where the agent wants it; check --bearer or --api-key"),
             Failure::Credentials(_) => Self::new(Code::CredentialsMissing, message)
                 .with_hint("`nuncio card get` shows what the agent wants; give --bearer or --api-key"),
             _ => Self::new(Code::Internal, message),

@@ -5,7 +5,13 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use nuncio_engine::address;
 
 use super::{args::ServeArgs, file, values};
-use crate::{args::duration, command::config_show::Effective, config::Source, diag, error::CliError};
+use crate::{
+    args::{duration, switch},
+    command::config_show::Effective,
+    config::Source,
+    diag,
+    error::CliError,
+};
 
 /// A setting.
 pub(super) struct Setting {
@@ -355,15 +361,11 @@ impl Settings {
 
     /// A value that cannot be, with where it is from.
     pub(super) fn wrong(&self, name: &str, reason: &str) -> CliError {
-        let source = self.set.get(name).map_or(&Source::Default, |(_, source)| source);
-        CliError::usage(match source {
-            Source::Flag => format!("--{name}: {reason}"),
-            source => format!("{name} from {source}: {reason}"),
-        })
+        self.set.get(name).map_or(&Source::Default, |(_, source)| source).refuse(name, reason)
     }
 
     pub(super) fn switch(&self, name: &str) -> Result<bool, CliError> {
-        Ok(self.parsed(name, values::switch)?.unwrap_or(false))
+        Ok(self.parsed(name, switch)?.unwrap_or(false))
     }
 
     pub(super) fn duration(&self, name: &str) -> Result<Option<Duration>, CliError> {
