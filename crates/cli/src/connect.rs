@@ -169,6 +169,9 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
         builder = builder.file_bytes(files);
     }
     let shows_card = context.switch(args.card_auth, "card-auth")?;
+    if context.global.verbose {
+        builder = builder.on_interface(notice::of_interface);
+    }
     if is_insecure {
         notice::of_insecure(has_credentials);
     }

@@ -65,6 +65,13 @@ fn a_card_that_cannot_be() {
         home.write(&name, card);
         home.run(&["send", "x", "-a", &name, "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
     }
+    for body in ["[]", "<html>"] {
+        let site = Site::start(move |_| (200, body.to_owned()));
+        for place in ["/card.json", ""] {
+            let reference = format!("{}{place}", site.url);
+            home.run(&["send", "x", "-a", &reference, "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+        }
+    }
     home.write("half.json", r#"{"name": "x", "supportedInterfaces": [{"url": "a", "protocolBinding": "JSONRPC"}]}"#);
     let error = home.run(&["card", "get", "half.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
     assert!(error["message"].as_str().unwrap().contains("skills is missing"), "{error}");
@@ -270,6 +277,22 @@ fn the_interface_is_shown_and_another_than_wanted_is_warned_of() {
     let pinned = ["send", "echo x", "--a2a-version", "0.1", "--transport", "grpc", "-a", &agent.address];
     let run = home.run(&pinned);
     assert!(run.err.contains("does not speak GRPC in version 0.1; it is called by JSONRPC"), "{run:?}");
+}
+
+#[test]
+fn the_interface_that_is_shown_is_the_one_that_answered() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let mut card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+    let dead = json!({"url": "http://127.0.0.1:1/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let alive = format!("http://{}/", agent.address);
+    let live = json!({"url": alive, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"});
+    card["supportedInterfaces"] = json!([dead, live]);
+    home.write("card.json", &card.to_string());
+    let run = home.run(&["send", "echo x", "-v", "-a", "card.json"]).ok();
+    assert_eq!(run.err, format!("interface: {alive}, HTTP+JSON 1.0\n"));
+    let run = home.run(&["send", "echo x", "-v", "-e", "http://127.0.0.1:1", "--transport", "jsonrpc"]);
+    assert!(run.code == 3 && !run.err.contains("interface:"), "none was reached: {run:?}");
 }
 
 #[test]
