@@ -97,7 +97,8 @@ impl Layers {
             .filter_map(|path| match fs::read_to_string(&path) {
                 Ok(text) => Some(Ok((path, text))),
                 Err(error) if named.as_ref() == Some(&path) => {
-                    Some(Err(CliError::usage(format!("cannot read {}: {error}", path.display()))))
+                    let error = CliError::usage(format!("cannot read {}: {error}", path.display()));
+                    Some(Err(error.with_hint("name another file by --config, or none: then the nearest .env is read")))
                 }
                 Err(_) => None,
             })

@@ -29,7 +29,8 @@ impl From<ClientError> for CliError {
             ClientError::NoInterface { pinned: Some(version), .. } => Self::new(Code::CardInvalid, message).with_hint(
                 format!("to speak it all the same, say where: -e URL --transport jsonrpc --a2a-version {version}"),
             ),
-            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message),
+            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message)
+                .with_hint("an address that speaks one of these is called without the card: -e URL --transport NAME"),
             _ => Self::new(Code::Usage, message),
         }
     }

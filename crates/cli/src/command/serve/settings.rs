@@ -27,6 +27,13 @@ pub(super) struct Setting {
     pub(super) help: &'static str,
 }
 
+impl Setting {
+    /// Whether a number without quotes can be meant: a count, or seconds, or bytes.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, "DURATION" | "N" | "PORT" | "SIZE" | "WINDOW")
+    }
+}
+
 /// What values a setting has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -381,7 +388,9 @@ impl Settings {
     }
 
     pub(super) fn port(&self) -> Result<Option<u16>, CliError> {
-        self.parsed("port", |text| text.trim().parse().map_err(|_| format!("`{text}` is not a port")))
+        self.parsed("port", |text| {
+            text.trim().parse().map_err(|_| format!("`{text}` is not a port, a number from 0 to 65535"))
+        })
     }
 
     /// Fails with the first value that is not of its setting's sort, as the table has it.
