@@ -1,6 +1,6 @@
 //! The settings that the environment and files may have.
 
-use nuncio_client::{AgentRef, Binding, Client};
+use nuncio_client::{AgentRef, Binding, Client, ClientBuilder};
 
 use crate::{
     args::{duration, file_bytes, history_length, key_value, metadata, secret, switch},
@@ -22,6 +22,9 @@ pub(crate) struct Setting {
 
 type Check = fn(&str) -> Result<(), String>;
 
+/// Any text can be one.
+const ANY: Check = |_| Ok(());
+
 const fn setting(name: &'static str, default: &'static str, check: Check) -> Setting {
     Setting { name, default, is_secret: false, check }
 }
@@ -33,9 +36,9 @@ const fn hidden(name: &'static str, check: Check) -> Setting {
 /// All of them. `--stream`, `--help` and `--version` are flags only.
 pub(crate) const SETTINGS: &[Setting] = &[
     setting("agent-card", "", |text| words(text.parse::<AgentRef>())),
-    setting("endpoint", "", any),
+    setting("endpoint", "", ANY),
     setting("transport", "as the card has them", |text| items(text).try_for_each(|it| words(it.parse::<Binding>()))),
-    setting("a2a-version", "the newest that both speak", any),
+    setting("a2a-version", "the newest that both speak", ANY),
     setting("file-bytes", "raw", |text| words(file_bytes(text))),
     hidden("bearer", |text| words(secret(text))),
     hidden("api-key", |text| words(secret(text))),
@@ -43,11 +46,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
     hidden("svc-param", |text| words(key_value(text))),
     setting("trust-origin", "", origins),
     setting("card-auth", "false", is_switch),
-    setting("extension", "", any),
-    setting("tenant", "the one in the card", any),
+    setting("extension", "", ANY),
+    setting("tenant", "the one in the card", ANY),
     setting("insecure", "false", is_switch),
-    setting("context-id", "", any),
-    setting("task-id", "", any),
+    setting("context-id", "", ANY),
+    setting("task-id", "", ANY),
     setting("metadata", "", |text| words(metadata(text))),
     setting("history", "all", |text| words(history_length(text))),
     setting("async", "false", is_switch),
@@ -64,17 +67,13 @@ fn words<T>(read: Result<T, impl ToString>) -> Result<(), String> {
     read.map(drop).map_err(|error| error.to_string())
 }
 
-fn any(_: &str) -> Result<(), String> {
-    Ok(())
-}
-
 fn is_switch(text: &str) -> Result<(), String> {
     words(switch(text))
 }
 
 /// What is no origin is told when a client is made.
 fn origins(text: &str) -> Result<(), String> {
-    let builder = items(text).fold(Client::builder(), |builder, origin| builder.trust_origin(origin));
+    let builder = items(text).fold(Client::builder(), ClientBuilder::trust_origin);
     words(builder.endpoint("http://localhost", Binding::JsonRpc))
 }
 
