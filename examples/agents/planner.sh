@@ -6,8 +6,8 @@
 
 status() { printf '{"statusUpdate":{"status":{"state":"TASK_STATE_%s","message":{"parts":[{"text":"%s"}]}}}}\n' "$1" "$2"; }
 
-# The first text in a piece of JSON, still escaped as JSON wants it. Enough for words; use jq for more.
-text_of() { text=${1#*'"text":"'} && printf '%s' "${text%%'"'*}"; }
+# The first text in a piece of JSON, up to the quote that no backslash stands before: still escaped, as it goes out again.
+text_of() { printf '%s' "${1#*'"text":"'}" | sed 's/^\([^"\\]*\(\\.[^"\\]*\)*\)".*/\1/'; }
 
 read -r request
 answer=$(text_of "$request") # the message comes first in the line

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use connect::ConnectArgs;
 pub(crate) use help::command;
 pub(crate) use parts::{PartArgs, PartFlag, PartKind};
-pub(crate) use values::{duration, file_bytes, history_length, key_value, metadata};
+pub(crate) use values::{duration, file_bytes, history_length, key_value, metadata, secret, switch};
 pub(crate) use wait::WaitArgs;
 
 use crate::command;

@@ -23,7 +23,8 @@ use crate::{
     error::CliError,
     log,
     output::Output,
-    reference, signal,
+    reference,
+    signal::{self, Signal},
 };
 
 /// Runs a command, and gives the way to say how it failed.
@@ -49,14 +50,24 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
     let outcome = match signal::or_signal(Box::pin(dispatch(&context, &cli.command))).await {
         Ok(outcome) => outcome,
         Err(signal) => {
-            if let Some(task) = reference::in_hand() {
-                task.tell();
-                diag::hint(&task.way_on());
-            }
+            stopped(output, signal);
             Ok(signal.exit())
         }
     };
     (output, outcome)
+}
+
+/// Says that a signal ended the command, and what becomes of its task; programs are told on stdout, too.
+fn stopped(output: Output, signal: Signal) {
+    let mut error = CliError::internal(format!("interrupted by {}", signal.name()));
+    if let Some(task) = reference::in_hand() {
+        task.tell();
+        diag::hint(&task.way_on());
+        error.hint = Some(task.way_on());
+    }
+    if !output.is_text() {
+        output.error(&error);
+    }
 }
 
 async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> {

@@ -4,10 +4,11 @@ mod notice;
 
 use std::time::Duration;
 
-use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Resolved};
+use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Resolved, UnknownBinding};
 
 use crate::{
-    args::{ConnectArgs, file_bytes, key_value},
+    args::{ConnectArgs, file_bytes, key_value, secret},
+    config::Source,
     context::Context,
     error::{CliError, Code},
 };
@@ -125,7 +126,12 @@ fn target(context: &Context, args: &ConnectArgs) -> Result<Target, CliError> {
 
 fn bindings(context: &Context, args: &ConnectArgs) -> Result<Vec<Binding>, CliError> {
     let names = context.list(&args.transport, "transport");
-    names.iter().map(|name| name.parse().map_err(|error| CliError::usage(format!("{error}")))).collect()
+    let source =
+        if args.transport.is_empty() { context.layers.get("transport").map(|(_, source)| source) } else { None };
+    let source = source.unwrap_or(&Source::Flag);
+    let read =
+        |name: &String| name.parse().map_err(|error: UnknownBinding| source.refuse("transport", &error.to_string()));
+    names.iter().map(read).collect()
 }
 
 /// The client to be, whether it has credentials, and on stderr what may become of them.
@@ -137,8 +143,8 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.timeouts.answer = Some(Duration::from_mins(1));
     let mut builder = Client::builder().http(settings).prefer(bindings(context, args)?);
     let mut has_credentials = false;
-    let bearer = context.text(args.bearer.as_ref(), "bearer");
-    let api_key = context.text(args.api_key.as_ref(), "api-key");
+    let bearer = context.value(args.bearer.clone(), "bearer", secret)?;
+    let api_key = context.value(args.api_key.clone(), "api-key", secret)?;
     for credential in [bearer.map(Credential::bearer), api_key.map(Credential::api_key)].into_iter().flatten() {
         builder = builder.credential(credential);
         has_credentials = true;
@@ -163,6 +169,9 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
         builder = builder.file_bytes(files);
     }
     let shows_card = context.switch(args.card_auth, "card-auth")?;
+    if context.global.verbose {
+        builder = builder.on_interface(notice::of_interface);
+    }
     if is_insecure {
         notice::of_insecure(has_credentials);
     }
@@ -182,7 +191,7 @@ fn parameters(context: &Context, args: &ConnectArgs) -> Result<Vec<(String, Stri
     {
         parameters.push(parameter);
     }
-    if let Some(value) = context.text(args.auth.as_ref(), "auth") {
+    if let Some(value) = context.value(args.auth.clone(), "auth", secret)? {
         parameters.push(("Authorization".to_owned(), value));
     }
     Ok(parameters)

@@ -62,10 +62,16 @@ impl Context {
 
     /// A list: the flags, else what a layer has, between commas.
     pub(crate) fn list(&self, flags: &[String], name: &str) -> Vec<String> {
-        let items =
-            |text: &str| text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
-        if flags.is_empty() { self.layers.value(name).map(items).unwrap_or_default() } else { flags.to_vec() }
+        if !flags.is_empty() {
+            return flags.to_vec();
+        }
+        self.layers.value(name).map(|text| items(text).map(str::to_owned).collect()).unwrap_or_default()
     }
+}
+
+/// What stands between commas.
+pub(crate) fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 pub(crate) fn format_of(text: &str) -> Result<Format, String> {

@@ -25,7 +25,9 @@ use output::Output;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let cli = match args::command().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found)) {
+    let layers = usage::layers_of_help(&arguments);
+    let command = args::command(layers.as_ref());
+    let cli = match command.try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return usage::refuse(&error, &arguments),
     };

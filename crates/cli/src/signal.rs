@@ -10,6 +10,13 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        }
+    }
+
     pub(crate) fn exit(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Interrupt => 130,

@@ -1,13 +1,14 @@
 //! What clap finds wrong with a command line, in the words and the form of all errors.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{borrow::Cow, error::Error as _, ffi::OsString, path::Path, process::ExitCode};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::{
     args::Format,
     command::{self, serve},
-    config, context,
+    config::{self, Layers},
+    context,
     error::CliError,
     output::Output,
 };
@@ -44,7 +45,7 @@ fn explain(error: &clap::Error, arguments: &[OsString]) -> CliError {
         ("", None) => None,
         (tips, _) => Some(tips.to_owned()),
     });
-    CliError::usage(without_secret(error, said.message))
+    CliError::usage(without_secret(error).unwrap_or(said.message))
         .with_hint(hint.unwrap_or_else(|| "--help says more".to_owned()))
 }
 
@@ -73,16 +74,40 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The message without the value of a flag that takes secrets, which are not known as such before the line is read.
-fn without_secret(error: &clap::Error, message: String) -> String {
+/// What is wrong with the value of a flag that takes secrets, which are not known as such before the line is read, without
+/// that value: clap shows it, as far as terminals take it.
+fn without_secret(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) =
         (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
     else {
-        return message;
+        return None;
     };
     let name = flag.trim_start_matches("--").split([' ', '=']).next().unwrap_or_default();
     let is_secret = config::SETTINGS.iter().any(|setting| setting.is_secret && setting.name == name);
-    if is_secret && !value.is_empty() { message.replace(value.as_str(), "***") } else { message }
+    let reason = error.source().map_or_else(|| "it cannot be".to_owned(), ToString::to_string);
+    (is_secret && !value.is_empty()).then(|| format!("invalid value for '{flag}': {reason}"))
+}
+
+/// The settings that a help shows, where one is asked for. What cannot be read is no reason to give none.
+pub(crate) fn layers_of_help(arguments: &[OsString]) -> Option<Layers> {
+    let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('h');
+    if !words.iter().any(|word| matches!(&**word, "help" | "--help") || is_short(word)) {
+        return None;
+    }
+    let given = |flags: &[&str]| {
+        let value = |(index, word): (usize, &Cow<'_, str>)| {
+            let of = |flag: &&str| match word.strip_prefix(flag)? {
+                "" => words.get(index + 1).map(ToString::to_string),
+                rest => rest.strip_prefix('=').map(str::to_owned),
+            };
+            flags.iter().find_map(of)
+        };
+        words.iter().enumerate().find_map(value)
+    };
+    let file = given(&["--config", "--env-file"]).or_else(|| std::env::var(config::variable("config")).ok());
+    let file = file.filter(|path| !path.is_empty());
+    Layers::load(file.as_deref().map(Path::new), given(&["--agent-card", "-a"]).as_deref()).ok()
 }
 
 /// The format before settings are read, for errors that come before that.

@@ -20,7 +20,7 @@ use crate::{
     settings::{HttpSettings, Reconnect, Timeouts},
     transport::{
         Link, Transport,
-        fallback::{Candidate, Fallback},
+        fallback::{Candidate, Fallback, Observer},
         grpc::Grpc,
         jsonrpc::JsonRpc,
         rest::Rest,
@@ -55,6 +55,7 @@ pub struct ClientBuilder {
     files: FileBytes,
     pub(crate) reconnect: Reconnect,
     resolver: Option<Resolver>,
+    observer: Option<Observer>,
     shows_credentials_for_card: bool,
     wrong: Option<ClientError>,
 }
@@ -161,6 +162,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Is told the interface in use and its version: at the first call that reached one, and whenever a call had to take
+    /// another. It is called within the call, so it should be quick.
+    pub fn on_interface(mut self, observe: impl Fn(&AgentInterface, Version) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer(Arc::new(observe)));
+        self
+    }
+
     /// Finds the card of an agent and chooses an interface.
     pub async fn connect<R>(self, reference: R) -> Result<Client, ClientError>
     where
@@ -217,7 +225,7 @@ impl ClientBuilder {
                 candidates = vec![other];
             }
         }
-        let fallback = Fallback::new(candidates);
+        let fallback = Fallback::new(candidates, builder.observer.clone());
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
     }
 
@@ -265,7 +273,8 @@ impl ClientBuilder {
         let secrets = builder.secrets(origin(&address).into_iter().collect(), None);
         let choice = Choice { interface, binding, version, url: address };
         let candidate = builder.candidate(&Http::new(builder.http.clone()), &secrets, choice)?;
-        Ok(Client::new(Arc::new(Fallback::new(vec![candidate])), None, false, &builder))
+        let fallback = Fallback::new(vec![candidate], builder.observer.clone());
+        Ok(Client::new(Arc::new(fallback), None, false, &builder))
     }
 
     fn checked(mut self) -> Result<Self, ClientError> {

@@ -59,8 +59,7 @@ impl AgentRef {
         let mut candidates = Vec::new();
         if !prefix.is_empty() {
             candidates.push(url.clone());
-            let is_document = Path::new(&prefix).extension().is_some_and(|it| it.eq_ignore_ascii_case("json"));
-            if is_document {
+            if is_document(Path::new(&prefix)) {
                 return candidates;
             }
         }
@@ -156,6 +155,11 @@ impl fmt::Display for AgentRef {
     }
 }
 
+/// Whether a path is that of a JSON document, by its name.
+pub(crate) fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json"))
+}
+
 fn as_file(text: &str) -> Option<PathBuf> {
     if let Some(rest) = text.strip_prefix("file:") {
         return Some(Url::parse(text).ok().and_then(|url| url.to_file_path().ok()).unwrap_or_else(|| rest.into()));
@@ -166,8 +170,7 @@ fn as_file(text: &str) -> Option<PathBuf> {
     let looks_like_one = text == "~" || ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let path = PathBuf::from(text);
     // No host has such a name.
-    let is_document = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json"));
-    let looks_like_one = looks_like_one || (is_document && !text.contains(['/', ':']));
+    let looks_like_one = looks_like_one || (is_document(&path) && !text.contains(['/', ':']));
     (looks_like_one || (!text.contains("://") && path.is_file())).then_some(path)
 }
 

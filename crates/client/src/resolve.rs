@@ -18,7 +18,7 @@ use crate::{
     error::{CardNotFound, ClientError},
     failure::Failure,
     http::{Http, Outbound, Secrets},
-    reference::{AgentRef, Place},
+    reference::{AgentRef, Place, is_document},
     settings::HttpSettings,
 };
 use cache::{Cache, Kept};
@@ -119,9 +119,9 @@ impl Resolver {
             let (status, headers) = (answer.status, answer.headers.clone());
             // What streams is no card, and has no end.
             let body = if status.is_success() && !answer.is("text/event-stream") {
-                answer.bytes(limit).await?
+                Some(answer.bytes(limit).await?)
             } else {
-                Bytes::new()
+                None
             };
             Ok::<_, ClientError>((status, headers, body))
         };
@@ -139,9 +139,9 @@ impl Resolver {
             let reason = status.canonical_reason().unwrap_or_default().to_ascii_lowercase();
             return Err(Miss::Nothing(format!("{} {reason}", status.as_u16()).trim().to_owned()));
         }
-        if !card::is_json_object(&body) {
-            return Err(Miss::Nothing("not a JSON object".into()));
-        }
+        // A page at the agent's own address is none of a card; where a card should be, it is a bad one.
+        let body = body.filter(|body| card::is_json_object(body) || is_document(Path::new(url.path())));
+        let Some(body) = body else { return Err(Miss::Nothing("not a JSON object".into())) };
         let card = Arc::new(card::read(url.as_str(), &body).map_err(Miss::Invalid)?);
         let kept = Kept::new(card, body, &headers);
         if is_public {

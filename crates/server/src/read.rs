@@ -51,7 +51,7 @@ impl BodyLimits {
     }
 
     pub(crate) fn too_slow(&self) -> Error {
-        let message = format!("the body did not arrive within {} s", self.time.as_secs());
+        let message = format!("the body did not arrive within {:?}", self.time);
         Error::new(ErrorKind::DeadlineExceeded, message)
     }
 }

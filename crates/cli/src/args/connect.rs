@@ -3,7 +3,7 @@
 use clap::Args;
 use nuncio_client::FileBytes;
 
-use super::values::{file_bytes, key_value};
+use super::values::{file_bytes, key_value, secret};
 
 /// Flags of every command that calls an agent.
 #[derive(Debug, Clone, Default, Args)]
@@ -25,13 +25,13 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "FORM", value_parser = file_bytes)]
     pub(crate) file_bytes: Option<FileBytes>,
     /// A bearer token
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", value_parser = secret)]
     pub(crate) bearer: Option<String>,
     /// An API key, sent where the card wants it
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = secret)]
     pub(crate) api_key: Option<String>,
     /// The whole value of the Authorization header
-    #[arg(long, value_name = "VALUE", conflicts_with = "bearer")]
+    #[arg(long, value_name = "VALUE", value_parser = secret, conflicts_with = "bearer")]
     pub(crate) auth: Option<String>,
     /// A service parameter (HTTP header, gRPC metadata) for each call; repeatable
     #[arg(long, value_name = "NAME:VALUE", value_parser = key_value)]

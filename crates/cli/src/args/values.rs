@@ -19,11 +19,30 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(rest + years).map_err(|_| wrong())
 }
 
-/// `name:value` or `name=value`, cut at whichever comes first.
+/// What goes into a header and is not to be seen. What is wrong with it is said without it.
+pub(crate) fn secret(text: &str) -> Result<String, String> {
+    if text.chars().any(|letter| letter.is_control() && letter != '\t') {
+        return Err("it has a line break or another character that no header can have".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// `name:value` or `name=value`, cut at whichever comes first. The value may be a secret, and all of what has no name.
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    let at = text.find([':', '=']).filter(|at| *at > 0);
-    let at = at.ok_or_else(|| format!("`{text}` is not NAME:VALUE"))?;
-    Ok((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
+    match text.find([':', '=']) {
+        None => Err("NAME:VALUE is wanted, and it has no colon".to_owned()),
+        Some(0) => Err("NAME:VALUE is wanted, and it has no name before the colon".to_owned()),
+        Some(at) => Ok((text[..at].trim().to_owned(), secret(text[at + 1..].trim())?)),
+    }
+}
+
+/// `true` and `false`, as people write them.
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err(format!("`{text}` is neither true nor false")),
+    }
 }
 
 /// How many messages of history.

@@ -14,6 +14,6 @@ pub(crate) struct CompletionArgs {
 
 pub(crate) fn run(args: &CompletionArgs) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::command(), "nuncio", &mut script);
+    clap_complete::generate(args.shell, &mut args::command(None), "nuncio", &mut script);
     output::plain(&String::from_utf8_lossy(&script))
 }

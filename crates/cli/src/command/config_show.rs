@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context, args: &ConfigShowArgs) -> Result<(), CliErr
     let settings = if args.is_of_serve(context.global.config.as_deref()) {
         serve::effective(context)?
     } else {
-        SETTINGS.iter().map(|setting| effective(context, args, setting)).collect()
+        SETTINGS.iter().map(|setting| effective(context, args, setting)).collect::<Result<_, _>>()?
     };
     let document: Vec<Value> = settings
         .iter()
@@ -64,7 +64,8 @@ impl Effective {
     }
 }
 
-fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Effective {
+/// A setting as the commands take it; what they would refuse is refused here, too.
+fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Result<Effective, CliError> {
     let (value, source) = match given(context, args, setting.name) {
         Some(value) => (value, Source::Flag),
         None => match context.layers.get(setting.name) {
@@ -72,7 +73,10 @@ fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Eff
             None => (setting.default.to_owned(), Source::Default),
         },
     };
-    Effective { name: setting.name.to_owned(), value, source, is_secret: setting.is_secret }
+    if source != Source::Default {
+        (setting.check)(&value).map_err(|reason| source.refuse(setting.name, &reason))?;
+    }
+    Ok(Effective { name: setting.name.to_owned(), value, source, is_secret: setting.is_secret })
 }
 
 /// The value of a flag on this command line.

@@ -74,7 +74,8 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
         None => context.switch(args.return_at_once, "async")? || context.layers.switch("wait")? == Some(false),
     };
     if at_once && is_stream {
-        return Err(CliError::usage("--stream waits for events, --async does not wait"));
+        return Err(CliError::usage("--stream waits for events, --async does not wait")
+            .with_hint("leave one out: after --async, `nuncio task subscribe --stream` gives the events"));
     }
     let mut request = request::build(context, args).await?;
     let history = request.history_length();

@@ -11,7 +11,7 @@ use super::{
     nearest::nearest as name_near,
     setting::{SETTINGS, variable},
 };
-use crate::error::CliError;
+use crate::{args::switch, error::CliError};
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,21 @@ impl fmt::Display for Source {
                 if *line > 0 { write!(f, ", line {line}") } else { Ok(()) }
             }
             Self::Default => f.write_str("built in"),
+        }
+    }
+}
+
+impl Source {
+    /// A value from here that its setting cannot have, and where to mend it.
+    pub(crate) fn refuse(&self, name: &str, reason: &str) -> CliError {
+        match self {
+            Self::Flag => {
+                CliError::usage(format!("--{name}: {reason}")).with_hint(format!("--help says what --{name} takes"))
+            }
+            Self::Environment(variable) => CliError::usage(format!("{name} from {self}: {reason}"))
+                .with_hint(format!("mend or unset {variable}; --{name} wins over it")),
+            Self::File { .. } | Self::Default => CliError::usage(format!("{name} from {self}: {reason}"))
+                .with_hint(format!("mend it there; --{name} wins over it")),
         }
     }
 }
@@ -82,7 +97,8 @@ impl Layers {
             .filter_map(|path| match fs::read_to_string(&path) {
                 Ok(text) => Some(Ok((path, text))),
                 Err(error) if named.as_ref() == Some(&path) => {
-                    Some(Err(CliError::usage(format!("cannot read {}: {error}", path.display()))))
+                    let error = CliError::usage(format!("cannot read {}: {error}", path.display()));
+                    Some(Err(error.with_hint("name another file by --config, or none: then the nearest .env is read")))
                 }
                 Err(_) => None,
             })
@@ -143,16 +159,12 @@ impl Layers {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Option<T>, CliError> {
         let Some((value, source)) = self.get(flag) else { return Ok(None) };
-        parse(value).map(Some).map_err(|reason| CliError::usage(format!("{flag} from {source}: {reason}")))
+        parse(value).map(Some).map_err(|reason| source.refuse(flag, &reason))
     }
 
     /// Whether a switch that was not given is on.
     pub(crate) fn switch(&self, flag: &str) -> Result<Option<bool>, CliError> {
-        self.parsed(flag, |text| match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "1" | "yes" | "on" => Ok(true),
-            "false" | "0" | "no" | "off" => Ok(false),
-            _ => Err(format!("`{text}` is neither true nor false")),
-        })
+        self.parsed(flag, switch)
     }
 }
 

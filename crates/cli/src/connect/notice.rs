@@ -1,10 +1,16 @@
 //! What a user should know before anything is sent.
 
 use nuncio_client::{AgentRef, Binding, Client, Resolved, Version, is_loopback};
+use nuncio_model::card::AgentInterface;
 use url::Url;
 
 use super::{Connection, bindings};
 use crate::{args::ConnectArgs, context::Context, diag};
+
+/// Names the interface in use.
+pub(super) fn of_interface(interface: &AgentInterface, version: Version) {
+    diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
+}
 
 /// Warns of connections whose other end is not verified.
 pub(super) fn of_insecure(has_credentials: bool) {
@@ -48,9 +54,6 @@ impl Connection {
                 diag::progress(&format!("the agent speaks version {version} of the protocol"));
             }
             _ => {}
-        }
-        if context.global.verbose {
-            diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
         }
         let wanted = bindings(context, args).unwrap_or_default();
         if Binding::from_name(&interface.protocol_binding).is_some_and(|it| !wanted.is_empty() && !wanted.contains(&it))

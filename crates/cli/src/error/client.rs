@@ -1,5 +1,6 @@
 //! Failures before or outside a request.
 
+use nuncio_auth::credentials::CredentialError;
 use nuncio_client::{ClientError, Failure};
 
 use super::{CliError, Code};
@@ -28,7 +29,8 @@ impl From<ClientError> for CliError {
             ClientError::NoInterface { pinned: Some(version), .. } => Self::new(Code::CardInvalid, message).with_hint(
                 format!("to speak it all the same, say where: -e URL --transport jsonrpc --a2a-version {version}"),
             ),
-            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message),
+            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message)
+                .with_hint("an address that speaks one of these is called without the card: -e URL --transport NAME"),
             _ => Self::new(Code::Usage, message),
         }
     }
@@ -51,6 +53,8 @@ impl From<Failure> for CliError {
             Failure::TimedOut { .. } => Self::new(Code::Timeout, message),
             Failure::Broken { .. } => Self::new(Code::Unreachable, message)
                 .with_hint("whether the agent heard it is not known; `nuncio task list` shows its tasks"),
+            Failure::Credentials(CredentialError::BadSecret(_)) => Self::usage(message)
+                .with_hint("`nuncio card get` shows where the agent wants it; check --bearer or --api-key"),
             Failure::Credentials(_) => Self::new(Code::CredentialsMissing, message)
                 .with_hint("`nuncio card get` shows what the agent wants; give --bearer or --api-key"),
             _ => Self::new(Code::Internal, message),

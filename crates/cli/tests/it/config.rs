@@ -72,6 +72,35 @@ fn settings_take_effect() {
 }
 
 #[test]
+fn a_setting_that_the_commands_would_refuse_is_refused() {
+    let home = Home::new();
+    for (name, value, said) in [
+        ("TIMEOUT", "abc", "`abc` is not a duration"),
+        ("POLL_INTERVAL", "-1", "`-1` is not a duration"),
+        ("HISTORY", "-1", "`-1` is not a number of messages"),
+        ("ASYNC", "perhaps", "`perhaps` is neither true nor false"),
+        ("TRANSPORT", "rest,pigeon", "`pigeon` is not a transport"),
+        ("FILE_BYTES", "hex", "`hex` is"),
+        ("METADATA", "[]", "it must be a JSON object"),
+        ("TRUST_ORIGIN", "*", "`*` is not an origin"),
+        ("AGENT_CARD", "ftp://a.example", "`ftp://a.example` does not name an agent"),
+        ("SVC_PARAM", "made-up", "it has no colon"),
+        ("BEARER", "made\nup", "no header can have"),
+    ] {
+        let variable = format!("A2ACLI_{name}");
+        let error = home.run_with(&SHOW, &[(&variable, value)], "").error("A2ACLI_ERR_USAGE", 2);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(said) && message.contains(&variable), "{message}");
+        assert!(error["hint"].as_str().unwrap().contains(&variable), "{error}");
+    }
+    home.write(".env", "A2ACLI_TENANT=t\nA2ACLI_TIMEOUT=abc\n");
+    let error = home.run(&SHOW).error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().contains(".env, line 2: `abc` is not a duration"), "{error}");
+    let error = home.run(&[&SHOW[..], &["--transport", "pigeon"]].concat()).error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().starts_with("--transport: `pigeon` is not a transport"), "{error}");
+}
+
+#[test]
 fn the_settings_of_serve_are_shown_with_their_sources() {
     let home = Home::new();
     home.write("n.toml", "port = 9\nmax_body = '1M'\n\n[token]\nalice = 'alices-secret'\n");

@@ -65,6 +65,13 @@ fn a_card_that_cannot_be() {
         home.write(&name, card);
         home.run(&["send", "x", "-a", &name, "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
     }
+    for body in ["[]", "<html>"] {
+        let site = Site::start(move |_| (200, body.to_owned()));
+        for place in ["/card.json", ""] {
+            let reference = format!("{}{place}", site.url);
+            home.run(&["send", "x", "-a", &reference, "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+        }
+    }
     home.write("half.json", r#"{"name": "x", "supportedInterfaces": [{"url": "a", "protocolBinding": "JSONRPC"}]}"#);
     let error = home.run(&["card", "get", "half.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
     assert!(error["message"].as_str().unwrap().contains("skills is missing"), "{error}");
@@ -236,19 +243,41 @@ fn what_is_no_endpoint_is_told_from_an_agent_that_refuses() {
 #[test]
 fn hints_say_what_to_do() {
     let home = Home::new();
+    home.write("bad.txt", "{} {}");
+    home.write("client.toml", "agent-card = 'localhost:1'\n");
+    home.write("number.toml", "name = 5\n");
     for (arguments, message, hint) in [
         (&["send", "message", "hi"][..], "unexpected argument 'hi'", "needs quotes"),
         (&["send", "-a", "localhost:1"], "nothing to send", "- to read it from stdin"),
         (
             &["send", "--data-part", "{bad", "-a", "localhost:1"],
             "--data-part is not JSON: key must be a string at line 1 column 2",
-            "",
+            r#"--data-part '{"width":100}'"#,
         ),
+        (&["send", "--data-part", "bad.txt", "-a", "localhost:1"], "bad.txt is not JSON", "one JSON value"),
+        (&["send", "--file-part", "none", "-a", "localhost:1"], "cannot read none: ", "a file that is there, or a URL"),
+        (&["send", "x", "--transport", "pigeon", "-a", "localhost:1"], "jsonrpc, rest and grpc", "--transport takes"),
+        (&["send", "x", "--stream", "--async", "-a", "localhost:1"], "does not wait", "task subscribe --stream"),
+        (&["task", "list", "--config", "none", "-a", "localhost:1"], "cannot read none: ", "by --config, or none"),
+        (&["serve", "--config", "none.toml"], "cannot read none.toml: ", "NUNCIO_SERVE_CONFIG, or none"),
+        (&["serve", "--store", "mysql://x"], "--store: `mysql://x` is none of", "--store sqlite:./tasks.db"),
+        (&["serve", "--card", "none.json"], "--card none.json: ", "nuncio card get"),
+        (&["serve", "--port", "many"], "`many` is not a port, a number from 0 to 65535", "--port takes"),
+        (&["config", "show", "--config", "client.toml"], "`agent-card` is not a setting", "A2ACLI_AGENT_CARD"),
+        (&["serve", "--config", "number.toml"], "name must be a text, \"5\"", "`nuncio serve --help`"),
     ] {
         let run = home.run(arguments);
         assert_eq!(run.code, 2, "{run:?}");
-        assert!(run.err.contains(message) && run.err.contains(hint), "{run:?}");
+        let told = run.err.split_once("\nhint: ").unwrap_or_else(|| panic!("{run:?}"));
+        assert!(told.0.contains(message) && told.1.contains(hint), "{run:?}");
     }
+    let run = home.run_with(&["serve"], &[("NUNCIO_SERVE_PORT", "abc")], "");
+    let hint = "hint: mend or unset NUNCIO_SERVE_PORT; --port wins over it\n";
+    assert!(run.code == 2 && run.err.ends_with(hint), "{run:?}");
+    let only = json!([{"url": "http://localhost:1", "protocolBinding": "PIGEON", "protocolVersion": "1.0"}]);
+    home.write("card.json", &json!({"name": "x", "supportedInterfaces": only}).to_string());
+    let error = home.run(&["send", "x", "-a", "card.json", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+    assert!(error["hint"].as_str().unwrap().contains("-e URL --transport NAME"), "{error}");
 }
 
 #[test]
@@ -270,6 +299,22 @@ fn the_interface_is_shown_and_another_than_wanted_is_warned_of() {
     let pinned = ["send", "echo x", "--a2a-version", "0.1", "--transport", "grpc", "-a", &agent.address];
     let run = home.run(&pinned);
     assert!(run.err.contains("does not speak GRPC in version 0.1; it is called by JSONRPC"), "{run:?}");
+}
+
+#[test]
+fn the_interface_that_is_shown_is_the_one_that_answered() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let mut card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+    let dead = json!({"url": "http://127.0.0.1:1/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let alive = format!("http://{}/", agent.address);
+    let live = json!({"url": alive, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"});
+    card["supportedInterfaces"] = json!([dead, live]);
+    home.write("card.json", &card.to_string());
+    let run = home.run(&["send", "echo x", "-v", "-a", "card.json"]).ok();
+    assert_eq!(run.err, format!("interface: {alive}, HTTP+JSON 1.0\n"));
+    let run = home.run(&["send", "echo x", "-v", "-e", "http://127.0.0.1:1", "--transport", "jsonrpc"]);
+    assert!(run.code == 3 && !run.err.contains("interface:"), "none was reached: {run:?}");
 }
 
 #[test]

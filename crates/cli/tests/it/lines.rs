@@ -132,19 +132,39 @@ fn a_line_is_there_when_its_event_is() {
 }
 
 #[test]
-fn a_signal_names_the_task_once() {
+fn a_signal_names_the_task_once_and_ends_stdout_with_an_error() {
     let home = Home::new();
     let agent = home.serve(&[]);
-    let mut command = home.command(&["send", "slow 30", "-o", "json", "-a", &agent.address]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut err = BufReader::new(child.stderr.take().unwrap());
-    let mut first = String::new();
-    err.read_line(&mut first).unwrap();
-    assert!(first.starts_with("task ") && first.contains(" in context "), "{first}");
-    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let rest: Vec<_> = err.lines().map(Result::unwrap).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(rest.len() == 1 && rest[0].starts_with("hint: the task goes on; nuncio task get --wait"), "{rest:?}");
+    for (signal, exit) in [("INT", 130), ("TERM", 143)] {
+        for stream in [&[][..], &["--stream"]] {
+            let send = [&["send", "slow 30", "-o", "json", "-a", &agent.address], stream].concat();
+            let mut child = home.command(&send).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut out = BufReader::new(child.stdout.take().unwrap());
+            let mut err = BufReader::new(child.stderr.take().unwrap());
+            let mut first = String::new();
+            // The task is known: by its id, or by its first event.
+            if stream.is_empty() {
+                err.read_line(&mut first).unwrap()
+            } else {
+                out.read_line(&mut first).unwrap()
+            };
+            let pid = child.id().to_string();
+            assert!(std::process::Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
+            let told: Vec<_> = err.lines().map(Result::unwrap).collect();
+            let printed: Vec<_> = out.lines().map(Result::unwrap).collect();
+            assert_eq!(child.wait().unwrap().code(), Some(exit));
+            let named = if stream.is_empty() { &first } else { &told[0] };
+            assert!(named.starts_with("task ") && named.contains(" in context "), "{named}");
+            let hint = told.last().unwrap().strip_prefix("hint: ").unwrap();
+            assert!(hint.starts_with("the task goes on; nuncio task get --wait"), "{told:?}");
+            assert_eq!(told.len(), 1 + stream.len());
+            assert!(stream.len() == 1 || printed.len() == 1, "one document: {printed:?}");
+            let last: Value = serde_json::from_str(printed.last().unwrap()).unwrap();
+            let message = format!("interrupted by SIG{signal}");
+            let error = json!({"code": "A2ACLI_ERR_INTERNAL", "message": message, "hint": hint, "a2aCode": null});
+            assert_eq!(last, json!({"error": error}));
+        }
+    }
 }
 
 #[test]

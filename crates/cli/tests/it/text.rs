@@ -76,6 +76,37 @@ fn help_version_and_completion_go_to_stdout() {
 }
 
 #[test]
+fn help_shows_what_is_set() {
+    let home = Home::new();
+    home.write(".env", "A2ACLI_TIMEOUT=7s\nA2ACLI_BEARER=made-up-secret\n[localhost:2]\nA2ACLI_TIMEOUT=8s\n");
+    home.write("other.env", "A2ACLI_TIMEOUT=9s\n");
+    let help = |arguments: &[&str]| {
+        let set = [("A2ACLI_OUTPUT", "json"), ("A2ACLI_INSECURE", "true"), ("A2ACLI_WAIT", "false")];
+        let out = home.run_with(arguments, &set, "").ok().out;
+        assert!(!out.contains("-secret"), "{out}");
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for arguments in [&["send", "--help"][..], &["send", "-h"], &["help", "send"]] {
+        let help = help(arguments);
+        for told in [
+            "certificates [default: true, from environment variable A2ACLI_INSECURE]",
+            "stdout [default: json, from environment variable A2ACLI_OUTPUT]",
+            "interrupted [default: false, from environment variable A2ACLI_WAIT]",
+            "for example 30s [default: 7s, from ",
+            "A bearer token [default: ***, from ",
+            "does not stream [default: 2s]",
+        ] {
+            assert!(help.contains(told), "{told} in {help}");
+        }
+    }
+    let get = help(&["task", "get", "--help"]);
+    assert!(get.contains("interrupted [default: false] [alias"), "it does not look at that: {get}");
+    assert!(help(&["send", "-a", "localhost:2", "--help"]).contains("[default: 8s, from "));
+    assert!(help(&["send", "--config=other.env", "--help"]).contains("[default: 9s, from other.env, line 1]"));
+    assert!(help(&["send", "--config", "none", "--help"]).contains("[default: never]"), "still a help");
+}
+
+#[test]
 fn help_offers_what_has_an_effect() {
     let home = Home::new();
     let help = |command: &[&str]| home.run(&[command, &["--help"]].concat()).ok().out;

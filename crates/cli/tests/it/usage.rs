@@ -37,8 +37,35 @@ fn all_errors_have_one_voice() {
         let said = refused(&home, arguments, &[]);
         assert!(said.0 == message && said.1.contains(hint), "{arguments:?}: {said:?}");
     }
-    let (message, _) = refused(&home, &["send", "x", "--svc-param", "made-up-secret"], &[]);
-    assert!(!message.contains("secret"), "{message}");
+}
+
+#[test]
+fn a_secret_that_cannot_be_sent_is_told_by_its_flag() {
+    let home = Home::new();
+    let list = ["task", "list", "-a", "localhost:1"];
+    let said = "it has a line break or another character that no header can have";
+    for (flag, placeholder, value) in [
+        ("bearer", "TOKEN", "made-up\nsecret"),
+        ("api-key", "KEY", "made-up\n\nsecret"),
+        ("auth", "VALUE", "Bearer made-up\u{7f}secret"),
+        ("svc-param", "NAME:VALUE", "X-A: made-up\rsecret"),
+    ] {
+        let (message, hint) = refused(&home, &[&list[..], &[&format!("--{flag}"), value]].concat(), &[]);
+        assert_eq!(message, format!("invalid value for '--{flag} <{placeholder}>': {said}"));
+        assert!(!hint.contains("secret"), "{hint}");
+        let variable = format!("A2ACLI_{}", flag.replace('-', "_").to_uppercase());
+        let (message, hint) = refused(&home, &list, &[(&variable, value)]);
+        assert_eq!(message, format!("{flag} from environment variable {variable}: {said}"));
+        assert!(hint.contains(&variable), "{hint}");
+    }
+    for (value, what) in [("made-up-secret", "it has no colon"), (":made-up-secret", "it has no name before the colon")]
+    {
+        let said = format!("NAME:VALUE is wanted, and {what}");
+        let (message, _) = refused(&home, &[&list[..], &["--svc-param", value]].concat(), &[]);
+        assert_eq!(message, format!("invalid value for '--svc-param <NAME:VALUE>': {said}"));
+        let (message, _) = refused(&home, &list, &[("A2ACLI_SVC_PARAM", value)]);
+        assert_eq!(message, format!("svc-param from environment variable A2ACLI_SVC_PARAM: {said}"));
+    }
 }
 
 #[test]

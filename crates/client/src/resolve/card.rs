@@ -1,8 +1,9 @@
 //! Reading a card: lenient in what is missing, strict in what makes it useless.
 
 use bytes::Bytes;
-use nuncio_model::AgentCard;
+use nuncio_model::{AgentCard, Error};
 use nuncio_wire::card;
+use serde::de::IgnoredAny;
 
 use crate::error::ClientError;
 
@@ -15,9 +16,21 @@ pub(super) fn is_json_object(document: &[u8]) -> bool {
 pub(super) fn read(at: &str, document: &Bytes) -> Result<AgentCard, ClientError> {
     let invalid =
         |reason: String| ClientError::CardInvalid { at: at.to_owned(), reason, document: Some(document.clone()) };
-    let card = card::decode(document).map_err(|error| invalid(error.message().to_owned()))?;
+    if !is_json_object(document) {
+        return Err(invalid("it is not a JSON object".to_owned()));
+    }
+    let card = card::decode(document).map_err(|error| invalid(reason(document, &error)))?;
     if card.supported_interfaces.is_empty() {
         return Err(invalid("it names no interfaces: it has neither supportedInterfaces nor url".to_owned()));
     }
     Ok(card)
+}
+
+/// What is wrong with a document: that it is no JSON, and where, or the member that no card has like this.
+fn reason(document: &[u8], error: &Error) -> String {
+    match serde_json::from_slice::<IgnoredAny>(document) {
+        Err(error) => format!("it is not JSON: {error}"),
+        // A card is nobody's answer to a call.
+        Ok(_) => error.message().trim_start_matches("the agent's answer cannot be read: ").to_owned(),
+    }
 }

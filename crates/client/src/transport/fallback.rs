@@ -1,6 +1,12 @@
 //! Several interfaces of one agent: the first that can be reached is used (CARD-7).
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use nuncio_model::{Error, Reply, Request, card::AgentInterface};
@@ -14,6 +20,21 @@ use crate::failure::Failure;
 pub(crate) struct Fallback {
     candidates: Vec<Candidate>,
     current: AtomicUsize,
+    observer: Option<Observer>,
+    /// The candidate that the observer knows of; beyond all of them before the first call.
+    observed: AtomicUsize,
+}
+
+/// Is told which interface is in use.
+#[derive(Clone)]
+pub(crate) struct Observer(pub(crate) Arc<Observe>);
+
+type Observe = dyn Fn(&AgentInterface, Version) + Send + Sync;
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 /// An interface and the transport to it.
@@ -27,8 +48,8 @@ pub(crate) struct Candidate {
 
 impl Fallback {
     /// At least one.
-    pub(crate) fn new(candidates: Vec<Candidate>) -> Self {
-        Self { candidates, current: AtomicUsize::new(0) }
+    pub(crate) fn new(candidates: Vec<Candidate>, observer: Option<Observer>) -> Self {
+        Self { candidates, current: AtomicUsize::new(0), observer, observed: AtomicUsize::new(usize::MAX) }
     }
 
     /// The interface in use.
@@ -44,6 +65,17 @@ impl Fallback {
     /// The version in use.
     pub(crate) fn version(&self) -> Option<Version> {
         self.candidate().map(|candidate| candidate.version)
+    }
+
+    /// Takes note of the candidate that was called.
+    fn settle(&self, index: usize) {
+        self.current.store(index, Ordering::Relaxed);
+        if let Some(Observer(observe)) = &self.observer
+            && self.observed.swap(index, Ordering::Relaxed) != index
+        {
+            let Candidate { interface, version, .. } = &self.candidates[index];
+            observe(interface, *version);
+        }
     }
 
     fn candidate(&self) -> Option<&Candidate> {
@@ -68,7 +100,7 @@ impl Transport for Fallback {
                     first_error.get_or_insert(error);
                 }
                 outcome => {
-                    self.current.store(index, Ordering::Relaxed);
+                    self.settle(index);
                     return outcome;
                 }
             }

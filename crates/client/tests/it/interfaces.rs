@@ -1,7 +1,9 @@
 //! Which interface is used, and how each is spoken to.
 
+use std::sync::{Arc, Mutex};
+
 use nuncio_client::{Binding, Client, ClientError, Version};
-use nuncio_model::ErrorKind;
+use nuncio_model::{ErrorKind, card::AgentInterface};
 use serde_json::json;
 
 use crate::fake::{Fake, card, ok, status, task};
@@ -15,10 +17,19 @@ async fn an_interface_that_cannot_be_reached_gives_way_to_the_next() {
         ok(&task("TASK_STATE_WORKING"))
     })
     .await;
-    let client = Client::connect(&fake.url).await.unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = told.clone();
+    let observe = move |interface: &AgentInterface, version: Version| {
+        sink.lock().unwrap().push(format!("{} {version}", interface.protocol_binding));
+    };
+    let client = Client::builder().on_interface(observe).connect(&fake.url).await.unwrap();
     assert_eq!(client.interface().unwrap().protocol_binding, "JSONRPC");
-    client.task("t1").await.unwrap();
+    assert!(told.lock().unwrap().is_empty(), "nothing was called");
+    for _ in 0..2 {
+        client.task("t1").await.unwrap();
+    }
     assert_eq!(client.interface().unwrap().protocol_binding, "HTTP+JSON");
+    assert_eq!(*told.lock().unwrap(), ["HTTP+JSON 1.0"], "once, and of the one that answered");
 }
 
 #[tokio::test]

@@ -66,6 +66,39 @@ async fn a_card_that_cannot_be_used_is_told_from_none() {
 }
 
 #[tokio::test]
+async fn what_is_no_card_where_one_should_be_is_a_bad_one() {
+    for (body, reason) in
+        [("[]", "it is not a JSON object"), ("<html>", "it is not a JSON object"), ("{", "it is not JSON: EOF")]
+    {
+        let fake = Fake::start(move |_, _| status(200, body)).await;
+        for place in ["/card.json", ""] {
+            let error = resolve(&format!("{}{place}", fake.url)).await.unwrap_err();
+            assert!(matches!(&error, ClientError::CardInvalid { document: Some(_), .. }), "{error:?}");
+            let at = if place.is_empty() { "/.well-known/agent-card.json" } else { place };
+            let said = format!("the card at {}{at} cannot be used: {reason}", fake.url);
+            assert!(error.to_string().starts_with(&said), "{error}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("card.json");
+        std::fs::write(&path, body).unwrap();
+        let error = Client::connect(path.clone()).await.unwrap_err();
+        let said = format!("the card at {} cannot be used: {reason}", path.display());
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_card_gives_way_to_a_good_one() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/.well-known/agent.json" => ok(&fake.card("JSONRPC")),
+        _ => status(200, "<html>"),
+    })
+    .await;
+    assert_eq!(resolve(&fake.url).await.unwrap().card.name, "Fake");
+    assert_eq!(resolve(&format!("{}/x", fake.url)).await.unwrap().card.name, "Fake");
+}
+
+#[tokio::test]
 async fn a_host_that_is_not_there_is_unreachable() {
     let error = resolve("127.0.0.1:1").await.unwrap_err();
     assert!(matches!(error, ClientError::Transport(Failure::Unreachable { .. })), "{error:?}");

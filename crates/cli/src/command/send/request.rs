@@ -93,7 +93,13 @@ async fn data(value: &str) -> Result<Part, CliError> {
         let message = format!("--data-part `{value}` is neither a file nor JSON");
         return Err(CliError::usage(message).with_hint("a text needs quotes within: '\"text\"'"));
     };
-    let data = is_json(&text).map_err(|error| CliError::usage(format!("{place} is not JSON: {error}")))?;
+    let data = is_json(&text).map_err(|error| {
+        CliError::usage(format!("{place} is not JSON: {error}")).with_hint(if place == "--data-part" {
+            r#"single quotes keep it from the shell: --data-part '{"width":100}'"#
+        } else {
+            "one JSON value is wanted, and nothing behind it"
+        })
+    })?;
     Ok(Part::data(data).with_media_type("application/json"))
 }
 
@@ -108,7 +114,9 @@ async fn file(value: &str) -> Result<Part, CliError> {
         });
     }
     let path = Path::new(value.strip_prefix("file://").unwrap_or(value));
-    let bytes = tokio::fs::read(path).await.map_err(|error| unreadable(value, &error))?;
+    let bytes = tokio::fs::read(path).await.map_err(|error| {
+        unreadable(value, &error).with_hint("name a file that is there, or a URL: https://... is sent as it is")
+    })?;
     let media_type = mime_guess::from_path(path).first_or_octet_stream();
     let part = Part::raw(bytes).with_media_type(media_type.essence_str());
     Ok(match path.file_name() {
@@ -131,5 +139,5 @@ async fn stdin_text() -> Result<String, CliError> {
 }
 
 fn unreadable(path: &str, error: &std::io::Error) -> CliError {
-    CliError::usage(format!("cannot read {path}: {error}"))
+    CliError::usage(format!("cannot read {path}: {error}")).with_hint("name a file that is there")
 }

@@ -181,7 +181,10 @@ fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
 
 fn read_card(path: &str) -> Result<AgentCard, CliError> {
     let wrong = |reason: String| CliError::usage(format!("--card {path}: {reason}"));
-    let document = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let document = std::fs::read(path).map_err(|error| {
+        wrong(error.to_string())
+            .with_hint("name a file such as `nuncio card get -a REF -o json` prints, or leave --card out")
+    })?;
     // Where the agent is reached is no matter of the file.
     let mut mistakes = validate::document(&document).mistakes;
     mistakes.retain(|mistake| !mistake.starts_with("supportedInterfaces"));

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::settings::{Kind, SETTINGS, Setting, is_address};
 use crate::{
-    config::{Source, is_exposed, nearest},
+    config::{self, Source, is_exposed, nearest},
     diag,
     error::CliError,
 };
@@ -16,8 +16,10 @@ type Set = BTreeMap<&'static str, (Vec<String>, Source)>;
 
 /// Reads a file. A key that is not known is refused, so that no slip goes unnoticed.
 pub(super) fn read(path: &Path) -> Result<Set, CliError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CliError::usage(format!("cannot read {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        CliError::usage(format!("cannot read {}: {error}", path.display()))
+            .with_hint("name another file by --config or NUNCIO_SERVE_CONFIG, or none")
+    })?;
     let set = parse(path, &text)?;
     let is_secret = |(name, (values, _)): (&&str, &(Vec<String>, Source))| {
         *name == "token" || is_address(name) && values.iter().any(|value| !address::secrets(value).is_empty())
@@ -40,12 +42,21 @@ fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&&*name))
         else {
             let error = CliError::usage(format!("{at}: `{key}` is not a setting"));
+            if config::SETTINGS.iter().any(|setting| setting.name == name) {
+                let variable = config::variable(&name);
+                return Err(error.with_hint(format!(
+                    "it is one of the commands that call agents: give them {variable}, in the environment or a .env file"
+                )));
+            }
             return Err(match nearest(&name, SETTINGS.iter().map(|setting| setting.name)) {
                 Some(other) => error.with_hint(format!("did you mean `{other}`?")),
                 None => error.with_hint("`nuncio serve --help` lists the settings"),
             });
         };
-        let values = values(setting, value).map_err(|reason| CliError::usage(format!("{at}: {key} {reason}")))?;
+        let values = values(setting, value).map_err(|reason| {
+            CliError::usage(format!("{at}: {key} {reason}"))
+                .with_hint(format!("`nuncio serve --help` says what {} is", setting.name))
+        })?;
         let line = line_of(text, &key);
         set.insert(setting.name, (values, Source::File { path: path.to_owned(), section: None, line }));
     }
@@ -62,6 +73,11 @@ fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
         (Kind::Switch, value @ Value::Boolean(_)) => Ok(vec![plain(value)?]),
         (Kind::Switch, _) => Err("must be true or false".to_owned()),
         (_, Value::Array(_)) => Err("must be one value, not a list".to_owned()),
+        (_, Value::String(text)) => Ok(vec![text]),
+        (Kind::One | Kind::Program, value) if !setting.is_number() => Err(match plain(value) {
+            Ok(value) => format!("must be a text, \"{value}\""),
+            Err(_) => "must be a text in quotes".to_owned(),
+        }),
         (_, value) => Ok(vec![plain(value)?]),
     }
 }
@@ -138,6 +154,14 @@ mod tests {
         assert_eq!(error.message, "n.toml: `prot` is not a setting");
         assert_eq!(error.hint.unwrap(), "did you mean `port`?");
         assert!(read("anonymous = 'x'").unwrap_err().message.contains("true or false"));
+        for text in ["name = 5", "store = false", "host = 1.5", "name = 1979-05-27", "exec = 5"] {
+            let said = read(text).unwrap_err().message;
+            assert!(said.contains("must be a text"), "{said}");
+        }
+        assert_eq!(read("name = 5").unwrap_err().message, "n.toml: name must be a text, \"5\"");
+        assert!(read("drain = 5\nmax-body = 1048576\nport = 1\nmax-turns = 7\nidempotency = 60\n").is_ok());
+        let hint = read("agent-card = 'localhost:1'").unwrap_err().hint.unwrap();
+        assert!(hint.contains("A2ACLI_AGENT_CARD"), "{hint}");
         assert!(read("port = ").unwrap_err().message.contains("line 1"));
     }
 }

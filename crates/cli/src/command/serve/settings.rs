@@ -5,7 +5,13 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use nuncio_engine::address;
 
 use super::{args::ServeArgs, file, values};
-use crate::{args::duration, command::config_show::Effective, config::Source, diag, error::CliError};
+use crate::{
+    args::{duration, switch},
+    command::config_show::Effective,
+    config::Source,
+    diag,
+    error::CliError,
+};
 
 /// A setting.
 pub(super) struct Setting {
@@ -19,6 +25,13 @@ pub(super) struct Setting {
     pub(super) default: &'static str,
     pub(super) heading: &'static str,
     pub(super) help: &'static str,
+}
+
+impl Setting {
+    /// Whether a number without quotes can be meant: a count, or seconds, or bytes.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, "DURATION" | "N" | "PORT" | "SIZE" | "WINDOW")
+    }
 }
 
 /// What values a setting has.
@@ -355,15 +368,11 @@ impl Settings {
 
     /// A value that cannot be, with where it is from.
     pub(super) fn wrong(&self, name: &str, reason: &str) -> CliError {
-        let source = self.set.get(name).map_or(&Source::Default, |(_, source)| source);
-        CliError::usage(match source {
-            Source::Flag => format!("--{name}: {reason}"),
-            source => format!("{name} from {source}: {reason}"),
-        })
+        self.set.get(name).map_or(&Source::Default, |(_, source)| source).refuse(name, reason)
     }
 
     pub(super) fn switch(&self, name: &str) -> Result<bool, CliError> {
-        Ok(self.parsed(name, values::switch)?.unwrap_or(false))
+        Ok(self.parsed(name, switch)?.unwrap_or(false))
     }
 
     pub(super) fn duration(&self, name: &str) -> Result<Option<Duration>, CliError> {
@@ -379,7 +388,9 @@ impl Settings {
     }
 
     pub(super) fn port(&self) -> Result<Option<u16>, CliError> {
-        self.parsed("port", |text| text.trim().parse().map_err(|_| format!("`{text}` is not a port")))
+        self.parsed("port", |text| {
+            text.trim().parse().map_err(|_| format!("`{text}` is not a port, a number from 0 to 65535"))
+        })
     }
 
     /// Fails with the first value that is not of its setting's sort, as the table has it.

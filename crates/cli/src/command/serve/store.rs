@@ -43,7 +43,9 @@ impl Place {
         let Some(path) = wanted.strip_prefix("sqlite:").filter(|path| !path.is_empty()) else {
             let wanted = address::without_secrets(wanted);
             let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
-            return Err(settings.wrong("store", &reason));
+            return Err(settings.wrong("store", &reason).with_hint(
+                "a file of its own is --store sqlite:./tasks.db; without --store it is sqlite:./nuncio.db",
+            ));
         };
         Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into()))
     }

@@ -1,14 +1,5 @@
 //! Reading the values of settings.
 
-/// `true` and `false`, as people write them.
-pub(super) fn switch(text: &str) -> Result<bool, String> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err(format!("`{text}` is neither true nor false")),
-    }
-}
-
 /// Bytes, as `16M`, `64KiB` or a plain number.
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let wrong = || format!("`{text}` is not a size such as 16M, 64K or 1048576");

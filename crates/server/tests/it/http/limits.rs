@@ -61,13 +61,15 @@ async fn messages_of_many_megabytes_pass_by_default() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_given_up() {
     let running = limited(|limits| limits.body_time = Duration::from_millis(100)).await;
-    let mut raw = Raw::connect(running.address).await;
-    let head =
-        "POST / HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: 100";
-    raw.write(&format!("{head}\r\n\r\n{{")).await;
-    let answer = raw.read_to_end().await;
-    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
-    assert!(answer.contains("DEADLINE_EXCEEDED"), "{answer}");
+    for path in ["/", "/message:send"] {
+        let mut raw = Raw::connect(running.address).await;
+        let head = "HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: 100";
+        raw.write(&format!("POST {path} {head}\r\n\r\n{{")).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+        assert!(answer.contains("DEADLINE_EXCEEDED"), "{answer}");
+        assert!(answer.contains("the body did not arrive within 100ms"), "{answer}");
+    }
 }
 
 #[tokio::test]
