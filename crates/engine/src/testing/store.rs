@@ -86,6 +86,7 @@ macro_rules! store_suite {
             records_after_the_end_are_none
             a_portion_of_the_log_is_bounded_by_bytes_too
             how_messages_were_sent_is_kept
+            the_log_of_a_task_that_waits_is_there
             the_log_of_a_task_that_is_done_is_whole_or_compacted
             a_task_goes_on_after_it_was_parked
             the_ends_of_logs_come_as_they_were_asked_for
