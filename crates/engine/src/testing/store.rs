@@ -46,6 +46,9 @@ pub trait StoreFixture: Send + Sync + Sized + 'static {
     /// Whether a store that is opened again still has its tasks.
     const DURABLE: bool;
 
+    /// Whether the log of a task that waits for its client is kept for longer than a test takes.
+    const KEEPS_LOGS: bool = true;
+
     /// A place without tasks.
     fn new() -> Self;
 
