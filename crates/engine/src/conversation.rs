@@ -19,6 +19,7 @@ use crate::{
     registry::Hold,
     runner::{Runner, ended},
     shared::Shared,
+    size,
     store::PushConfig,
 };
 
@@ -44,6 +45,8 @@ impl Opening {
         with: With,
     ) -> Result<Self, Error> {
         capability::check_media_types(&shared.card, &request.message.parts)?;
+        let of_task = with.begins.as_ref().and_then(|begins| begins.metadata.as_deref());
+        size::check_message(&request.message, of_task, shared.limits.task_size)?;
         let extensions = match &*with.extensions {
             [] => Arc::default(),
             requested => capability::active_extensions(&shared.card, requested).into(),

@@ -29,7 +29,7 @@ use crate::{
     registry::Registry,
     shared::Shared,
     store::{Erase, MemoryStore, TaskStore},
-    turns::{Turns, stopping},
+    turns::Turns,
 };
 
 /// How long turns that are cut off may take to stop.
@@ -318,7 +318,7 @@ impl Engine {
                 tracing::error!(turns = turns.running(), "turns did not stop");
             }
         }
-        registry.all().iter().for_each(|live| live.break_off(stopping()));
+        registry.all().iter().for_each(|live| live.stop());
         members.left().cancel();
         if let Some(bus) = members.bus() {
             bus.close(CUT_OFF).await;

@@ -28,6 +28,7 @@ use crate::{
     lifecycle::Fold,
     record::Record,
     store::{Erase, Stored},
+    turns::{stopping, stopping_at},
 };
 
 pub(crate) struct Live {
@@ -202,6 +203,14 @@ impl Live {
     pub(crate) fn break_off(&self, error: Error) {
         self.change(|inner| {
             inner.broken.get_or_insert(error);
+        });
+    }
+
+    /// Ends it as the engine stops: whoever waits is told whether there is a task to come back to.
+    pub(crate) fn stop(&self) {
+        self.change(|inner| {
+            let is_stored = inner.sequence > 0;
+            inner.broken.get_or_insert_with(|| if is_stored { stopping_at(&self.id) } else { stopping() });
         });
     }
 

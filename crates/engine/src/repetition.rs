@@ -18,7 +18,7 @@ use crate::{
     registry::Hold,
     shared::Shared,
     store::REPEATED,
-    turns::stopping,
+    turns::stopping_at,
 };
 
 /// What is known of a message when it comes.
@@ -160,7 +160,7 @@ impl Repetition {
         let (reader, task, sequence) = LogReader::from_now(self.hold);
         // The engine lets go of every reader when it stops; of one that comes later nobody would know.
         if shared.turns.are_draining() && !task.state().is_terminal() {
-            return Err(stopping());
+            return Err(stopping_at(&task.id));
         }
         let task = Arc::unwrap_or_clone(with_history(task, history));
         let first = StreamEvent::new(Some(sequence), StreamResponse::Task(task));

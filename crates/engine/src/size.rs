@@ -86,6 +86,17 @@ pub(crate) fn of_sent(sent: Option<&Sent>) -> usize {
     modes + of_struct(metadata.as_deref()) + extensions.iter().map(|it| it.len()).sum::<usize>()
 }
 
+/// Refuses a message that no task has room for, with the metadata of the one that it begins: `PayloadTooLarge`.
+pub(crate) fn check_message(message: &Message, of_task: Option<&Struct>, most: u64) -> Result<(), Error> {
+    let size = of_message(message) + of_struct(of_task);
+    if size as u64 <= most {
+        return Ok(());
+    }
+    let reason =
+        format!("the message carries {size} bytes, and a task has room for {most} (task_size); send less at once");
+    Err(Error::new(ErrorKind::PayloadTooLarge, reason).with_metadata("limit", "task_size"))
+}
+
 fn of_artifact(artifact: &Artifact) -> usize {
     of_parts(&artifact.parts) + of_struct(artifact.metadata.as_deref())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nuncio_model::{Error, ErrorKind, Principal};
+use nuncio_model::{Error, ErrorKind, Principal, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
@@ -108,4 +108,11 @@ impl Turns {
 /// The error for what a client wants while the engine stops.
 pub(crate) fn stopping() -> Error {
     not_now("the server is stopping; try again later")
+}
+
+/// The error for whoever waits for a task that is in the store, with its message, while the engine stops: to send that
+/// again would be to have it done twice.
+pub(crate) fn stopping_at(id: &TaskId) -> Error {
+    let advice = "read it after the restart instead of sending again";
+    not_now(&format!("the server is stopping; task {id} is stored: {advice}")).with_metadata("taskId", id.as_str())
 }

@@ -114,7 +114,7 @@ pub(crate) fn check_size<B>(limit: usize, request: &Request<B>) -> Result<(), Er
     }
     let message =
         format!("the head of the request, its address and its headers, has {size} bytes; {limit} is the limit");
-    Err(Error::new(ErrorKind::HeadTooLarge, message).with_metadata("limit", limit.to_string()))
+    Err(Error::new(ErrorKind::HeadTooLarge, message).with_metadata("limit", "head"))
 }
 
 /// Refuses a head that does not say once which host it is for (RFC 9112, section 3.2). HTTP/2 has it in the address.

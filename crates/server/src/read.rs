@@ -47,12 +47,12 @@ impl BodyLimits {
 
     pub(crate) fn too_large(&self) -> Error {
         let message = format!("the body is over the limit of {} bytes", self.size);
-        Error::new(ErrorKind::PayloadTooLarge, message).with_metadata("limit", self.size.to_string())
+        Error::new(ErrorKind::PayloadTooLarge, message).with_metadata("limit", "body")
     }
 
     pub(crate) fn too_slow(&self) -> Error {
         let message = format!("the body did not arrive within {:?}", self.time);
-        Error::new(ErrorKind::DeadlineExceeded, message)
+        Error::new(ErrorKind::DeadlineExceeded, message).with_metadata("limit", "body_time")
     }
 }
 

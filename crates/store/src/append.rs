@@ -64,8 +64,9 @@ impl Snapshot {
 
 impl Append {
     pub(crate) fn new(commit: Commit) -> Result<Self, StoreError> {
-        // A task that comes and goes in one commit had no readers, and its snapshot says all.
-        let is_over = commit.expected == 0 && commit.released && commit.snapshot.is_some();
+        // A task that comes and goes in one commit had no readers, and its snapshot says all. One that waits goes on.
+        let is_over =
+            commit.expected == 0 && commit.state.is_terminal() && commit.released && commit.snapshot.is_some();
         let has_readers = !is_over || !commit.push_configs.is_empty();
         let is_wanted = has_readers && !commit.records.is_empty();
         let records =

@@ -81,5 +81,9 @@ pub(crate) async fn run(context: &Context, command: &DbCommand) -> Result<ExitCo
 
 /// A failure of the store.
 fn failed(error: &StoreError) -> CliError {
-    CliError::internal(with_causes(error))
+    let failure = CliError::internal(with_causes(error));
+    match error {
+        StoreError::Corrupt(_) => failure.with_hint("`nuncio db check` says what is damaged, and what to do"),
+        _ => failure,
+    }
 }

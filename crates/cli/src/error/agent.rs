@@ -11,7 +11,12 @@ impl From<Error> for CliError {
         let code = code(&error);
         let a2a_code = PeerCode::of(&error).map(PeerCode::number);
         let message = if error.message().is_empty() { code.name().to_owned() } else { error.message().to_owned() };
-        Self { code, message, hint: later(&error).or_else(|| hint(&error).map(str::to_owned)), a2a_code }
+        Self {
+            code,
+            message,
+            hint: stored(&error).or_else(|| later(&error)).or_else(|| hint(&error).map(str::to_owned)),
+            a2a_code,
+        }
     }
 }
 
@@ -49,6 +54,12 @@ fn is_numbered_so(error: &Error) -> bool {
         Some(PeerCode::Grpc(code)) => code == row.grpc,
         _ => false,
     }
+}
+
+/// What to do where the agent went away with a task that it has: the message is not to be sent again.
+fn stored(error: &Error) -> Option<String> {
+    let id = error.metadata().get("taskId").filter(|_| error.kind() == ErrorKind::Unavailable)?;
+    Some(format!("`nuncio task get --wait {id}` reads it when the agent is back"))
 }
 
 /// When to try again, where the peer said that.
@@ -111,5 +122,13 @@ mod tests {
         assert_eq!(told.as_deref(), Some("try again in 3 s, as the agent says"));
         assert_eq!(hint(busy("too many; try again later")), None);
         assert_eq!(hint(busy("too many")).as_deref(), Some("try again later"));
+    }
+
+    #[test]
+    fn what_is_stored_is_to_be_read_and_not_sent_again() {
+        let error =
+            Error::new(ErrorKind::Unavailable, "the server is stopping; task t is stored").with_metadata("taskId", "t");
+        let hint = CliError::from(error.with_retry_after(Duration::from_secs(1))).hint;
+        assert_eq!(hint.as_deref(), Some("`nuncio task get --wait t` reads it when the agent is back"));
     }
 }

@@ -107,6 +107,39 @@ fn what_reads_goes_beside_a_server_and_what_writes_does_not() {
     assert!(findings[0].as_str().unwrap().contains("is at work, and no process is"), "{findings}");
 }
 
+/// Whichever it is, it is a finding, with what to do; a file that cannot be opened any more is an error, with the same.
+#[test]
+fn a_page_that_is_broken_is_found_and_it_is_said_what_to_do() {
+    const PAGE: usize = 4096;
+    let home = Home::new();
+    filled(&home);
+    home.run(&[&["db", "backup", "whole.db"], STORE].concat()).ok();
+    let whole = std::fs::read(home.path().join("whole.db")).unwrap();
+    let (mut found, pages) = (0, whole.len() / PAGE);
+    for page in 1..pages {
+        let mut bytes = whole.clone();
+        bytes[page * PAGE..page * PAGE + 8].fill(0xff);
+        std::fs::write(home.path().join("broken.db"), bytes).unwrap();
+        let checked = home.run(&["db", "check", "--store", "sqlite:./broken.db"]);
+        assert_eq!(checked.code, 1, "page {page}: {checked:?}");
+        if checked.err.is_empty() {
+            assert!(
+                checked.out.contains("Findings:\n") && checked.out.contains("\nHint: stop the server"),
+                "{checked:?}"
+            );
+            let json = home.run(&["db", "check", "--store", "sqlite:./broken.db", "-o", "json"]).json();
+            assert!(json["hint"].as_str().unwrap().contains("nuncio db backup"), "{json}");
+            found += 1;
+        } else {
+            assert!(
+                checked.err.contains("hint: ") && checked.err.contains("nuncio db backup"),
+                "page {page}: {checked:?}"
+            );
+        }
+    }
+    assert!(found > pages / 2, "{found} of {pages}");
+}
+
 #[test]
 fn an_export_has_whole_tasks_and_no_secrets() {
     let home = Home::new();

@@ -17,7 +17,7 @@ use crate::{
     registry::Hold,
     shared::Shared,
     store::{StoreError, TaskStore},
-    turns::stopping,
+    turns::stopping_at,
 };
 
 /// The turn of a message that is in the log.
@@ -67,7 +67,7 @@ impl TurnInLog {
                 }
             }
         }
-        Err(stopping())
+        Err(stopping_at(&self.live.id))
     }
 
     /// These events, up to the one with which the turn asks its client.

@@ -113,7 +113,8 @@ impl Runner {
     pub(super) fn give_up(&mut self, error: &Error) {
         // One that was deleted is not there any more, whatever came of that here.
         let broken = self.hold.lock().broken.clone();
-        let error = broken.as_ref().unwrap_or(error);
+        let gone = broken.as_ref().filter(|error| error.kind() == ErrorKind::TaskNotFound);
+        let error = gone.unwrap_or(error);
         self.let_go(error);
         if !self.writer.is_committed() {
             // What the store has of it is to be read from there.
@@ -121,6 +122,9 @@ impl Runner {
         }
         if self.writer.is_at_work() && !self.left {
             self.shared.abandon(&self.hold.scope, &self.hold.id);
+        }
+        if self.left && !self.lost {
+            self.hold.stop();
         }
         self.hold.break_off(error.clone());
     }

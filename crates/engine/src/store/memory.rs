@@ -45,7 +45,7 @@ const FORGOTTEN: usize = 1024;
 
 /// Keeps tasks in memory, up to a number of them ([`MemoryStoreBuilder::max_tasks`]).
 ///
-/// Dropping it drops them. The records of a task are kept while it runs and while a push configuration is owed some.
+/// Dropping it drops them. The records of a task are kept until it ends and while a push configuration is owed some.
 pub struct MemoryStore {
     tables: Tables,
     debts: Debts,

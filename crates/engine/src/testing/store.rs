@@ -46,6 +46,9 @@ pub trait StoreFixture: Send + Sync + Sized + 'static {
     /// Whether a store that is opened again still has its tasks.
     const DURABLE: bool;
 
+    /// Whether the log of a task that waits for its client is kept for longer than a test takes.
+    const KEEPS_LOGS: bool = true;
+
     /// A place without tasks.
     fn new() -> Self;
 
@@ -86,6 +89,7 @@ macro_rules! store_suite {
             records_after_the_end_are_none
             a_portion_of_the_log_is_bounded_by_bytes_too
             how_messages_were_sent_is_kept
+            the_log_of_a_task_that_waits_is_there
             the_log_of_a_task_that_is_done_is_whole_or_compacted
             a_task_goes_on_after_it_was_parked
             the_ends_of_logs_come_as_they_were_asked_for

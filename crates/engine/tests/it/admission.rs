@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use nuncio_engine::{Engine, Limits, admission::RETRY_AFTER};
+use nuncio_engine::{Engine, Limits, TaskStore, admission::RETRY_AFTER, store::ListQuery};
 use nuncio_model::{
-    Artifact, Call, Error, ErrorKind, Message, Part, Principal, Reply, Request, Scope, StreamResponse, Task,
+    Artifact, Begins, Call, Error, ErrorKind, Message, Part, Principal, Reply, Request, Scope, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, Tenant,
     op::{CancelTaskRequest, SendMessageRequest},
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::*;
+use crate::{rigged::Rigged, support::*};
 
 fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -185,6 +185,32 @@ async fn every_kind_of_content_counts_towards_the_size() {
         assert_state(&task, TaskState::Failed);
         assert!(task.status.message.unwrap().text().contains("task_size"), "{response:?}");
     }
+}
+
+/// Nothing of it is stored, whether its task has an id already or not, and no turn begins.
+#[tokio::test]
+async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_one() {
+    let store = Rigged::new();
+    let engine = builder(|turn| async move { turn.complete("done").await }).store(Arc::clone(&store) as _);
+    let engine = engine.limits(limits(|limits| limits.task_size = 100)).build();
+    let large = Message::user("x".repeat(101));
+    let begins = Begins { id: "settled".into(), metadata: None };
+    let mut founded = Request::new(Scope::open(), SendMessageRequest::new(large.clone()));
+    founded.begins = Some(Box::new(begins));
+    for refused in [
+        send(&engine, SendMessageRequest::new(large.clone())).await.map(drop),
+        send(&engine, at_once(large.clone())).await.map(drop),
+        stream(&engine, large).await.map(drop),
+        within(engine.call(founded)).await.map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!((error.kind(), &*error.metadata()["limit"]), (ErrorKind::PayloadTooLarge, "task_size"));
+        assert!(error.message().starts_with("the message carries 101 bytes, and a task has room for 100"), "{error}");
+    }
+    let tasks = store.inner().list(&Scope::open(), &ListQuery { page_size: 9, ..ListQuery::default() }).await.unwrap();
+    assert_eq!((tasks.total, engine.running()), (0, 0));
+    let task = send(&engine, SendMessageRequest::new(Message::user("x".repeat(90)))).await.unwrap();
+    assert_state(&task, TaskState::Completed);
 }
 
 #[tokio::test]

@@ -328,9 +328,9 @@ async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_ta
 async fn one_whose_message_is_refused_is_settled() {
     let store = Rigged::new();
     let mut limits = Limits::default();
-    limits.task_size = 10_000;
+    limits.task_events = 1;
     let engine = builder(asks).store(Arc::clone(&store) as _).limits(limits).build();
-    let error = begin(&engine, "settled", &"x".repeat(20_000)).await.unwrap_err();
+    let error = begin(&engine, "settled", "x").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PayloadTooLarge);
     let task = within(async {
         loop {

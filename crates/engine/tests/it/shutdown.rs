@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
-use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn};
+use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn, admission::RETRY_AFTER};
 use nuncio_model::{
-    AgentCard, ErrorKind, Message, TaskState,
-    op::{SendMessageRequest, SubscribeToTaskRequest},
+    AgentCard, Error, ErrorKind, Message, Reply, Task, TaskId, TaskState,
+    op::{ListTasksRequest, SendMessageRequest, SubscribeToTaskRequest},
 };
 use tokio::task::yield_now;
 
@@ -56,6 +56,13 @@ fn failing() -> Engine {
     .build()
 }
 
+async fn tasks(engine: &Engine) -> Vec<Task> {
+    match call(engine, ListTasksRequest::default()).await.unwrap() {
+        Reply::Tasks(page) => page.tasks,
+        other => panic!("{other:?}"),
+    }
+}
+
 async fn until_running(engine: &Engine) {
     within(async {
         while engine.running() == 0 {
@@ -86,6 +93,41 @@ async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
         assert_eq!(seen.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Unavailable);
         quiet(&engine).await;
     }
+}
+
+/// Its message is in the store, whether its turn runs or waits for it, so it must not be sent again; where it is not, it
+/// may be.
+#[tokio::test]
+async fn whoever_waits_for_a_task_that_is_stored_is_told_its_id() {
+    let engine = resuming();
+    let task = send(&engine, at_once(Message::user("speak"))).await.unwrap();
+    let blocking = |message| {
+        let engine = engine.clone();
+        tokio::spawn(async move { send(&engine, message).await.unwrap_err() })
+    };
+    let [first, second] = [SendMessageRequest::new(Message::user("speak")), follow(&task, "waits")].map(blocking);
+    let silent = blocking(SendMessageRequest::new(Message::user("silent")));
+    let list = || async { tasks(&engine).await };
+    within(async {
+        while list().await.len() < 2 || get(&engine, &task).await.history.len() < 2 || engine.running() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    let ids: Vec<_> = list().await.into_iter().map(|task| task.id).collect();
+    stop(&engine).await;
+    let told = |error: &Error| error.metadata().get("taskId").map(|id| TaskId::from(id.as_str()));
+    let errors = [within(first).await.unwrap(), within(second).await.unwrap()];
+    assert_eq!(told(&errors[1]), Some(task.id.clone()));
+    assert!(told(&errors[0]).is_some_and(|id| id != task.id && ids.contains(&id)), "{errors:?} of {ids:?}");
+    for error in errors {
+        let id = told(&error).unwrap();
+        assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Unavailable, Some(RETRY_AFTER)));
+        assert!(error.message().contains(&format!("task {id} is stored: read it after the restart")), "{error}");
+    }
+    let error = within(silent).await.unwrap();
+    assert_eq!((told(&error), error.message()), (None, "the server is stopping; try again later"));
+    quiet(&engine).await;
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use nuncio_engine::{
 };
 use nuncio_model::{
     Artifact, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState,
+    Timestamp,
 };
 
 struct InMemory;
@@ -114,13 +115,31 @@ async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
     assert_eq!((stored.sequence, stored.task.artifacts[0].parts.len()), (100, 99));
 }
 
+/// It costs memory for as long as it waits, so it goes with those that were kept.
+#[tokio::test]
+async fn the_log_of_a_task_that_waits_goes_when_it_is_old() {
+    let store = MemoryStore::new();
+    store.commit(create("waits", TaskState::InputRequired)).await.unwrap();
+    store.commit(create("at work", TaskState::Working)).await.unwrap();
+    let later = Timestamp::from_millisecond(Timestamp::now().as_millisecond() + 1_000).unwrap();
+    assert_eq!(store.compact(later, 10).await.unwrap(), 1);
+    let log = store.events_after(&Scope::open(), &"waits".into(), 0, Portion::records(10)).await;
+    assert!(matches!(log, Err(StoreError::Compacted)), "{log:?}");
+    assert_eq!(
+        store.load(&Scope::open(), &"waits".into()).await.unwrap().unwrap().task.state(),
+        TaskState::InputRequired
+    );
+    assert_eq!(store.events_after(&Scope::open(), &"at work".into(), 0, Portion::records(10)).await.unwrap().len(), 1);
+    assert_eq!(store.compact(later, 10).await.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn logs_of_tasks_that_are_over_go_unless_they_are_to_be_kept() {
     for keep_log in [false, true] {
         let store = MemoryStore::builder().keep_log(keep_log).build();
         store.commit(create("at once", TaskState::Completed)).await.unwrap();
         store.commit(create("t", TaskState::Working)).await.unwrap();
-        store.commit(Commit { released: true, ..chunk("t", 1) }).await.unwrap();
+        store.commit(Commit { released: true, state: TaskState::Failed, ..chunk("t", 1) }).await.unwrap();
         for (id, records) in [("at once", 1), ("t", 2)] {
             match store.events_after(&Scope::open(), &id.into(), 0, Portion::records(10)).await {
                 Ok(log) => assert!(keep_log && log.len() == records, "{log:?}"),

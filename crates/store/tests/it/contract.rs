@@ -34,6 +34,7 @@ struct Bare(InFile);
 impl StoreFixture for Bare {
     type Store = SqliteStore;
     const DURABLE: bool = true;
+    const KEEPS_LOGS: bool = false;
 
     fn new() -> Self {
         Self(InFile::new())

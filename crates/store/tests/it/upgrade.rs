@@ -6,6 +6,7 @@ use nuncio_engine::{
 };
 use nuncio_model::{
     Artifact, AuthenticationInfo, Message, Part, Principal, Scope, Task, TaskPushNotificationConfig, TaskState,
+    Timestamp,
 };
 use nuncio_store::SqliteStore;
 
@@ -45,6 +46,9 @@ async fn sample(store: &SqliteStore) {
         store.commit(chunk(id, 2, epoch, "two")).await.unwrap();
     }
     end(store, "owed").await.unwrap();
+    // What waited from its first commit on had no log then.
+    let later = Timestamp::from_millisecond(Timestamp::now().as_millisecond() + 1_000).unwrap();
+    assert_eq!(store.compact(later, 10).await.unwrap(), 1);
 }
 
 /// What the second schema can hold beyond that.

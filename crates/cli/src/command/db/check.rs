@@ -17,7 +17,10 @@ use super::{
     failed,
     select::Scan,
 };
-use crate::{context::Context, error::CliError};
+use crate::{
+    context::Context,
+    error::{CliError, with_causes},
+};
 
 /// What is read of a log at a time.
 const PAGE: Portion = Portion { records: 1_000, bytes: 4 * 1024 * 1024 };
@@ -34,11 +37,25 @@ pub(crate) struct CheckArgs {
 pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode, CliError> {
     let kept = args.store.kept(context, &[])?;
     let (opened, shown) = (Database::reading(&kept).await?, database::shown(&kept)?);
-    let mut findings = opened.verify().await.map_err(|error| failed(&error))?;
-    let checked = tasks(opened.store(), &mut findings).await.map_err(|error| failed(&error))?;
-    let document = json!({
+    let (mut findings, mut checked) = (Vec::new(), Checked::default());
+    match look(&opened, &mut findings, &mut checked).await {
+        // Where a page is broken, no more can be read; what was found before that counts.
+        Err(error @ StoreError::Corrupt(_)) => {
+            findings.push(format!("no more of it can be read: {}", with_causes(&error)))
+        }
+        looked => looked.map_err(|error| failed(&error))?,
+    }
+    let advice = (!findings.is_empty()).then(|| opened.advice());
+    match orphans(opened.store()).await {
+        Err(StoreError::Corrupt(_)) if advice.is_some() => {}
+        orphans => findings.extend(orphans.map_err(|error| failed(&error))?),
+    }
+    let mut document = json!({
         "database": shown, "tasks": checked.tasks, "logs": checked.logs, "findings": findings,
     });
+    if let Some(advice) = advice {
+        document["hint"] = advice.into();
+    }
     context.output.document(&document, |text| {
         text.field("Database", &shown);
         text.field("Tasks", &format!("{}, of which {} with a whole log", checked.tasks, checked.logs));
@@ -46,6 +63,7 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
             [] => text.field("Findings", "none"),
             some => text.block("Findings", &some.join("\n")),
         }
+        text.field_if("Hint", advice);
     })?;
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
@@ -57,9 +75,11 @@ struct Checked {
     logs: usize,
 }
 
-/// Checks what any store promises of its tasks.
-async fn tasks(store: &dyn TaskStore, findings: &mut Vec<String>) -> Result<Checked, StoreError> {
-    let (mut checked, mut scan) = (Checked::default(), Scan::of(store));
+/// Checks the database, and what any store promises of its tasks.
+async fn look(database: &Database, findings: &mut Vec<String>, checked: &mut Checked) -> Result<(), StoreError> {
+    findings.extend(database.verify().await?);
+    let store = database.store();
+    let mut scan = Scan::of(store);
     while let Some(page) = scan.next().await? {
         for scanned in &page.tasks {
             checked.tasks += 1;
@@ -74,11 +94,16 @@ async fn tasks(store: &dyn TaskStore, findings: &mut Vec<String>) -> Result<Chec
             findings.push(format!("task {} cannot be read: {}", task.id, failed(&task.error).message));
         }
     }
+    Ok(())
+}
+
+/// Tasks at work that nobody is at work on.
+async fn orphans(store: &dyn TaskStore) -> Result<Vec<String>, StoreError> {
     let orphans = store.orphans(ORPHANS).await?;
-    findings.extend(orphans.iter().map(|it| {
-        format!("task {} is at work, and no process is; the next server to start ends it or goes on", it.id)
-    }));
-    Ok(checked)
+    let named = orphans
+        .iter()
+        .map(|it| format!("task {} is at work, and no process is; the next server to start ends it or goes on", it.id));
+    Ok(named.collect())
 }
 
 enum Fault {

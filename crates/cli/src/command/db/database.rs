@@ -54,6 +54,18 @@ impl Database {
         }
     }
 
+    /// What to do where it is damaged.
+    pub(super) const fn advice(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => {
+                "stop the server, keep the file, and put a copy of `nuncio db backup` in its place; without one, \
+                 `sqlite3 FILE .recover | sqlite3 NEW` writes what can be read to a new file, which is to be checked again"
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "keep a copy of the schema, and restore it from the last `pg_dump` that was whole",
+        }
+    }
+
     /// What is not as it should be, in words.
     pub(super) async fn verify(&self) -> Result<Vec<String>, StoreError> {
         match self {

@@ -204,7 +204,7 @@ const TASKS: [Setting; 11] = headed(
             "log-retention",
             "DURATION",
             "10m",
-            "How long the events of a task that has ended or waits can be resumed; in memory not at all by default",
+            "How long the events of a task that has ended or waits can be resumed; in memory until the task ends by default",
         ),
         row(One, "interrupted-expiry", "DURATION", "none", "Fail a task that has waited for its client for longer"),
         row(One, "stall-timeout", "DURATION", "none", "Fail a task whose agent is at work and says nothing for longer"),

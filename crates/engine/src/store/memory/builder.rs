@@ -15,14 +15,14 @@ impl MemoryStoreBuilder {
         Self { keep_log: false, log_limit: 65_536, max_tasks: Some(1_000_000) }
     }
 
-    /// Whether the records of a task are kept when it is done with, up to the limit. Off by default: a task then costs
-    /// what its result costs. A test may want them.
+    /// Whether the records of a task are kept when it has ended, up to the limit. Off by default: a task then costs what
+    /// its result costs. A test may want them.
     pub fn keep_log(mut self, keep_log: bool) -> Self {
         self.keep_log = keep_log;
         self
     }
 
-    /// How many of the newest records of a task are kept while it runs or owes push notifications, 65,536 by default;
+    /// How many of the newest records of a task are kept until it ends and owes no push notification, 65,536 by default;
     /// whoever asks for older ones is told `Compacted`.
     pub fn log_limit(mut self, records: usize) -> Self {
         self.log_limit = records;
@@ -42,6 +42,6 @@ impl MemoryStoreBuilder {
     /// The store.
     pub fn build(self) -> MemoryStore {
         let logs = LogPolicy { keep: self.keep_log, limit: self.log_limit.max(1) };
-        MemoryStore::with(logs, Retention::new(self.max_tasks, logs))
+        MemoryStore::with(logs, Retention::new(self.max_tasks))
     }
 }

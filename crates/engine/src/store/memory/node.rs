@@ -52,7 +52,7 @@ pub(super) struct Head {
     rest: Option<Box<Rest>>,
 }
 
-/// What a task that is done with, and was never pushed, does not have.
+/// What a task that has ended, and was never pushed, does not have.
 #[derive(Default)]
 struct Rest {
     /// The newest records, up to the last one.
@@ -63,9 +63,9 @@ struct Rest {
 /// How long logs are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogPolicy {
-    /// Also when a task is done with.
+    /// Also when a task has ended.
     pub(super) keep: bool,
-    /// How many records of a running task.
+    /// How many records of a task.
     pub(super) limit: usize,
 }
 
@@ -91,7 +91,7 @@ impl Head {
         self.at = commit.updated.into();
         self.state = commit.state;
         self.released = commit.released;
-        let is_kept = !commit.released || policy.keep || commit.snapshot.is_none() || self.rest.is_some();
+        let is_kept = !self.is_over() || policy.keep || commit.snapshot.is_none() || self.rest.is_some();
         if is_kept {
             self.rest.get_or_insert_default().log.extend(commit.records);
         }
@@ -104,11 +104,14 @@ impl Head {
     /// Drops the records that nobody will ask for any more.
     pub(super) fn trim(&mut self, policy: LogPolicy) -> Result<(), StoreError> {
         let Some(rest) = &self.rest else { return Ok(()) };
-        let is_wanted = !self.released || policy.keep || self.owes();
+        let is_wanted = !self.is_over() || policy.keep || self.owes();
         let excess = if is_wanted { rest.log.len().saturating_sub(policy.limit) } else { rest.log.len() };
-        if excess == 0 {
-            return Ok(());
-        }
+        self.drop_oldest(excess)
+    }
+
+    /// Drops so many records; the task has them in it then.
+    fn drop_oldest(&mut self, excess: usize) -> Result<(), StoreError> {
+        let Some(rest) = self.rest.as_ref().filter(|_| excess > 0) else { return Ok(()) };
         if self.folded < self.sequence - (rest.log.len() - excess) as u64 {
             self.fold()?;
         }
@@ -159,10 +162,20 @@ impl Head {
         Ok(taken.cloned().collect())
     }
 
-    /// Drops the log of a task that is done with. Whether there was one.
+    /// Drops the log of a task that rests and owes nothing. Whether there was one.
     pub(super) fn drop_log(&mut self) -> Result<bool, StoreError> {
-        let is_there = self.rest.as_ref().is_some_and(|rest| !rest.log.is_empty());
-        self.trim(LogPolicy { keep: false, limit: 1 }).map(|()| is_there)
+        let records = self.rest.as_ref().map_or(0, |rest| rest.log.len());
+        self.drop_oldest(records).map(|()| records > 0)
+    }
+
+    /// Whether there are records of a task that rests, which may be dropped before the task ends.
+    pub(super) fn has_log(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| !rest.log.is_empty())
+    }
+
+    /// Whether it has ended, and nobody is at work on it.
+    fn is_over(&self) -> bool {
+        self.released && self.state.is_terminal()
     }
 
     /// Drops what it holds, when the task is gone.

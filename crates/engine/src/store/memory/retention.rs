@@ -1,4 +1,4 @@
-//! Which tasks go when there are too many, and whose logs were kept.
+//! Which tasks go when there are too many, and whose logs are kept while they rest.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::{
     line::Line,
-    node::{Head, LogPolicy, Node},
+    node::{Head, Node},
 };
 
 /// How many tasks are looked at for one that comes: eviction keeps pace with creation and stalls nobody.
@@ -18,9 +18,8 @@ const LOOKS: usize = 4;
 /// Counts tasks, and remembers in which order they were let go of.
 pub(super) struct Retention {
     limit: Option<usize>,
-    keeps_logs: bool,
     count: AtomicUsize,
-    /// Tasks that have ended, tasks that are parked, and all of them where logs are kept. An entry whose task does not
+    /// Tasks that have ended, tasks that are parked, and all of them that have a log. An entry whose task does not
     /// belong there any more is passed over.
     lines: Mutex<[Line; 3]>,
 }
@@ -30,8 +29,8 @@ const PARKED: usize = 1;
 const LOGS: usize = 2;
 
 impl Retention {
-    pub(super) fn new(limit: Option<usize>, logs: LogPolicy) -> Self {
-        Self { limit, keeps_logs: logs.keep, count: AtomicUsize::new(0), lines: Mutex::default() }
+    pub(super) fn new(limit: Option<usize>) -> Self {
+        Self { limit, count: AtomicUsize::new(0), lines: Mutex::default() }
     }
 
     pub(super) fn added(&self) {
@@ -51,7 +50,7 @@ impl Retention {
         if self.limit.is_some() {
             self.line_up(if head.state.is_terminal() { ENDED } else { PARKED }, node, head);
         }
-        if self.keeps_logs {
+        if head.has_log() {
             self.line_up(LOGS, node, head);
         }
     }

@@ -121,7 +121,40 @@ pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// When a task is done with, its log may go; what is given is still whole.
+/// A task may wait for its client from the commit on that creates it: it has not ended, so its log is there, as is that of
+/// one that waited later; and it has what comes after.
+pub async fn the_log_of_a_task_that_waits_is_there<F: StoreFixture>(fixture: F) {
+    let mut store = fixture.open().await;
+    let mut at_once = Writer::new("at once");
+    at_once.set(&store, TaskState::InputRequired, at(1)).await;
+    let mut later = Writer::new("later");
+    later.run(&store).await;
+    later.set(&store, TaskState::AuthRequired, at(1)).await;
+    for round in 2..4 {
+        for task in [&at_once, &later] {
+            for after in 0..=task.log.len() {
+                let records = store.events_after(&task.scope, task.id(), after as u64, Portion::records(10)).await;
+                match records {
+                    Ok(records) => assert_eq!(records, task.log[after..], "{} after {after}", task.id()),
+                    Err(error) => assert!(!F::KEEPS_LOGS && matches!(error, StoreError::Compacted), "{error:?}"),
+                }
+            }
+            task.assert_stored(&store).await;
+        }
+        if F::DURABLE {
+            drop(store);
+            store = fixture.open().await;
+        }
+        for task in [&mut at_once, &mut later] {
+            task.epoch = claim(&store, task).await.epoch;
+            task.stage_received(Message::user("here"));
+            task.run(&store).await;
+            task.set(&store, TaskState::InputRequired, at(round)).await;
+        }
+    }
+}
+
+/// When a task has ended, its log may go; what is given is still whole.
 pub async fn the_log_of_a_task_that_is_done_is_whole_or_compacted<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");

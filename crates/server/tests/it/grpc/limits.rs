@@ -37,7 +37,9 @@ async fn a_message_over_the_limit_exhausts_resources() {
         }];
         for answer in answers {
             assert_eq!((answer.code(), answer.error().kind()), (8, ErrorKind::PayloadTooLarge), "{size}");
-            assert_eq!(answer.facts()["limit"], "10000", "the limit is of the message, without its frame");
+            assert_eq!(answer.facts()["limit"], "body");
+            // It is of the message, without its frame.
+            assert!(answer.error().message().contains("10000 bytes"), "{}", answer.error());
         }
     }
 }

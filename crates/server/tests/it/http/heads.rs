@@ -87,6 +87,7 @@ async fn a_head_may_be_as_large_as_the_limit_and_not_a_byte_larger() {
             assert_eq!((status, &error["code"], reason(error)), (431, &431.into(), "HEAD_TOO_LARGE"), "{size}");
             let message = error["message"].as_str().unwrap();
             assert!(message.contains(&size.to_string()) && message.contains(&LIMIT.to_string()), "{message}");
+            assert_eq!(error["details"][0]["metadata"]["limit"], "head");
         }
         let (status, body) = http1(&running, "POST", "/", size).await;
         let body: Value = serde_json::from_str(&body).unwrap();

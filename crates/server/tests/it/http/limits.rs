@@ -26,6 +26,8 @@ async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
     assert_eq!(reason(&rpc.json()["error"]), "PAYLOAD_TOO_LARGE");
     let rest = running.send("POST", "/message:send").json(&large).fetch().await;
     assert_eq!((rest.status, reason(&rest.rest_error())), (413, "PAYLOAD_TOO_LARGE"));
+    let (rpc, rest) = (&rpc.json()["error"]["data"], &rest.rest_error()["details"]);
+    assert_eq!((&rpc[0]["metadata"]["limit"], &rest[0]["metadata"]["limit"]), (&"body".into(), &"body".into()));
     assert!(running.call("SendMessage", &message(&"x".repeat(700))).await["task"].is_object());
     let mut raw = Raw::connect(running.address).await;
     raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
@@ -67,7 +69,7 @@ async fn a_body_that_does_not_come_is_given_up() {
         raw.write(&format!("POST {path} {head}\r\n\r\n{{")).await;
         let answer = raw.read_to_end().await;
         assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
-        assert!(answer.contains("DEADLINE_EXCEEDED"), "{answer}");
+        assert!(answer.contains("DEADLINE_EXCEEDED") && answer.contains(r#""limit":"body_time""#), "{answer}");
         assert!(answer.contains("the body did not arrive within 100ms"), "{answer}");
     }
 }
