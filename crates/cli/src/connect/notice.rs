@@ -55,6 +55,9 @@ impl Connection {
             }
             _ => {}
         }
+        if version != Version::LATEST.as_str() && context.text(args.tenant.as_ref(), "tenant").is_some() {
+            diag::warn_once(&format!("version {version} of the protocol has no tenants; --tenant is left out"));
+        }
         let wanted = bindings(context, args).unwrap_or_default();
         if Binding::from_name(&interface.protocol_binding).is_some_and(|it| !wanted.is_empty() && !wanted.contains(&it))
         {

@@ -141,3 +141,15 @@ fn debug_says_the_version_and_the_binding() {
     assert!(line.contains(r#"binding="HTTP+JSON""#) && line.contains(r#"version="1.0""#), "{line}");
     assert!(!run.out.contains("version="), "{}", run.out);
 }
+
+#[test]
+fn a_tenant_that_a_version_cannot_say_is_not_left_out_in_silence() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let of = |version: &str| {
+        let sent =
+            home.run(&["send", "-a", &agent.address, "--a2a-version", version, "--tenant", "acme", "hello"]).ok();
+        sent.err.contains("has no tenants; --tenant is left out")
+    };
+    assert_eq!(["1.0", "0.3", "0.1"].map(of), [false, true, true]);
+}

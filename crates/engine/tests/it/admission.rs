@@ -194,7 +194,7 @@ async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_on
     let engine = builder(|turn| async move { turn.complete("done").await }).store(Arc::clone(&store) as _);
     let engine = engine.limits(limits(|limits| limits.task_size = 100)).build();
     let large = Message::user("x".repeat(101));
-    let begins = Begins { id: "settled".into(), metadata: None };
+    let begins = Begins { id: "settled".into(), metadata: None, webhooks_of: None };
     let mut founded = Request::new(Scope::open(), SendMessageRequest::new(large.clone()));
     founded.begins = Some(Box::new(begins));
     for refused in [
