@@ -63,7 +63,10 @@ mod tests {
 
     fn told(news: &mut News, states: &[TaskState]) -> Vec<bool> {
         let event = |state: &TaskState| {
-            let update = TaskStatusUpdateEvent { status: TaskStatus::new(*state), ..Default::default() };
+            let update = TaskStatusUpdateEvent {
+                status: TaskStatus { state: *state, ..TaskStatus::default() },
+                ..Default::default()
+            };
             Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update)))
         };
         states.iter().map(|state| news.is_told(&event(state))).collect()
