@@ -109,6 +109,14 @@ fn credentials_missing_refused_and_of_the_wrong_kind() {
     home.write("card.json", &card.to_string());
     let run = home.run(&["send", "x", "-a", "card.json", "--bearer", "some-secret", "-o", "json"]);
     run.error("A2ACLI_ERR_CREDENTIALS_MISSING", 4);
+    card["securitySchemes"] = json!({"mine": {"apiKeySecurityScheme": {"location": "cookie", "name": "mine"}}});
+    home.write("card.json", &card.to_string());
+    let error = home.run(&["send", "x", "-a", "card.json", "--api-key", "some secret", "-o", "json"]);
+    let error = error.error("A2ACLI_ERR_USAGE", 2);
+    assert!(
+        error["hint"].as_str().unwrap().contains("--api-key") && !error.to_string().contains("some secret"),
+        "{error}"
+    );
 }
 
 #[test]
