@@ -109,6 +109,14 @@ fn credentials_missing_refused_and_of_the_wrong_kind() {
     home.write("card.json", &card.to_string());
     let run = home.run(&["send", "x", "-a", "card.json", "--bearer", "some-secret", "-o", "json"]);
     run.error("A2ACLI_ERR_CREDENTIALS_MISSING", 4);
+    card["securitySchemes"] = json!({"mine": {"apiKeySecurityScheme": {"location": "cookie", "name": "mine"}}});
+    home.write("card.json", &card.to_string());
+    let error = home.run(&["send", "x", "-a", "card.json", "--api-key", "some secret", "-o", "json"]);
+    let error = error.error("A2ACLI_ERR_USAGE", 2);
+    assert!(
+        error["hint"].as_str().unwrap().contains("--api-key") && !error.to_string().contains("some secret"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -243,6 +251,7 @@ fn what_is_no_endpoint_is_told_from_an_agent_that_refuses() {
 #[test]
 fn hints_say_what_to_do() {
     let home = Home::new();
+    // `serve` is at an address that it does not take without tokens: it ends whatever comes.
     home.write("bad.txt", "{} {}");
     home.write("client.toml", "agent-card = 'localhost:1'\n");
     home.write("number.toml", "name = 5\n");
@@ -259,19 +268,31 @@ fn hints_say_what_to_do() {
         (&["send", "x", "--transport", "pigeon", "-a", "localhost:1"], "jsonrpc, rest and grpc", "--transport takes"),
         (&["send", "x", "--stream", "--async", "-a", "localhost:1"], "does not wait", "task subscribe --stream"),
         (&["task", "list", "--config", "none", "-a", "localhost:1"], "cannot read none: ", "by --config, or none"),
-        (&["serve", "--config", "none.toml"], "cannot read none.toml: ", "NUNCIO_SERVE_CONFIG, or none"),
-        (&["serve", "--store", "mysql://x"], "--store: `mysql://x` is none of", "--store sqlite:./tasks.db"),
-        (&["serve", "--card", "none.json"], "--card none.json: ", "nuncio card get"),
-        (&["serve", "--port", "many"], "`many` is not a port, a number from 0 to 65535", "--port takes"),
+        (
+            &["serve", "--host", "0.0.0.0", "--config", "none.toml"],
+            "cannot read none.toml: ",
+            "NUNCIO_SERVE_CONFIG, or none",
+        ),
+        (
+            &["serve", "--host", "0.0.0.0", "--store", "mysql://x"],
+            "--store: `mysql://x` is none of",
+            "--store sqlite:./tasks.db",
+        ),
+        (&["serve", "--host", "0.0.0.0", "--card", "none.json"], "--card none.json: ", "nuncio card get"),
+        (
+            &["serve", "--host", "0.0.0.0", "--port", "many"],
+            "`many` is not a port, a number from 0 to 65535",
+            "--port takes",
+        ),
         (&["config", "show", "--config", "client.toml"], "`agent-card` is not a setting", "A2ACLI_AGENT_CARD"),
-        (&["serve", "--config", "number.toml"], "name must be a text, \"5\"", "`nuncio serve --help`"),
+        (&["config", "show", "--config", "number.toml"], "name must be a text, \"5\"", "`nuncio serve --help`"),
     ] {
         let run = home.run(arguments);
         assert_eq!(run.code, 2, "{run:?}");
         let told = run.err.split_once("\nhint: ").unwrap_or_else(|| panic!("{run:?}"));
         assert!(told.0.contains(message) && told.1.contains(hint), "{run:?}");
     }
-    let run = home.run_with(&["serve"], &[("NUNCIO_SERVE_PORT", "abc")], "");
+    let run = home.run_with(&["serve", "--host", "0.0.0.0"], &[("NUNCIO_SERVE_PORT", "abc")], "");
     let hint = "hint: mend or unset NUNCIO_SERVE_PORT; --port wins over it\n";
     assert!(run.code == 2 && run.err.ends_with(hint), "{run:?}");
     let only = json!([{"url": "http://localhost:1", "protocolBinding": "PIGEON", "protocolVersion": "1.0"}]);
