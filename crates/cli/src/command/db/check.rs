@@ -41,7 +41,7 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
     match look(&opened, &mut findings, &mut checked).await {
         // Where a page is broken, no more can be read; what was found before that counts.
         Err(error @ StoreError::Corrupt(_)) => {
-            findings.push(format!("no more of it can be read: {}", with_causes(&error)))
+            findings.push(format!("no more of it can be read: {}", with_causes(&error)));
         }
         looked => looked.map_err(|error| failed(&error))?,
     }
