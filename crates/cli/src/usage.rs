@@ -38,8 +38,11 @@ fn explain(error: &clap::Error, arguments: &[OsString]) -> CliError {
     let text = error.to_string();
     let said = Said::of(&text);
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    let own =
-        is_unknown.then(|| serve::program_hint(arguments).or_else(|| command::send::words_hint(error, arguments)));
+    let own = is_unknown.then(|| {
+        serve::program_hint(arguments)
+            .or_else(|| serve::value_hint(arguments))
+            .or_else(|| command::send::words_hint(error, arguments))
+    });
     let hint = own.flatten().or_else(|| match (&*said.tips.join("; "), said.usage) {
         ("", Some(usage)) => Some(format!("usage: {usage}; --help says more")),
         ("", None) => None,

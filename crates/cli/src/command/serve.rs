@@ -15,7 +15,7 @@ mod store;
 mod values;
 mod versions;
 
-pub(crate) use args::{ServeArgs, program_hint};
+pub(crate) use args::{ServeArgs, program_hint, value_hint};
 pub(crate) use start::CUT_OFF;
 #[cfg(feature = "postgres")]
 pub(crate) use store::explain_postgres;
@@ -32,6 +32,7 @@ use settings::Settings;
 /// Serves until a signal comes.
 pub(crate) async fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, CliError> {
     let settings = Settings::load(context.global.config.as_deref(), args)?;
+    settings.check()?;
     let is_quiet = settings.switch("quiet")?;
     log::start(context.global.debug, if is_quiet { "warn" } else { "info" });
     start::serve(context, &settings).await

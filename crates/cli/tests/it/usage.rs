@@ -82,6 +82,49 @@ fn a_length_of_history_is_no_negative_number() {
     assert!(message.contains("`-5` is not a duration"), "{message}");
 }
 
+/// A value that is less than nothing, or none where there must be some, is refused by the flag that it is for.
+#[test]
+fn settings_of_a_server_are_no_negative_numbers_and_some_not_zero() {
+    let home = Home::new();
+    let serve =
+        |[flag, value]: [&str; 2]| ["serve", "--port", "0", "--store", "memory", flag, value].map(str::to_owned);
+    for setting in [["--max-requests", "-1"], ["--max-body", "-1"], ["--drain", "-5"]] {
+        let run = home.run(&serve(setting).iter().map(String::as_str).chain(["-o", "json"]).collect::<Vec<_>>());
+        let error = run.error("A2ACLI_ERR_USAGE", 2);
+        let [flag, value] = setting;
+        assert!(error["message"].as_str().unwrap().starts_with(&format!("{flag}: `{value}` is not ")), "{error}");
+        assert!(error["hint"].is_null(), "{error}");
+    }
+    let refused = |setting| refused(&home, &serve(setting).iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+    let (_, hint) = refused(["--drain", "-5s"]);
+    assert_eq!(hint, "a value that begins with a hyphen is written with `=`: --drain=-5s");
+    for (flag, zero, default) in [
+        ("--stall-timeout", "0", "none"),
+        ("--keep-alive", "0s", "15s"),
+        ("--max-body", "0", "16M"),
+        ("--max-turns", "0", "100000"),
+        ("--max-processes", "0", "256"),
+    ] {
+        let said = refused([flag, zero]);
+        let (message, hint) =
+            (format!("{flag}: it must be more than 0"), format!("leave it out for the default: {default}"));
+        assert_eq!(said, (message, hint));
+    }
+    // There it says that something is off.
+    home.serve(&[
+        "--store",
+        "memory",
+        "--max-queued-messages",
+        "0",
+        "--max-webhooks",
+        "0",
+        "--cancel-grace",
+        "0",
+        "--drain",
+        "0",
+    ]);
+}
+
 #[test]
 fn what_a_payload_lacks_is_said() {
     let home = Home::new();

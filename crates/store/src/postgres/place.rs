@@ -171,12 +171,14 @@ fn is_local(config: &Config) -> bool {
 fn check_schema(schema: &str) -> Result<(), PostgresError> {
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let begins = schema.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
-    if begins && schema.len() <= 63 && schema.chars().all(is_plain) && !schema.starts_with("pg_") {
-        return Ok(());
-    }
-    Err(PostgresError::Url(format!(
-        "the schema `{schema}` is not a name of at most 63 small letters, digits and underscores"
-    )))
+    let reason = match () {
+        () if !begins || schema.len() > 63 || !schema.chars().all(is_plain) => {
+            "is not a name of at most 63 small letters, digits and underscores"
+        }
+        () if schema.starts_with("pg_") || schema == "information_schema" => "is PostgreSQL's own: choose another name",
+        () => return Ok(()),
+    };
+    Err(PostgresError::Url(format!("the schema `{schema}` {reason}")))
 }
 
 /// What PostgreSQL's own programs take a mode and roots for; but where roots are named nothing goes without TLS, and
@@ -286,6 +288,18 @@ mod tests {
             let error = parse(url).err().unwrap();
             assert!(matches!(error, PostgresError::Url(_)), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_schema_of_the_server_itself_is_said_to_be_one() {
+        for (schema, reason) in [
+            ("pg_catalog", "is PostgreSQL's own: choose another name"),
+            ("information_schema", "is PostgreSQL's own: choose another name"),
+            ("Tasks", "is not a name of at most 63 small letters, digits and underscores"),
+        ] {
+            let error = parse(&format!("postgres://h/d?schema={schema}")).err().unwrap().to_string();
+            assert!(error.ends_with(&format!("the schema `{schema}` {reason}")), "{error}");
         }
     }
 

@@ -41,6 +41,8 @@ impl Args for ServeArgs {
                 Kind::One => arg
                     .action(ArgAction::Set)
                     .value_name(setting.value)
+                    // So that it is refused as a value, and not as a flag that nobody gave.
+                    .allow_negative_numbers(matches!(setting.value, "N" | "SIZE" | "DURATION" | "PORT"))
                     .allow_hyphen_values(matches!(setting.name, "chunk" | "name" | "description")),
                 Kind::Program => {
                     arg.action(ArgAction::Set).value_name(setting.value).num_args(0..=1).default_missing_value("")
@@ -82,10 +84,29 @@ impl FromArgMatches for ServeArgs {
     }
 }
 
+/// Where a value begins with a hyphen, and so was taken for a flag, how it is to be written: behind `--`, as clap has it, it
+/// would be the program.
+pub(crate) fn value_hint(arguments: &[OsString]) -> Option<String> {
+    let words: Vec<_> =
+        arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--").collect();
+    words.iter().position(|word| is_serve(word))?;
+    let takes_one = |word: &str| {
+        let name = word.strip_prefix("--").unwrap_or_default();
+        SETTINGS.iter().any(|setting| setting.name == name && matches!(setting.kind, Kind::One | Kind::List))
+    };
+    let is_value = |word: &str| word.len() > 1 && word.starts_with('-') && !word.starts_with("--");
+    let pair = words.windows(2).find(|pair| takes_one(&pair[0]) && is_value(&pair[1]))?;
+    Some(format!("a value that begins with a hyphen is written with `=`: {}={}", pair[0], pair[1]))
+}
+
+fn is_serve(word: &str) -> bool {
+    matches!(word, "serve" | "server" | "demo-server")
+}
+
 /// Where a program stands behind `--exec` or `--jsonl` as people write it first, how it is to be written.
 pub(crate) fn program_hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
-    let serve = words.iter().position(|word| matches!(&**word, "serve" | "server" | "demo-server"))?;
+    let serve = words.iter().position(|word| is_serve(word))?;
     let words = &words[serve + 1..];
     let at = words.iter().position(|word| matches!(&**word, "--exec" | "--jsonl"))?;
     let is_own = |word: &str| {
@@ -105,6 +126,21 @@ mod tests {
 
     fn hint(line: &str) -> Option<String> {
         program_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_value_with_a_hyphen_goes_behind_its_flag() {
+        let hint = |line: &str| value_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>());
+        let told = hint("nuncio serve --quiet --drain -5s --port 1").unwrap();
+        assert_eq!(told, "a value that begins with a hyphen is written with `=`: --drain=-5s");
+        for line in [
+            "nuncio serve --quiet -5s",
+            "nuncio serve --drain 5s",
+            "nuncio serve -- --drain -5s",
+            "nuncio x --drain -5s",
+        ] {
+            assert_eq!(hint(line), None, "{line}");
+        }
     }
 
     #[test]

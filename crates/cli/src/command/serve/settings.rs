@@ -276,6 +276,39 @@ const fn all() -> [&'static Setting; COUNT] {
     all
 }
 
+/// Those with which nothing could be done if they were 0. With others 0 is a limit like any other, or turns something off:
+/// no message waits, no webhook, no cache, no grace.
+const NOT_ZERO: &[&str] = &[
+    "turn-timeout",
+    "silence-timeout",
+    "max-processes",
+    "max-line",
+    "max-output",
+    "lease",
+    "interrupted-expiry",
+    "stall-timeout",
+    "max-body",
+    "body-timeout",
+    "head-timeout",
+    "max-head",
+    "max-requests",
+    "max-streams",
+    "max-bytes",
+    "max-connections",
+    "keep-alive",
+    "max-turns",
+    "max-held-bytes",
+    "max-task-size",
+    "max-task-events",
+    "webhook-timeout",
+    "webhook-attempts",
+    "caller-requests",
+    "caller-bytes",
+    "caller-streams",
+    "caller-turns",
+    "caller-held-bytes",
+];
+
 /// The variable of a setting.
 pub(super) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
@@ -400,15 +433,9 @@ impl Settings {
                 (Kind::Switch, _) => {
                     self.switch(setting.name)?;
                 }
-                (Kind::One, "DURATION") => {
-                    self.duration(setting.name)?;
-                }
-                (Kind::One, "SIZE") => {
-                    self.size(setting.name)?;
-                }
-                (Kind::One, "N") => {
-                    self.count(setting.name)?;
-                }
+                (Kind::One, "DURATION") => self.not_zero(setting, self.duration(setting.name)?)?,
+                (Kind::One, "SIZE") => self.not_zero(setting, self.size(setting.name)?)?,
+                (Kind::One, "N") => self.not_zero(setting, self.count(setting.name)?)?,
                 (Kind::One, "PORT") => {
                     self.port()?;
                 }
@@ -416,6 +443,16 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    fn not_zero<T: Default + PartialEq>(&self, setting: &Setting, value: Option<T>) -> Result<(), CliError> {
+        if !NOT_ZERO.contains(&setting.name) || value.is_none_or(|value| value != T::default()) {
+            return Ok(());
+        }
+        let default = setting.default;
+        Err(self
+            .wrong(setting.name, "it must be more than 0")
+            .with_hint(format!("leave it out for the default: {default}")))
     }
 
     /// Each setting as it holds.
