@@ -51,9 +51,10 @@ pub(crate) async fn found(
         outcome => return outcome.map(|_| None),
     }
     shared.turn_may_begin(scope)?;
+    // Before there is anything to give up: somebody else may found it meanwhile.
+    let webhooks = webhooks(shared, scope, begins).await?;
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
     let (sender, founded) = oneshot::channel();
-    let webhooks = webhooks(shared, scope, begins).await?;
     let commit = first_commit(scope, begins, context, webhooks);
     // On its own, as the caller may leave while the commit still waits for its turn: the task is given up once it is there.
     Shared::spawn(async move {

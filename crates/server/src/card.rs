@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) use address::{Base, Site};
 pub use address::{PublicUrl, PublicUrlError};
-use http::{HeaderMap, Response, StatusCode, request::Parts};
+use http::{HeaderMap, Response, StatusCode, header::CACHE_CONTROL, request::Parts};
 use nuncio_auth::Declaration;
 use nuncio_model::{
     AgentCard, Error, ErrorKind, Principal, Struct,
@@ -48,6 +48,7 @@ pub(crate) struct Cards {
     is_open: bool,
     documents: Documents,
     legacy: Documents,
+    max_age: Duration,
 }
 
 impl Cards {
@@ -61,7 +62,7 @@ impl Cards {
     ) -> Self {
         let documents = || Documents::new(max_age, site.trusts_forwarded());
         let (documents, legacy) = (documents(), documents());
-        Self { public, site, versions: versions.clone(), authentication, is_open, documents, legacy }
+        Self { public, site, versions: versions.clone(), authentication, is_open, documents, legacy, max_age }
     }
 
     /// Where this server is, as the client sees it.
@@ -85,6 +86,12 @@ impl Cards {
         } else {
             Err(Error::new(ErrorKind::Unauthenticated, "the extended card is for authenticated callers"))
         }
+    }
+
+    /// How long a client may keep the extended card, which is for its caller alone (section 13.3).
+    pub(crate) fn describe_extended(&self, headers: &mut HeaderMap) {
+        let cache_control = format!("private, max-age={}", self.max_age.as_secs());
+        headers.extend(cache_control.try_into().ok().map(|value| (CACHE_CONTROL, value)));
     }
 
     /// The card with what only the server knows. What it says already stands, and a signed card stands as a whole.

@@ -65,7 +65,13 @@ fn respond(
         Outcome::Reply(reply) => {
             let mut body = Vec::with_capacity(1024);
             match dialect.encode_reply(method, &reply, &mut body) {
-                Ok(()) => json(dialect, StatusCode::OK, body),
+                Ok(()) => {
+                    let mut response = json(dialect, StatusCode::OK, body);
+                    if method == nuncio_model::Method::GetExtendedAgentCard {
+                        service.cards.describe_extended(response.headers_mut());
+                    }
+                    response
+                }
                 Err(error) => {
                     crate::service::log(&error, method.name());
                     respond_error(service, dialect, &error)

@@ -85,6 +85,9 @@ async fn the_extended_card_is_for_those_who_are_known() {
     assert_eq!((refused.status, &refused.json()["id"]), (401, &json!(1)));
     let known = running.send("GET", "/extendedAgentCard").header("authorization", "Bearer of-bob").fetch().await;
     assert_eq!(known.json()["description"], "Does more for those it knows.");
+    // It is for its caller alone; what is refused is for nobody.
+    assert!(known.header("cache-control").starts_with("private, max-age="), "{known:?}");
+    assert_eq!(refused.header("cache-control"), "");
     assert!(known.json()["supportedInterfaces"].as_array().unwrap().len() >= 3);
     assert!(known.json()["securitySchemes"].is_object());
     let wrong = running.send("GET", "/tasks").header("authorization", "Bearer wrong").fetch().await;
