@@ -23,16 +23,11 @@ use crate::{
 
 /// How long a node may take until it answers again.
 const COMEBACK: Duration = Duration::from_secs(10);
+
 /// Comes to the end of a run.
 pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     board.end();
-    rest(board, |state| is_terminal(state) || is_interrupted(state)).await;
-    for (task, state) in tasks(board).await {
-        if is_interrupted(&state) {
-            cancel(board, &task).await;
-        }
-    }
-    rest(board, is_terminal).await;
+    rest(board).await;
     let see = async { while clients.join_next().await.is_some() {} };
     if timeout(board.patience, see).await.is_err() {
         for reader in board.history.look(unfinished) {
@@ -40,6 +35,8 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
         }
         clients.abort_all();
     }
+    // A message that was on its way may have begun a task when all others had ended.
+    rest(board).await;
     called(board).await;
     for (number, (task, _)) in tasks(board).await.into_iter().enumerate() {
         if let Err(error) = read(board, number % board.caller.nodes(), &task).await {
@@ -60,12 +57,17 @@ async fn cancel(board: &Board, task: &str) {
     }
 }
 
-/// Waits until every task is in such a state. Those that never are stay as they are, for the checker to see.
-async fn rest(board: &Board, is_at_rest: impl Fn(&str) -> bool) {
+/// Waits until every task has ended, and cancels those that wait for their client. Those that never end stay as they
+/// are, for the checker to see.
+async fn rest(board: &Board) {
     let deadline = Instant::now() + board.patience;
     while Instant::now() < deadline {
-        if tasks(board).await.values().all(|state| is_at_rest(state)) {
+        let tasks = tasks(board).await;
+        if tasks.values().all(|state| is_terminal(state)) {
             break;
+        }
+        for (task, _) in tasks.iter().filter(|(_, state)| is_interrupted(state)) {
+            cancel(board, task).await;
         }
         sleep(Duration::from_millis(200)).await;
     }
@@ -195,4 +197,72 @@ async fn read(board: &Board, node: usize, task: &str) -> Result<()> {
         board.add(What::Logged { task: task.to_owned(), id, event });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use axum::{
+        Router,
+        routing::{get, post},
+    };
+    use parking_lot::Mutex;
+    use serde_json::json;
+    use tokio::{net::TcpListener, sync::Notify};
+
+    use super::*;
+    use crate::{call::Caller, history::History};
+
+    /// A server with one task or none. It works while it is seen once, and waits for its client then.
+    #[derive(Debug, Default)]
+    struct Server {
+        state: Mutex<Option<&'static str>>,
+        was_listed: Notify,
+    }
+
+    impl Server {
+        fn list(&self) -> String {
+            let mut state = self.state.lock();
+            let tasks = state.map(|state| json!({"id": "t", "status": {"state": state}}));
+            if *state == Some("TASK_STATE_SUBMITTED") {
+                *state = Some("TASK_STATE_INPUT_REQUIRED");
+            }
+            self.was_listed.notify_one();
+            json!({"tasks": Vec::from_iter(tasks), "nextPageToken": ""}).to_string()
+        }
+
+        fn cancel(&self) -> String {
+            *self.state.lock() = Some("TASK_STATE_CANCELED");
+            "{}".to_owned()
+        }
+
+        async fn start(self: Arc<Self>) -> Caller {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (lists, cancels) = (Arc::clone(&self), self);
+            let routes = Router::new()
+                .route("/tasks", get(async move || lists.list()))
+                .route("/tasks/{task}", post(async move || cancels.cancel()));
+            tokio::spawn(async move { axum::serve(listener, routes).await });
+            Caller::new(vec![address]).unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_that_begins_when_all_others_have_ended_is_canceled_too() {
+        let server = Arc::new(Server::default());
+        let caller = Arc::clone(&server).start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let history = Arc::new(History::create(&folder.path().join("history.jsonl")).unwrap());
+        let board = Arc::new(Board::new(caller, history, String::new(), Duration::from_secs(20)));
+        let mut clients = JoinSet::new();
+        let begins = Arc::clone(&server);
+        clients.spawn(async move {
+            begins.was_listed.notified().await;
+            *begins.state.lock() = Some("TASK_STATE_SUBMITTED");
+        });
+        settle(&board, clients).await;
+        assert_eq!(*server.state.lock(), Some("TASK_STATE_CANCELED"));
+    }
 }
