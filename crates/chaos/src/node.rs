@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use nuncio_testbed::Guard;
+use nuncio_testbed::{Guard, Port};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{net::TcpStream, time::sleep};
@@ -49,7 +49,7 @@ pub(crate) struct Node {
     name: String,
     plan: Plan,
     arguments: Vec<String>,
-    address: SocketAddr,
+    port: Port,
     running: Mutex<Running>,
     history: Arc<History>,
 }
@@ -70,20 +70,20 @@ impl Running {
 
 impl Node {
     pub(crate) fn new(name: String, plan: Plan, arguments: Vec<String>, history: Arc<History>) -> Result<Self> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, nuncio_testbed::free_port()?));
+        let port = Port::take()?;
         let running = Mutex::new(Running { child: None, starts: 0, guard: Guard::new(None)? });
-        Ok(Self { name, plan, arguments, address, running, history })
+        Ok(Self { name, plan, arguments, port, running, history })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.number()))
     }
 
     /// Starts it, and waits until it listens.
     pub(crate) async fn start(&self) -> Result<()> {
         self.spawn()?;
         let deadline = Instant::now() + START;
-        while TcpStream::connect(self.address).await.is_err() {
+        while TcpStream::connect(self.address()).await.is_err() {
             if let Some(status) = self.running.lock().child.as_mut().and_then(|child| child.try_wait().transpose()) {
                 bail!("node {} ended as it started: {}; see {}", self.name, status?, self.log().display());
             }
@@ -105,7 +105,7 @@ impl Node {
         running.starts += 1;
         let log = File::options().create(true).append(true).open(self.log())?;
         let mut command = Command::new(&self.plan.nuncio);
-        command.arg("serve").args(["--port", &self.address.port().to_string()]).args(&self.arguments);
+        command.arg("serve").args(["--port", &self.port.to_string()]).args(&self.arguments);
         command.args(["--log-retention", "1h", "--keep-alive", "1s", "--allow-private-webhooks", "--quiet"]);
         if self.plan.resumes {
             command.arg("--resume");

@@ -26,7 +26,7 @@ pub mod tls;
 pub use disk::Disk;
 pub use guard::Guard;
 pub use nats::{Nats, NatsOptions};
-pub use port::free_port;
+pub use port::Port;
 pub use postgres::{Database, Postgres, PostgresOptions};
 pub use proxy::{Faults, Proxy};
 pub use server::Server;

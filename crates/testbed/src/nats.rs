@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use rustix::process::Signal;
 
-use crate::{Server, port::free_port, process::Process, program};
+use crate::{Server, port::Port, process::Process, program};
 
 /// The variable that names a server that runs already.
 const VARIABLE: &str = "NUNCIO_TEST_NATS";
@@ -46,7 +46,7 @@ pub struct Nats {
 struct Own {
     process: Mutex<Process>,
     program: PathBuf,
-    port: u16,
+    port: Port,
     options: NatsOptions,
 }
 
@@ -79,7 +79,7 @@ impl Nats {
     pub fn start(options: NatsOptions) -> Result<Self> {
         let program = server()?;
         let process = Mutex::new(Process::new("nats", &env::temp_dir())?);
-        let own = Own { process, program, port: free_port()?, options };
+        let own = Own { process, program, port: Port::take()?, options };
         own.start()?;
         Ok(Self { url: format!("nats://127.0.0.1:{}", own.port), own: Some(own) })
     }
@@ -135,6 +135,6 @@ impl Own {
     fn start(&self) -> Result<()> {
         let mut command = Command::new(&self.program);
         command.args(["-a", "127.0.0.1", "-p"]).arg(self.port.to_string()).args(&self.options.arguments);
-        self.process().start(&mut command, || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok())
+        self.process().start(&mut command, || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port.number())).is_ok())
     }
 }

@@ -58,7 +58,7 @@ async fn a_user_may_be_kept_to_the_prefix() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let port = nuncio_testbed::free_port().unwrap();
+    let port = nuncio_testbed::Port::take().unwrap();
     let refused = refusal(&node(&format!("nats://user:secret@127.0.0.1:{port}")).await).await;
     assert!(refused.contains(&format!("127.0.0.1:{port}")), "{refused}");
     assert!(!refused.contains("secret"), "{refused}");

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use url::Url;
 
 use super::{PostgresOptions, Tls, database};
-use crate::{port::free_port, process::Process, program};
+use crate::{port::Port, process::Process, program};
 
 /// The role that everything belongs to.
 const ROLE: &str = "nuncio";
@@ -22,7 +22,7 @@ pub(super) struct Cluster {
     process: Process,
     program: PathBuf,
     user: User,
-    port: u16,
+    port: Port,
     options: PostgresOptions,
 }
 
@@ -61,7 +61,7 @@ impl Cluster {
         let user = user()?;
         let parent = options.folder.clone().unwrap_or_else(|| folder(user.name().is_some()));
         let process = Process::new("postgres", &parent)?;
-        Ok(Self { process, program, user, port: free_port()?, options })
+        Ok(Self { process, program, user, port: Port::take()?, options })
     }
 
     pub(super) fn id(&self) -> Option<u32> {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nuncio_testbed::{Proxy, free_port};
+use nuncio_testbed::{Port, Proxy};
 
 /// A server that says everything again, as long as the process lives.
 fn echo() -> String {
@@ -153,6 +153,7 @@ fn each_direction_is_late_by_its_delay() {
 
 #[test]
 fn without_a_server_there_is_a_reset() {
-    let proxy = Proxy::start(format!("127.0.0.1:{}", free_port().unwrap())).unwrap();
+    let port = Port::take().unwrap();
+    let proxy = Proxy::start(format!("127.0.0.1:{port}")).unwrap();
     assert!(say(&mut connect(&proxy), "one").is_err());
 }

@@ -7,9 +7,8 @@ use std::{
 
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
 use nuncio_testbed::{
-    Postgres, PostgresOptions, Proxy, Server as _,
+    Port, Postgres, PostgresOptions, Proxy, Server as _,
     bus::{self, next, until_it_answers, wake},
-    free_port,
 };
 
 use super::node;
@@ -96,7 +95,7 @@ async fn clusters_share_a_database_by_schema() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_without_the_password() {
-    let port = free_port().unwrap();
+    let port = Port::take().unwrap();
     let bus = node(&format!("postgres://ann:secret@127.0.0.1:{port}/tasks")).await;
     let error = bus.check().await.unwrap_err();
     let text = format!("{error}: {}", error.source().unwrap());

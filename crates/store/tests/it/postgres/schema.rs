@@ -66,7 +66,7 @@ async fn a_schema_of_something_else_is_refused_and_left_alone() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_without_the_password() {
-    let port = nuncio_testbed::free_port().unwrap();
+    let port = nuncio_testbed::Port::take().unwrap();
     let url = format!("postgres://ann:s3cret@127.0.0.1:{port}/tasks");
     let error = PostgresStore::open(&url, options()).await.err().unwrap();
     assert!(matches!(error, PostgresError::Unreachable { .. }), "{error}");
