@@ -9,6 +9,7 @@ pub(crate) mod proto;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod sequence;
+pub(crate) mod shared;
 pub(crate) mod sse;
 pub(crate) mod unary;
 pub(crate) mod watch;

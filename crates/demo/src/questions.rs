@@ -3,7 +3,12 @@
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::TaskState;
 
-use crate::{choice::Choice, tck::Script, words::Word};
+use crate::{
+    choice::Choice,
+    streams::{self, Plan},
+    tck::Script,
+    words::Word,
+};
 
 /// What a task asked, as its first message tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +19,15 @@ pub(crate) enum Question {
     Repeatable,
     /// Asks on and on until the answer is `done`.
     UntilDone,
+    /// Any answer will do, and begins this stream.
+    BeforeStream(Plan),
 }
 
 impl Question {
     /// What a message makes the task ask.
     pub(crate) fn of(choice: Choice<'_>) -> Option<Self> {
         match choice {
+            Choice::Word(Word::Stream, arguments) => streams::asking(arguments).map(Self::BeforeStream),
             Choice::Word(Word::Input | Word::Auth, _) | Choice::Tck(Script::AuthRequired) => Some(Self::Once),
             Choice::Tck(Script::InputRequired) => Some(Self::Repeatable),
             Choice::Tck(Script::MultiTurn) => Some(Self::UntilDone),
@@ -50,6 +58,7 @@ pub(crate) async fn answered(turn: &Turn, question: Question) -> Result<(), Agen
     match question {
         Question::UntilDone if text.trim() != "done" => ask_silently(turn).await,
         Question::Repeatable if repeats() == Some(Script::InputRequired) => input(turn, "").await,
+        Question::BeforeStream(plan) => streams::write(turn, plan).await,
         Question::Once | Question::Repeatable | Question::UntilDone => turn.complete(format!("got: {text}")).await,
     }
 }

@@ -9,16 +9,28 @@ use crate::waits;
 
 const MOST_CHUNKS: u32 = 1_000_000;
 const LARGEST_CHUNK: usize = 1 << 24;
-const USAGE: &str = "say `stream N [every=MS] [size=BYTES] [after=MS]`, with N up to 1000000 and BYTES up to 16777216";
+const USAGE: &str =
+    "say `stream N [every=MS] [size=BYTES] [after=MS] [asks]`, with N up to 1000000 and BYTES up to 16777216";
 
-/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES] [after=MS]`.
+/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES] [after=MS] [asks]`.
 ///
-/// `after` is the time that the task is at work before the first piece, so that others can join; `every` is the time
-/// between two pieces.
+/// So that others can join, `after` is the time that the task is at work before the first piece, and `asks` waits for a
+/// second message, whatever it says; `every` is the time between two pieces.
 pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentError> {
-    let Some(plan) = Plan::read(arguments) else {
-        return turn.reject(USAGE).await;
-    };
+    match Plan::read(arguments) {
+        None => turn.reject(USAGE).await,
+        Some(plan) if plan.asks => turn.ask("say when").await,
+        Some(plan) => write(turn, plan).await,
+    }
+}
+
+/// What such a stream is asked for, if it waits for a second message.
+pub(crate) fn asking(arguments: &str) -> Option<Plan> {
+    Plan::read(arguments).filter(|plan| plan.asks)
+}
+
+/// Writes the pieces.
+pub(crate) async fn write(turn: &Turn, plan: Plan) -> Result<(), AgentError> {
     turn.begin().await?;
     let mut artifact = turn.artifact("stream-1");
     let mut wait = plan.after;
@@ -39,20 +51,25 @@ pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentErro
 }
 
 /// What `stream` was asked for.
-#[derive(Debug, PartialEq, Eq)]
-struct Plan {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
     chunks: u32,
     every: Duration,
     size: Option<usize>,
     after: Duration,
+    asks: bool,
 }
 
 impl Plan {
     fn read(arguments: &str) -> Option<Self> {
         let mut words = arguments.split_whitespace();
         let chunks = words.next()?.parse().ok().filter(|chunks| *chunks <= MOST_CHUNKS)?;
-        let mut plan = Self { chunks, every: Duration::ZERO, size: None, after: Duration::ZERO };
+        let mut plan = Self { chunks, every: Duration::ZERO, size: None, after: Duration::ZERO, asks: false };
         for word in words {
+            if word == "asks" {
+                plan.asks = true;
+                continue;
+            }
             match word.split_once('=')? {
                 ("every", milliseconds) => plan.every = Duration::from_millis(milliseconds.parse().ok()?),
                 ("after", milliseconds) => plan.after = Duration::from_millis(milliseconds.parse().ok()?),
@@ -101,10 +118,12 @@ mod tests {
     fn a_plan_is_read_or_refused() {
         let plan = Plan::read(" 3 after=700 every=5 size=12").unwrap();
         let [every, after] = [5, 700].map(Duration::from_millis);
-        assert_eq!(plan, Plan { chunks: 3, every, size: Some(12), after });
+        assert_eq!(plan, Plan { chunks: 3, every, size: Some(12), after, asks: false });
         assert_eq!(plan.chunk(2), "chunk 2\n....");
         assert_eq!(Plan { size: Some(3), ..plan }.chunk(2), "chu");
-        for refused in ["", "of consciousness", "1000001", "-1", "3 every", "3 size=16777217", "3 after=-1", "3 of=4"] {
+        for refused in
+            ["", "of consciousness", "1000001", "-1", "3 every", "3 size=16777217", "3 after=-1", "3 of=4", "3 asks=1"]
+        {
             assert_eq!(Plan::read(refused), None, "{refused}");
         }
     }

@@ -9,7 +9,13 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use memchr::memmem;
 
-use super::{STALL, Until, http1, request::Template, unary::Unary, watch::Waits};
+use super::{
+    STALL, Until, http1,
+    request::{Template, next_number},
+    response::{self, Framing},
+    unary::Unary,
+    watch::Waits,
+};
 
 /// The id of the task that one request creates.
 pub(crate) fn create_task(address: SocketAddr, unary: Unary) -> Result<String> {
@@ -89,28 +95,50 @@ impl IdleStream {
     }
 }
 
-/// Length of the answer to one echo, in bytes of the body.
-pub(crate) fn answer_length(address: SocketAddr) -> Result<usize> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    let mut request = Unary::echo_jsonrpc();
-    let number = super::request::next_number();
-    stream.write_all(request.request(number))?;
-    let (mut answer, mut scratch) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = stream.read(&mut scratch).context("no answer to an echo")?;
-        answer.extend_from_slice(&scratch[..read]);
-        if let Some(head) = super::response::parse(&answer)?
-            && let super::response::Framing::Length(length) = head.framing
-            && answer.len() >= head.length + length
-        {
-            request.check(number, &answer[head.length..])?;
-            return Ok(length);
-        }
-        if read == 0 {
-            bail!("no answer to an echo");
+/// A connection for one request after another, outside of what is measured.
+#[derive(Debug)]
+pub(crate) struct Line {
+    stream: TcpStream,
+}
+
+impl Line {
+    pub(crate) fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(STALL))?;
+        Ok(Self { stream })
+    }
+
+    pub(crate) fn send(&mut self, request: &[u8]) -> Result<()> {
+        self.stream.write_all(request).context("cannot send a request")
+    }
+
+    /// The body of the answer.
+    pub(crate) fn answer(&mut self) -> Result<Vec<u8>> {
+        let (mut answer, mut scratch) = (Vec::new(), [0; 4096]);
+        loop {
+            let read = self.stream.read(&mut scratch).context("no answer")?;
+            answer.extend_from_slice(&scratch[..read]);
+            if let Some(head) = response::parse(&answer)?
+                && let Framing::Length(length) = head.framing
+                && answer.len() >= head.length + length
+            {
+                return Ok(answer.split_off(head.length));
+            }
+            if read == 0 {
+                bail!("a connection was closed before its answer");
+            }
         }
     }
+}
+
+/// Length of the answer to one echo, in bytes of the body.
+pub(crate) fn answer_length(address: SocketAddr) -> Result<usize> {
+    let (mut line, mut echo, number) = (Line::open(address)?, Unary::echo_jsonrpc(), next_number());
+    line.send(echo.request(number))?;
+    let answer = line.answer()?;
+    echo.check(number, &answer)?;
+    Ok(answer.len())
 }
 
 #[cfg(test)]

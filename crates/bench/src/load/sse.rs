@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use hdrhistogram::Histogram;
 use mio::{Events, Poll, Token, net::TcpStream};
 
 use super::{
@@ -34,84 +35,94 @@ pub(crate) struct Streams {
     pub(crate) readers: usize,
 }
 
-/// When the time of a measurement starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// When the first request is sent; latency is from a request to its first chunk.
-    Request,
-    /// When any reader gets its first chunk; latency is from there to each reader's.
-    FirstChunk,
-}
-
-/// Reads streams one after the other on each connection. The slice counts events.
-pub(crate) fn run(
-    address: SocketAddr,
-    waits: Waits,
-    streams: &mut Streams,
-    until: Until,
-    clock: Clock,
-) -> Result<Slice> {
-    let mut watch = Watch::new(waits)?;
-    let mut events = Events::with_capacity(256);
-    let mut scratch = vec![0; SCRATCH];
-    let finders = Finders::default();
-    let mut readers = (0..streams.readers)
-        .map(|position| Reader::open(address, Token(position), watch.poll()))
-        .collect::<Result<Vec<_>>>()?;
-
+/// Reads streams one after the other on each connection. The slice counts events; latency is from a request to its first
+/// chunk.
+pub(crate) fn run(address: SocketAddr, waits: Waits, streams: &mut Streams, until: Until) -> Result<Slice> {
+    let mut readers = Readers::open(address, waits, streams.readers)?;
     let started = Instant::now();
-    let mut tally = Tally { events: 0, first_chunks: Vec::new() };
-    let (mut sent, mut busy) = (0, readers.len());
-    for reader in &mut readers {
+    let mut tally = Tally::new()?;
+    let (mut sent, mut busy) = (0, streams.readers);
+    for reader in &mut readers.each {
         reader.send(streams)?;
         sent += 1;
     }
     while busy > 0 {
-        watch.wait(&mut events)?;
-        for event in &events {
-            let reader = &mut readers[event.token().0];
-            if !reader.receive(&mut scratch, &finders)? {
-                continue;
+        readers.receive(|reader, is_complete| {
+            if !is_complete {
+                return Ok(());
             }
-            tally.add(reader)?;
+            tally.add(reader, reader.sent_at)?;
             if until.allows(sent, started.elapsed()) {
                 reader.send(streams)?;
                 sent += 1;
             } else {
                 busy -= 1;
             }
-        }
+            Ok(())
+        })?;
     }
-    tally.slice(started, clock, watch.idle())
+    Ok(tally.slice(started.elapsed(), readers.idle()))
 }
 
-struct Tally {
-    events: u64,
-    /// When a request was sent and when its first chunk came.
-    first_chunks: Vec<(Instant, Instant)>,
+/// Connections that are read side by side.
+pub(super) struct Readers {
+    watch: Watch,
+    events: Events,
+    scratch: Vec<u8>,
+    finders: Finders,
+    pub(super) each: Vec<Reader>,
 }
 
-impl Tally {
-    fn add(&mut self, reader: &Reader) -> Result<()> {
-        reader.sequence.finish()?;
-        self.events += reader.sequence.events;
-        self.first_chunks.extend(reader.first_chunk.map(|at| (reader.sent_at, at)));
+impl Readers {
+    pub(super) fn open(address: SocketAddr, waits: Waits, count: usize) -> Result<Self> {
+        let watch = Watch::new(waits)?;
+        let each = (0..count)
+            .map(|position| Reader::open(address, Token(position), watch.poll()))
+            .collect::<Result<Vec<_>>>()?;
+        let events = Events::with_capacity(256);
+        Ok(Self { watch, events, scratch: vec![0; SCRATCH], finders: Finders::default(), each })
+    }
+
+    /// Waits until something comes, takes it, and tells of each reader that got some whether its stream is complete.
+    pub(super) fn receive(&mut self, mut tell: impl FnMut(&mut Reader, bool) -> Result<()>) -> Result<()> {
+        self.watch.wait(&mut self.events)?;
+        for event in &self.events {
+            let reader = &mut self.each[event.token().0];
+            let is_complete = reader.receive(&mut self.scratch, &self.finders)?;
+            tell(reader, is_complete)?;
+        }
         Ok(())
     }
 
-    fn slice(self, started: Instant, clock: Clock, idle: Duration) -> Result<Slice> {
-        let ended = Instant::now();
-        let first = self.first_chunks.iter().map(|&(_, at)| at).min();
-        let begun = match clock {
-            Clock::Request => started,
-            Clock::FirstChunk => first.context("no chunk came after the readers had joined")?,
-        };
-        let mut latency = histogram()?;
-        for (sent_at, at) in self.first_chunks {
-            let from = if clock == Clock::Request { sent_at } else { begun };
-            record(&mut latency, at - from);
+    /// How long there was nothing to do.
+    pub(super) fn idle(&self) -> Duration {
+        self.watch.idle()
+    }
+}
+
+/// What the complete streams brought.
+pub(super) struct Tally {
+    events: u64,
+    latency: Histogram<u64>,
+}
+
+impl Tally {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { events: 0, latency: histogram()? })
+    }
+
+    /// Counts a stream, and how long after `since` its first chunk came.
+    pub(super) fn add(&mut self, reader: &Reader, since: Instant) -> Result<()> {
+        reader.sequence.finish()?;
+        self.events += reader.sequence.events;
+        if let Some(at) = reader.first_chunk {
+            record(&mut self.latency, at - since);
         }
-        Ok(Slice { done: self.events, wall: (ended - begun).max(Duration::from_nanos(1)), idle, latency })
+        Ok(())
+    }
+
+    pub(super) fn slice(self, wall: Duration, idle: Duration) -> Slice {
+        Slice { done: self.events, wall: wall.max(Duration::from_nanos(1)), idle, latency: self.latency }
     }
 }
 
@@ -251,16 +262,13 @@ mod tests {
 
     #[test]
     fn counts_every_event_of_every_stream() {
-        let slice =
-            run(ceiling::tests::address(), Waits::Awake, &mut streams(1_000, 1_000), Until::Count(8), Clock::Request)
-                .unwrap();
+        let slice = run(ceiling::tests::address(), Waits::Awake, &mut streams(1_000, 1_000), Until::Count(8)).unwrap();
         assert_eq!((slice.done, slice.latency.len()), (8 * 1_003, 8));
     }
 
     #[test]
     fn refuses_a_stream_of_another_length() {
-        let outcome =
-            run(ceiling::tests::address(), Waits::Awake, &mut streams(10, 11), Until::Count(1), Clock::Request);
+        let outcome = run(ceiling::tests::address(), Waits::Awake, &mut streams(10, 11), Until::Count(1));
         assert!(outcome.unwrap_err().to_string().contains("10 chunks of 11"));
     }
 }

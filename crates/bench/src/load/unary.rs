@@ -62,6 +62,16 @@ impl Unary {
         Self::new(Template::jsonrpc("SendMessage", &params), Expect::State("TASK_STATE_"))
     }
 
+    /// `SendMessage` to a task that waits for one, without waiting for what comes of it.
+    pub(crate) fn go_on(task: String) -> Result<Self> {
+        let message = format!(
+            r#""message":{{"messageId":"m-{NUMBER}","role":"ROLE_USER","taskId":"{TASK}","parts":[{{"text":"go on"}}]}}"#
+        );
+        let params = format!(r#"{message},"configuration":{{"returnImmediately":true}}"#);
+        let template = Template::jsonrpc_about("SendMessage", &params, [task].into())?;
+        Ok(Self::new(template, Expect::State("TASK_STATE_")))
+    }
+
     /// `GetTask` of each of these completed tasks in turn, over JSON-RPC.
     pub(crate) fn get_jsonrpc(ids: Arc<[String]>) -> Result<Self> {
         let template = Template::jsonrpc_about("GetTask", &format!(r#""id":"{TASK}""#), ids)?;

@@ -13,7 +13,7 @@ use crate::{
     load::{
         Until, http1,
         request::{Template, message},
-        sse::{self, Clock, Streams},
+        sse::{self, Streams},
         unary::Unary,
         watch::Waits,
     },
@@ -111,7 +111,7 @@ impl Load {
 
     fn step(&mut self, server: &Server) -> Result<()> {
         http1::run(server.address(), Waits::Asleep, 16, Until::Count(ECHOES), &mut self.echo)?;
-        sse::run(server.address(), Waits::Asleep, &mut self.streams, Until::Count(STREAMS), Clock::Request)?;
+        sse::run(server.address(), Waits::Asleep, &mut self.streams, Until::Count(STREAMS))?;
         Ok(())
     }
 

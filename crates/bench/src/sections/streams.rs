@@ -7,7 +7,7 @@ use crate::{
     load::{
         Until,
         request::{Template, message},
-        sse::{self, Clock, Streams},
+        sse::{self, Streams},
         watch::Waits,
     },
     report::{Report, Row, Verdict},
@@ -58,9 +58,7 @@ pub(super) fn own_streams<'a>(
 ) -> Contender<'a> {
     let text = format!("stream {chunks} size={SIZE}");
     let mut streams = Streams { request: Template::jsonrpc("SendStreamingMessage", &message(&text)), chunks, readers };
-    Contender::new(label, server, move |slice| {
-        sse::run(server.address(), waits, &mut streams, Until::Elapsed(slice), Clock::Request)
-    })
+    Contender::new(label, server, move |slice| sse::run(server.address(), waits, &mut streams, Until::Elapsed(slice)))
 }
 
 /// Enough events a second, and as many in a long stream as in one of 100 chunks.

@@ -48,3 +48,12 @@ async fn credentials_may_come_with_the_next_message() {
     assert_eq!(task.state(), AuthRequired);
     assert_eq!(go_on(&engine, &task, "here").await.state(), Completed);
 }
+
+#[tokio::test]
+async fn a_stream_waits_for_a_word_when_it_shall_ask() {
+    let engine = demo();
+    let task = send(&engine, Message::user("stream 2 size=10 asks")).await;
+    assert_eq!((task.state(), task.artifacts.len()), (InputRequired, 0));
+    let task = go_on(&engine, &task, "now").await;
+    assert_eq!((task.state(), task.artifacts[0].text().as_str()), (Completed, "chunk 1\n..chunk 2\n.."));
+}
