@@ -68,17 +68,16 @@ fn echo_ceiling(bench: &Bench, waits: Waits, concurrency: usize) -> Contender<'_
     unary("ceiling", &bench.ceiling, waits, concurrency, Unary::echo_jsonrpc())
 }
 
-/// The rate of the measurement with this label; 0 when it is missing or refused.
-fn rate(measured: &[Measured], label: &str) -> f64 {
-    let labelled = measured.iter().find(|measured| measured.label == label);
-    labelled.filter(|measured| measured.refused.is_none()).map_or(0.0, |measured| measured.rate)
+/// The measurement with this label.
+fn labelled<'a>(measured: &'a [Measured], label: &str) -> Option<&'a Measured> {
+    measured.iter().find(|measured| measured.label == label)
 }
 
 /// The share of the ceiling of the measurement with this label; 0 when it is missing or refused. Two shares of one table
 /// are compared rather than their rates, which were not measured at the same moment.
 fn share(measured: &[Measured], label: &str) -> f64 {
-    let labelled = measured.iter().find(|measured| measured.label == label);
-    labelled.filter(|measured| measured.refused.is_none()).and_then(|measured| measured.ratio).unwrap_or(0.0)
+    let labelled = labelled(measured, label).filter(|measured| measured.refused.is_none());
+    labelled.and_then(|measured| measured.ratio).unwrap_or(0.0)
 }
 
 /// Numbers in a load column: `c=16`.

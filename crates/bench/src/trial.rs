@@ -35,6 +35,8 @@ pub(crate) struct Measured {
     pub(crate) label: String,
     /// Answers or events a second.
     pub(crate) rate: f64,
+    /// The same of each round.
+    rates: Vec<f64>,
     /// Rate by the ceiling's in the same minute; the ceiling has none.
     pub(crate) ratio: Option<f64>,
     pub(crate) p50: Duration,
@@ -46,6 +48,21 @@ pub(crate) struct Measured {
     pub(crate) refused: Option<String>,
 }
 
+impl Measured {
+    /// Its rate by that of another which was measured in the same rounds: the median of the rounds. None where one of them
+    /// has no figures.
+    pub(crate) fn by(&self, other: &Self) -> Option<f64> {
+        let has_figures = self.refused.is_none() && other.refused.is_none() && !other.rates.is_empty();
+        has_figures.then(|| median(self.rates.iter().zip(&other.rates).map(|(one, other)| one / other)))
+    }
+}
+
+/// What is measured under one load.
+pub(crate) struct Group<'a> {
+    pub(crate) ceiling: Contender<'a>,
+    pub(crate) others: Vec<Contender<'a>>,
+}
+
 /// Measures the ceiling and the others in turns. The ceiling comes first in what is returned.
 pub(crate) fn interleave(
     plan: &Plan,
@@ -53,23 +70,41 @@ pub(crate) fn interleave(
     ceiling: Contender<'_>,
     others: Vec<Contender<'_>>,
 ) -> Vec<Measured> {
-    let mut ceiling = Track::new(ceiling);
-    let mut others: Vec<_> = others.into_iter().map(Track::new).collect();
-    for track in others.iter_mut().chain([&mut ceiling]) {
-        track.warm_up(plan.slice / 3);
-    }
-    for _ in 0..plan.rounds {
-        let mut before = ceiling.observe(plan.slice, processes);
-        for track in &mut others {
-            let rate = track.observe(plan.slice, processes);
-            let after = ceiling.observe(plan.slice, processes);
-            if let (Some(before), Some(rate), Some(after)) = (before, rate, after) {
-                track.ratios.push(2.0 * rate / (before + after));
-            }
-            before = after;
+    in_turns(plan, processes, vec![Group { ceiling, others }]).pop().unwrap_or_default()
+}
+
+/// Measures all groups in each round, so that what one group did can be set against what another did soon before.
+pub(crate) fn in_turns(plan: &Plan, processes: &Processes, groups: Vec<Group<'_>>) -> Vec<Vec<Measured>> {
+    let mut groups: Vec<(Track<'_>, Vec<Track<'_>>)> = groups
+        .into_iter()
+        .map(|group| (Track::new(group.ceiling), group.others.into_iter().map(Track::new).collect()))
+        .collect();
+    for (ceiling, others) in &mut groups {
+        for track in others.iter_mut().chain([ceiling]) {
+            track.warm_up(plan.slice / 3);
         }
     }
-    [ceiling].into_iter().chain(others).map(Track::medians).collect()
+    for _ in 0..plan.rounds {
+        for (ceiling, others) in &mut groups {
+            round(ceiling, others, plan.slice, processes);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(ceiling, others)| [ceiling].into_iter().chain(others).map(Track::medians).collect())
+        .collect()
+}
+
+fn round(ceiling: &mut Track<'_>, others: &mut [Track<'_>], slice: Duration, processes: &Processes) {
+    let mut before = ceiling.observe(slice, processes);
+    for track in others {
+        let rate = track.observe(slice, processes);
+        let after = ceiling.observe(slice, processes);
+        if let (Some(before), Some(rate), Some(after)) = (before, rate, after) {
+            track.ratios.push(2.0 * rate / (before + after));
+        }
+        before = after;
+    }
 }
 
 struct Track<'a> {
@@ -128,6 +163,7 @@ impl<'a> Track<'a> {
         let ended = resident.as_ref().err().map(|error| format!("{error:#}"));
         Measured {
             rate: over(|observed| observed.rate),
+            rates: self.observed.iter().map(|observed| observed.rate).collect(),
             ratio: (!self.ratios.is_empty()).then(|| median(self.ratios.iter().copied())),
             p50: nanoseconds(over(|observed| observed.p50)),
             p99: nanoseconds(over(|observed| observed.p99)),

@@ -1,19 +1,17 @@
 //! Fan-out: many readers join one task before its first chunk and read it to the end.
 
-use std::cell::RefCell;
-
 use anyhow::Result;
 
-use super::streams::{SIZE, own_streams, verdicts};
+use super::streams::{SIZE, own_streams, rows};
 use crate::{
     bench::{Bench, Store},
     load::{
         shared::{self, Tasks},
         watch::Waits,
     },
-    report::{Report, Row},
+    report::Report,
     server::Server,
-    trial::{Contender, interleave},
+    trial::{Contender, Group, in_turns},
 };
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -26,23 +24,15 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let database = bench.new_database();
         let memory = bench.serve(Store::Memory)?;
         let sqlite = bench.serve(Store::Sqlite(&database))?;
-        let at_hundred = RefCell::new(Vec::new());
-        for &chunks in &bench.plan.chunks {
-            let contenders = vec![
+        let group = |&chunks: &u64| Group {
+            ceiling: own_streams("ceiling", &bench.ceiling, waits, readers, chunks),
+            others: vec![
                 shared_stream("memory", &memory, waits, readers, chunks),
                 shared_stream("SQLite", &sqlite, waits, readers, chunks),
-            ];
-            let ceiling = own_streams("ceiling", &bench.ceiling, waits, readers, chunks);
-            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
-            for one in &measured {
-                let load = format!("{readers} x {chunks}");
-                let verdicts = verdicts(one, &at_hundred.borrow(), chunks);
-                report.row(Row::of(one, load, "events/s", verdicts));
-            }
-            if chunks == 100 {
-                at_hundred.replace(measured);
-            }
-        }
+            ],
+        };
+        let measured = in_turns(&bench.plan, &bench.processes, bench.plan.chunks.iter().map(group).collect());
+        rows(report, readers, &bench.plan.chunks, &measured);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Long tasks: whether an event costs more when many came before it.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nuncio_testbed::Database;
 
 use super::streams::own_streams;
@@ -10,7 +10,7 @@ use crate::{
     report::{Report, Row, Verdict},
     server::Server,
     services::NO_POSTGRES,
-    trial::{Measured, interleave},
+    trial::{Group, Measured, in_turns},
 };
 
 const SHORT: u64 = 1_000;
@@ -32,16 +32,17 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         Ok(None) => report.skip("PostgreSQL", NO_POSTGRES),
         Err(error) => report.refuse("PostgreSQL", format!("{error:#}")),
     }
-    let mut short = Vec::new();
-    for chunks in [SHORT, LONG] {
-        let contenders =
-            servers.iter().map(|(label, server)| own_streams(label, server, Waits::Asleep, 1, chunks)).collect();
-        let ceiling = own_streams("ceiling", &bench.ceiling, Waits::Asleep, 1, chunks);
-        let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
-        for one in &measured {
-            report.row(Row::of(one, format!("1 x {chunks}"), "events/s", verdicts(one, &short)));
-        }
-        short = measured;
+    let group = |chunks| Group {
+        ceiling: own_streams("ceiling", &bench.ceiling, Waits::Asleep, 1, chunks),
+        others: servers.iter().map(|(label, server)| own_streams(label, server, Waits::Asleep, 1, chunks)).collect(),
+    };
+    let measured = in_turns(&bench.plan, &bench.processes, [SHORT, LONG].map(group).into());
+    let [short, long] = &measured[..] else { bail!("there are two groups") };
+    for one in short {
+        report.row(Row::of(one, format!("1 x {SHORT}"), "events/s", Vec::new()));
+    }
+    for one in long {
+        report.row(Row::of(one, format!("1 x {LONG}"), "events/s", verdicts(one, short)));
     }
     Ok(())
 }
@@ -55,11 +56,12 @@ fn on_postgres(bench: &Bench) -> Result<Option<(Server, Database)>> {
     Ok(Some((bench.serve(Store::Postgres(database.url()))?, database)))
 }
 
-/// As many events a second as in a short task; nothing to compare before there is one.
+/// As many events a second as in a short task.
 fn verdicts(one: &Measured, short: &[Measured]) -> Vec<Verdict> {
-    let before = super::rate(short, &one.label);
-    if one.label == "ceiling" || before <= 0.0 {
-        return Vec::new();
+    match super::labelled(short, &one.label).and_then(|short| one.by(short)) {
+        Some(share) if one.label != "ceiling" => {
+            vec![Verdict::new(format!("≥ {LEAST_OF_SHORT} of 1,000 chunks"), share >= LEAST_OF_SHORT)]
+        }
+        _ => Vec::new(),
     }
-    vec![Verdict::new(format!("≥ {LEAST_OF_SHORT} of 1,000 chunks"), one.rate >= LEAST_OF_SHORT * before)]
 }

@@ -12,11 +12,15 @@ use crate::{
     },
     report::{Report, Row, Verdict},
     server::Server,
-    trial::{Contender, Measured, interleave},
+    trial::{Contender, Group, Measured, in_turns},
 };
 
 pub(super) const SIZE: usize = 64;
 pub(super) const LEAST_RATE: f64 = 150_000.0;
+/// Chunks of a short and of a long stream, and how much of the rate of the short ones the long ones have to have.
+const SHORT: u64 = 100;
+const LONG: u64 = 10_000;
+const LEAST_OF_SHORT: f64 = 0.9;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     report.table(
@@ -28,24 +32,27 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let database = bench.new_database();
         let memory = bench.serve(Store::Memory)?;
         let sqlite = bench.serve(Store::Sqlite(&database))?;
-        let mut at_hundred = Vec::new();
-        for &chunks in &bench.plan.chunks {
-            let contenders = vec![
+        let group = |&chunks: &u64| Group {
+            ceiling: own_streams("ceiling", &bench.ceiling, waits, readers, chunks),
+            others: vec![
                 own_streams("memory", &memory, waits, readers, chunks),
                 own_streams("SQLite", &sqlite, waits, readers, chunks),
-            ];
-            let ceiling = own_streams("ceiling", &bench.ceiling, waits, readers, chunks);
-            let measured = interleave(&bench.plan, &bench.processes, ceiling, contenders);
-            for one in &measured {
-                let load = format!("{readers} x {chunks}");
-                report.row(Row::of(one, load, "events/s", verdicts(one, &at_hundred, chunks)));
-            }
-            if chunks == 100 {
-                at_hundred = measured;
-            }
-        }
+            ],
+        };
+        let measured = in_turns(&bench.plan, &bench.processes, bench.plan.chunks.iter().map(group).collect());
+        rows(report, readers, &bench.plan.chunks, &measured);
     }
     Ok(())
+}
+
+/// A row for each, a hundred chunks being what ten thousand are measured by.
+pub(super) fn rows(report: &mut Report, readers: usize, chunks: &[u64], measured: &[Vec<Measured>]) {
+    let short = chunks.iter().position(|&chunks| chunks == SHORT).and_then(|at| measured.get(at));
+    for (&chunks, measured) in chunks.iter().zip(measured) {
+        for one in measured {
+            report.row(Row::of(one, format!("{readers} x {chunks}"), "events/s", verdicts(one, chunks, short)));
+        }
+    }
 }
 
 /// A contender that streams to `readers`, to each its own task.
@@ -61,15 +68,16 @@ pub(super) fn own_streams<'a>(
     Contender::new(label, server, move |slice| sse::run(server.address(), waits, &mut streams, Until::Elapsed(slice)))
 }
 
-/// Enough events a second, and as many in a long stream as in one of 100 chunks.
-pub(super) fn verdicts(one: &Measured, at_hundred: &[Measured], chunks: u64) -> Vec<Verdict> {
-    if one.label == "ceiling" || chunks < 100 {
+/// Enough events a second, and as many in a long stream as in a short one.
+fn verdicts(one: &Measured, chunks: u64, short: Option<&Vec<Measured>>) -> Vec<Verdict> {
+    if one.label == "ceiling" || chunks < SHORT {
         return Vec::new();
     }
     let mut verdicts = vec![Verdict::new("≥ 150,000 events/s", one.rate >= LEAST_RATE)];
-    let short = super::rate(at_hundred, &one.label);
-    if chunks == 10_000 && short > 0.0 {
-        verdicts.push(Verdict::new("≥ 0.9 of 100 chunks", one.rate >= 0.9 * short));
+    if chunks == LONG
+        && let Some(short) = short.and_then(|short| super::labelled(short, &one.label))
+    {
+        verdicts.push(Verdict::new("≥ 0.9 of 100 chunks", one.by(short).is_some_and(|share| share >= LEAST_OF_SHORT)));
     }
     verdicts
 }
