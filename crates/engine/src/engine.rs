@@ -25,7 +25,7 @@ use crate::{
     limits::Limits,
     nesting, op,
     push::PushGuard,
-    recovery::{self, Abandoned, Strays},
+    recovery::{self, Abandoned, Recovered, Strays},
     registry::Registry,
     shared::Shared,
     store::{Erase, MemoryStore, TaskStore},
@@ -274,8 +274,9 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// That of a task that could not be settled yet, or of the store.
-    pub async fn recover(&self) -> Result<(), Error> {
+    /// That of the store, where it cannot tell what was left at work. A task that cannot be settled is none: it is in
+    /// nobody's way.
+    pub async fn recover(&self) -> Result<Recovered, Error> {
         cluster::join(&self.0);
         let recovered = recovery::recover(&self.0).await;
         recovery::watch(&self.0);

@@ -57,5 +57,6 @@ pub use idempotency::Idempotency;
 pub use limits::Limits;
 pub use push::PushGuard;
 pub use record::{Received, Record, Sent, Submitted};
+pub use recovery::Recovered;
 pub use store::{MemoryStore, StoreError, TaskStore};
 pub use turn::{ArtifactWriter, Said, Turn};

@@ -33,26 +33,28 @@ pub(crate) const ABANDONED: &str = "the server stopped while the agent was at wo
 /// Why a task fails that this node gave up.
 pub(crate) const GIVEN_UP: &str = "the task store failed while the agent was at work";
 
-/// Settles every task that a crash left running. Those that cannot be are tried again later.
-pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<(), Error> {
-    let Adopted { settled, failure } = adopt(shared).await?;
-    if settled > 0 {
-        tracing::info!(tasks = settled, "settled tasks that were running when the server stopped");
-    }
-    failure.map_or(Ok(()), Err)
+/// What [`Engine::recover`](crate::Engine::recover) did with the tasks that a crash left at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// How many were settled: their turns are run again, or they failed.
+    pub settled: usize,
+    /// How many could not be settled yet: damaged ones, for example. The log says why; each is tried again until it is.
+    pub put_off: usize,
 }
 
-/// What became of orphans.
-#[derive(Default)]
-pub(crate) struct Adopted {
-    pub(crate) settled: usize,
-    /// Why the last of those failed that did.
-    failure: Option<Error>,
+/// Settles every task that a crash left running. Those that cannot be are tried again later.
+pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
+    let recovered = adopt(shared).await?;
+    if recovered.settled > 0 {
+        tracing::info!(tasks = recovered.settled, "settled tasks that were running when the server stopped");
+    }
+    Ok(recovered)
 }
 
 /// Settles all orphans, many at once. Those that cannot be settled are put off, and are in nobody's way meanwhile.
-pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Adopted, Error> {
-    let mut adopted = Adopted::default();
+pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
+    let mut adopted = Recovered::default();
     let mut last = Vec::new();
     loop {
         // Those that were put off come before the others, for as long as they cannot be settled.
@@ -71,7 +73,7 @@ pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Adopted, Error> {
                 Err(error) => {
                     tracing::error!(task = %orphan.id, %error, "a task that was left at work is not settled yet");
                     shared.abandon_for(&orphan.scope, &orphan.id, ABANDONED);
-                    adopted.failure = Some(error);
+                    adopted.put_off += 1;
                 }
             }
         }

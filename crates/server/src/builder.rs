@@ -13,6 +13,7 @@ use crate::{
     card::{self, Cards, PublicUrl, Site},
     drain::Drain,
     error::BindError,
+    health::StoreCheck,
     limits::Limits,
     listen::listen,
     load::Load,
@@ -95,7 +96,7 @@ impl Builder {
 
     /// What bounds the server.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = limits.finite();
         self
     }
 
@@ -164,6 +165,7 @@ impl Builder {
             load: Load::new(&self.limits),
             rates: self.limits.rate.map(Rates::new),
             drain: Drain::default(),
+            store_check: StoreCheck::default(),
             challenge,
         });
         let stack = stack(&service, self.authenticator, &self.cors);

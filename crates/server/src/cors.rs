@@ -6,6 +6,8 @@ use http::{HeaderName, HeaderValue, Method, header};
 use tower::{Layer, layer::layer_fn};
 use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
 
+use crate::head::OLD_EXTENSIONS;
+
 /// Lets these origins call; `*` is any. Never with cookies or other credentials that the browser adds by itself: a
 /// page that has a token sends it in a header.
 pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<Cors<S>>> + Clone {
@@ -23,6 +25,7 @@ pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<C
             HeaderName::from_static("x-api-key"),
             HeaderName::from_static("a2a-version"),
             HeaderName::from_static("a2a-extensions"),
+            OLD_EXTENSIONS,
             HeaderName::from_static("last-event-id"),
             HeaderName::from_static(nuncio_model::resume::PARAMETER),
         ])
@@ -31,6 +34,7 @@ pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<C
             header::RETRY_AFTER,
             header::WWW_AUTHENTICATE,
             HeaderName::from_static("a2a-extensions"),
+            OLD_EXTENSIONS,
         ])
         .max_age(Duration::from_mins(10));
     // In a box, because it is large, seldom there, and part of each connection.

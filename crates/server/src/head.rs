@@ -15,7 +15,8 @@ use nuncio_wire::{
 
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
-const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+/// What 0.3 and 0.2 call it.
+pub(crate) const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const RESUME: HeaderName = HeaderName::from_static(resume::PARAMETER);
 

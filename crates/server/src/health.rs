@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderValue, Response, StatusCode, header};
+use tokio::time::Instant;
 
 use crate::{body::Body, service::Service};
 
@@ -16,6 +17,12 @@ pub(crate) const READY: &str = "/readyz";
 
 /// How long the store may take, and the bus.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long an answer of the store holds for others who ask.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// When the store was asked last whether it answers, and whether it did.
+pub(crate) type StoreCheck = tokio::sync::Mutex<Option<(Instant, bool)>>;
 
 pub(crate) fn alive() -> Response<Body> {
     text(StatusCode::OK, "alive\n")
@@ -35,14 +42,23 @@ pub(crate) async fn check(service: &Service) -> Result<(), &'static str> {
     if service.drain.has_started() {
         return Err("stopping\n");
     }
-    match tokio::time::timeout(PATIENCE, service.engine.store().check()).await {
-        Ok(Ok(())) => Ok(()),
+    // Anybody may ask, as often as they like: those who do so at the same time have one answer.
+    let mut last = service.store_check.lock().await;
+    if let Some((at, answers)) = *last
+        && at.elapsed() < FRESH
+    {
+        return if answers { Ok(()) } else { Err(SILENT) };
+    }
+    let answers = match tokio::time::timeout(PATIENCE, service.engine.store().check()).await {
+        Ok(Ok(())) => true,
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "the task store does not answer");
-            Err(SILENT)
+            false
         }
-        Err(_) => Err(SILENT),
-    }
+        Err(_) => false,
+    };
+    *last = Some((Instant::now(), answers));
+    if answers { Ok(()) } else { Err(SILENT) }
 }
 
 async fn has_lost_bus(service: &Service) -> bool {

@@ -54,6 +54,21 @@ pub struct Limits {
     pub drain: Duration,
 }
 
+impl Limits {
+    /// The same with times that can be added to one: a longer one than this is for ever.
+    pub(crate) fn finite(self) -> Self {
+        const EVER: Duration = Duration::from_hours(100 * 365 * 24);
+        Self {
+            body_time: self.body_time.min(EVER),
+            head_time: self.head_time.min(EVER),
+            stall_time: self.stall_time.min(EVER),
+            keep_alive: self.keep_alive.min(EVER),
+            drain: self.drain.min(EVER),
+            ..self
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -21,7 +21,14 @@ pub(crate) struct Load {
     pub(crate) streams: Arc<Gauge>,
     /// Bytes of the bodies of requests.
     pub(crate) bytes: Arc<Gauge>,
+    /// Bytes of questions for the server's health, which are small: whoever asks is known to nobody.
+    pub(crate) questions: Arc<Gauge>,
+    /// Streams of those who watch it.
+    pub(crate) watchers: Arc<Gauge>,
 }
+
+/// How many may watch the server's health. These are strangers, so they take no stream from a caller.
+const WATCHERS: usize = 1_000;
 
 impl Load {
     pub(crate) fn new(limits: &Limits) -> Self {
@@ -52,6 +59,13 @@ impl Load {
                 bytes("body_bytes", limits.body_bytes),
                 bytes("body_bytes_per_caller", limits.body_bytes_per_caller),
                 ErrorKind::Unavailable,
+            ),
+            questions: gauge("questions are under way", Most::NONE, Most::NONE, ErrorKind::Unavailable),
+            watchers: gauge(
+                "watchers of the server's health are there",
+                Most::new("watchers", WATCHERS),
+                Most::NONE,
+                ErrorKind::ResourceExhausted,
             ),
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     card::Cards,
     drain::Drain,
     head,
+    health::StoreCheck,
     load::{Load, StreamPermit},
     rate::Rates,
     read::{BodyLimits, Whole, read_body},
@@ -36,6 +37,7 @@ pub(crate) struct Service {
     /// Where callers are held to a rate.
     pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
+    pub(crate) store_check: StoreCheck,
     /// The value of `WWW-Authenticate` beside a 401.
     pub(crate) challenge: Option<HeaderValue>,
 }
@@ -179,9 +181,14 @@ impl Service {
             headers.insert(http::header::WWW_AUTHENTICATE, challenge.clone());
         }
         if let Some(after) = error.retry_after() {
-            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
         }
     }
+}
+
+/// A header has seconds alone; who comes back before the time is over is refused once more.
+fn whole_seconds(after: Duration) -> u64 {
+    after.as_secs().saturating_add(u64::from(after.subsec_nanos() > 0)).max(1)
 }
 
 fn has(uris: &[Box<str>], uri: &str) -> bool {
@@ -201,5 +208,18 @@ pub(crate) fn log(error: &Error, method: &'static str) {
             tracing::error!(method, cause, "{error}");
         }
         kind => tracing::debug!(method, ?kind, "{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_as_long_as_the_header_says_has_waited_long_enough() {
+        for (after, seconds) in [(0, 1), (1, 1), (999, 1), (1_000, 1), (1_001, 2), (1_900, 2), (60_000, 60)] {
+            assert_eq!(whole_seconds(Duration::from_millis(after)), seconds, "{after} ms");
+        }
+        assert_eq!(whole_seconds(Duration::MAX), u64::MAX);
     }
 }

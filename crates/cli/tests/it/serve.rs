@@ -52,6 +52,36 @@ fn tasks_survive_a_kill() {
     assert_eq!(ended["status"]["state"], "TASK_STATE_FAILED");
 }
 
+/// One that a crash left at work and that cannot be read is told of, and in nobody's way.
+#[test]
+fn a_task_that_is_damaged_keeps_no_server_from_starting() {
+    let home = Home::new();
+    let start = || home.serve(&["--store", "sqlite:./tasks.db"]);
+    let send = |address: &str, arguments: &[&str]| {
+        home.run(&[&["send", "-o", "json", "-a", address], arguments].concat()).ok().json()["task"].clone()
+    };
+    let first = start();
+    let kept = send(&first.address, &["hello"]);
+    let damaged = send(&first.address, &["slow 60", "--async"])["id"].as_str().unwrap().to_owned();
+    let other = send(&first.address, &["slow 60", "--async"])["id"].as_str().unwrap().to_owned();
+    drop(first);
+    let database = rusqlite::Connection::open(home.path().join("tasks.db")).unwrap();
+    let torn = database.execute("UPDATE tasks SET body = '{\"status\":' WHERE id = ?1", [&damaged]);
+    assert_eq!(torn.unwrap(), 1);
+    drop(database);
+
+    let second = start();
+    let get = |id: &str| home.run(&["task", "get", id, "-o", "json", "-a", &second.address]);
+    assert_eq!(get(kept["id"].as_str().unwrap()).ok().json(), kept);
+    let refused = get(&damaged);
+    assert_eq!((refused.code, refused.out.contains("internal")), (1, true), "{refused:?}");
+    let ended = eventually("the other task ends", || {
+        Some(get(&other).ok().json()).filter(|it| it["status"]["state"] != "TASK_STATE_WORKING")
+    });
+    assert_eq!(ended["status"]["state"], "TASK_STATE_FAILED");
+    send(&second.address, &["hello"]);
+}
+
 #[test]
 fn a_program_is_an_agent() {
     let home = Home::new();

@@ -13,6 +13,9 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{Runner, Running};
 use crate::housekeeping::in_words;
 
+/// For how long the timer is set at most.
+const LONG: Duration = Duration::from_hours(1);
+
 /// Watches a turn for silence. There is none where no limit is set.
 pub(super) struct Patience {
     timer: Pin<Box<Sleep>>,
@@ -51,10 +54,10 @@ impl Runner {
         let is_over = running.replied || running.cancelled.is_cancelled() || self.writer.state().is_terminal();
         let Some(patience) = running.patience.as_mut() else { return };
         let silence = patience.last_word.elapsed();
-        let left = limit.map_or(Duration::from_hours(1), |limit| limit.saturating_sub(silence));
+        let left = limit.map_or(LONG, |limit| limit.saturating_sub(silence));
         if is_over || !left.is_zero() {
-            // A turn that is over has another timer.
-            let left = if is_over { Duration::from_hours(1) } else { left };
+            // A turn that is over has another timer; and a long time is looked at more than once.
+            let left = if is_over { LONG } else { left.min(LONG) };
             patience.timer.as_mut().reset(Instant::now() + left);
             return;
         }

@@ -29,7 +29,7 @@ use self::{
 use crate::{
     body::{Body, RequestBody},
     head,
-    read::Whole,
+    read::BodyLimits,
     service::{Answer, Incoming, Outcome, Service},
 };
 
@@ -102,7 +102,8 @@ async fn call(
     refuse_compression(&head.headers)?;
     let mut deadline = Deadline::of(&head.headers)?;
     let answer = deadline.bound(async {
-        let (message, _counted) = read_message(service, head, body, &principal).await?;
+        let body = service.read(body, head, framed(service.body_limits.size, service), &principal).await?;
+        let message = message(&body.bytes, service.body_limits.size)?;
         let call = dialect.decode_call(method, &message)?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
         let answer = service.call(incoming, call).await;
@@ -112,25 +113,22 @@ async fn call(
     respond(service, dialect, method, answer, deadline)
 }
 
-/// Reads the one message that a request is.
-async fn read_message(
-    service: &Service,
-    head: &Parts,
-    body: RequestBody,
-    principal: &Principal,
-) -> Result<(Bytes, Whole), Error> {
-    let mut limits = service.body_limits;
-    let mut frames = Frames::new(limits.size);
-    limits.framing = frame::HEADER;
-    let body = service.read(body, head, limits, principal).await?;
-    frames.push(body.bytes.clone());
+/// What bounds a body whose message has at most this size.
+fn framed(size: usize, service: &Service) -> BodyLimits {
+    BodyLimits { size, framing: frame::HEADER, ..service.body_limits }
+}
+
+/// The one message that a request is.
+fn message(body: &Bytes, size: usize) -> Result<Bytes, Error> {
+    let mut frames = Frames::new(size);
+    frames.push(body.clone());
     let message = frames.next()?;
     let message = message.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the request holds no message"))?;
     if frames.next()?.is_some() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request holds more than one message"));
     }
     frames.finish()?;
-    Ok((message, body))
+    Ok(message)
 }
 
 fn respond(

@@ -1,15 +1,19 @@
 //! Answers where the code below panics. An agent's panic does not come here: the engine fails its task.
 
 use std::{
+    any::Any,
     convert::Infallible,
-    future::Future,
-    panic::AssertUnwindSafe,
+    future::{Future, Ready, ready},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use futures_util::{FutureExt as _, future::CatchUnwind};
+use futures_util::{
+    FutureExt as _,
+    future::{CatchUnwind, Either},
+};
 use http::{Request, Response};
 use nuncio_model::Error;
 use tower::{Layer, Service as TowerService};
@@ -51,20 +55,27 @@ where
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let words = Words::of(&self.service, request.uri(), request.headers());
-        CatchPanicFuture { inner: AssertUnwindSafe(self.inner.call(request)).catch_unwind(), words }
+        // Some layers do all of their work here.
+        let inner = match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
+            Ok(future) => Either::Left(AssertUnwindSafe(future).catch_unwind()),
+            Err(panic) => Either::Right(ready(Err(panic))),
+        };
+        CatchPanicFuture { inner, words }
     }
 }
+
+type Outcome = Result<Response<Body>, Infallible>;
 
 pin_project_lite::pin_project! {
     pub(crate) struct CatchPanicFuture<F> {
         #[pin]
-        inner: CatchUnwind<AssertUnwindSafe<F>>,
+        inner: Either<CatchUnwind<AssertUnwindSafe<F>>, Ready<Result<Outcome, Box<dyn Any + Send>>>>,
         words: Words,
     }
 }
 
-impl<F: Future<Output = Result<Response<Body>, Infallible>>> Future for CatchPanicFuture<F> {
-    type Output = Result<Response<Body>, Infallible>;
+impl<F: Future<Output = Outcome>> Future for CatchPanicFuture<F> {
+    type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -79,7 +90,7 @@ impl<F: Future<Output = Result<Response<Body>, Infallible>>> Future for CatchPan
 }
 
 /// What a panic says.
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+fn message(panic: &(dyn Any + Send)) -> &str {
     let literal = panic.downcast_ref::<&str>().copied();
     literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of no message")
 }

@@ -27,6 +27,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
     let port = settings.port()?;
     let house = housekeeping::housekeeping(settings)?;
+    let spoken = versions::choose(settings)?;
     let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
@@ -37,9 +38,6 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         engine = engine.bus(Arc::clone(&bus.bus));
     }
     let engine = engine.build();
-    engine.recover().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
-
-    let spoken = versions::choose(settings)?;
     let mut builder = builder(settings, engine.clone(), &spoken)?.limits(limits);
     if chosen.card.capabilities.pushes() {
         builder = builder.courier(courier(settings, &engine, guard)?);
@@ -50,6 +48,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     };
     let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
     let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
+    // Only now: a server that cannot listen is to touch no task, nor those of other nodes.
+    recover(&engine).await?;
     let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
     let (agent, name) = (&*chosen.about, &*chosen.card.name);
@@ -65,6 +65,24 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     };
     place.announce(context, &about)?;
     run(server).await
+}
+
+/// Settles what a crash left at work. What cannot be settled yet keeps nobody from the rest.
+async fn recover(engine: &Engine) -> Result<(), CliError> {
+    match engine.recover().await {
+        Ok(recovered) if recovered.put_off == 0 => Ok(()),
+        Ok(recovered) => {
+            let tasks = if recovered.put_off == 1 { "1 task" } else { &*format!("{} tasks", recovered.put_off) };
+            diag::warn(&format!(
+                "{tasks} from before cannot be settled yet; the log says why, and it is tried again (`nuncio db check` finds damage)"
+            ));
+            Ok(())
+        }
+        Err(error) => {
+            engine.shutdown(Duration::ZERO).await;
+            Err(CliError::internal(format!("stored tasks cannot be read: {error}")))
+        }
+    }
 }
 
 /// Serves until the first signal, and in good order from there; the second ends it at once.

@@ -12,12 +12,16 @@ use nuncio_wire::proto::{
     metadata,
 };
 
-use super::{body::success, head_of, read_message, refuse, refuse_http, single};
+use super::{body::success, framed, head_of, message, refuse, refuse_http, single};
 use crate::{
     body::{Body, BoxError, RequestBody},
     health::check,
+    read::read_body,
     service::Service,
 };
+
+/// The longest question, in bytes: it has the name of a service.
+const QUESTION: usize = 1024;
 
 /// Answers a request to one of the two paths.
 pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: RequestBody) -> Response<Body> {
@@ -28,7 +32,10 @@ pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: Re
 }
 
 async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<Response<Body>, Error> {
-    let (message, _counted) = read_message(service, head, body, &Principal::Open).await?;
+    // It is from a stranger, so it is in nobody's way: it does not count among the bytes of those who have a name.
+    let body =
+        read_body(body, &head.headers, framed(QUESTION, service), &service.load.questions, &Principal::Open).await?;
+    let message = message(&body.bytes, QUESTION)?;
     let name = health::decode_request(&message)?;
     let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
     if service.cards.site().path(&head.uri) == health::WATCH {
@@ -52,7 +59,7 @@ fn watch(service: &Service, is_known: bool) -> Result<Response<Body>, Error> {
         true => Health::Serving,
         false => Health::ServiceUnknown,
     };
-    let permit = service.load.stream(&Principal::Open)?;
+    let permit = service.load.watchers.take(&Principal::Open, 1)?;
     let drain = service.drain.clone();
     let (started, ended) = (drain.started(), drain.streams_end());
     let change = (now == Health::Serving).then_some(async move {

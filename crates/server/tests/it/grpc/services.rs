@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use nuncio_auth::Tokens;
+use nuncio_model::op::SendStreamingMessageRequest;
 use nuncio_server::Limits;
 use nuncio_wire::proto::{SERVICE, health, reflection};
 
 use super::{
     Running,
-    client::{Outgoing, framed},
+    client::{Outgoing, framed, text},
 };
 
 const SERVING: &[u8] = b"\x08\x01";
@@ -66,4 +67,25 @@ async fn tools_are_told_what_is_spoken() {
         assert!(answer.messages[1].len() > 10_000);
         assert_eq!(running.client.send(Outgoing::raw(path, framed(b"\xff"))).await.code(), 3);
     }
+}
+
+/// Whoever asks is a stranger, and keeps nobody with a name from anything.
+#[tokio::test]
+async fn questions_for_the_health_take_nothing_from_callers() {
+    let mut limits = Limits::default();
+    (limits.body, limits.body_bytes, limits.streams) = (10_000, 10_000, 1);
+    let running = Running::with(|builder| builder.limits(limits)).await;
+    let large = "x".repeat(100);
+    let unknown = running.client.send(asks_after(health::CHECK, &large)).await;
+    assert_eq!(unknown.code(), 5);
+    let too_large = Outgoing::raw(health::CHECK, framed(&[0; 2_000])).without("a2a-version");
+    assert_eq!(running.client.send(too_large).await.code(), 8);
+    let mut watches = Vec::new();
+    for _ in 0..3 {
+        let mut watch = running.client.open(asks_after(health::WATCH, "")).await.into_body();
+        assert_eq!(watch.frame().await.unwrap().unwrap().into_data().unwrap(), framed(SERVING));
+        watches.push(watch);
+    }
+    let stream = SendStreamingMessageRequest(text("hello"));
+    assert_eq!(running.client.send(Outgoing::call(stream)).await.code(), 0);
 }

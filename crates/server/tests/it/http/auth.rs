@@ -1,7 +1,9 @@
 //! Who may call.
 
-use nuncio_auth::Tokens;
-use nuncio_model::card::AgentExtension;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use nuncio_auth::{AuthError, Authenticator, Declaration, Tokens};
+use nuncio_model::{Principal, card::AgentExtension};
 use nuncio_server::{BindError, Server};
 use nuncio_wire::{Version, Versions};
 use serde_json::json;
@@ -145,4 +147,31 @@ async fn a_port_that_is_taken_is_an_error_that_names_it() {
     let running = Running::start().await;
     let error = Server::builder(engine().build()).bind(running.address).await.err().unwrap();
     assert_eq!(error.to_string(), format!("cannot listen on {}", running.address));
+}
+
+/// An authenticator of somebody else's, with a bug.
+struct Broken;
+
+impl Authenticator for Broken {
+    // By hand, since one that is `async` panics only when it is polled.
+    fn authenticate<'a, 'b, 'c>(&'a self, _: &'b Parts) -> BoxFuture<'c, Result<Principal, AuthError>>
+    where
+        'a: 'c,
+        'b: 'c,
+    {
+        panic!("out of order")
+    }
+
+    fn declaration(&self) -> Declaration {
+        Declaration::default()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_costs_its_request_and_not_the_connection() {
+    let running = Running::with(|builder| builder.authenticator(Broken)).await;
+    for _ in 0..2 {
+        let answer = running.rpc("SendMessage", &message("hello")).fetch().await;
+        assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (500, Some(-32603)), "{answer:?}");
+    }
 }

@@ -18,14 +18,17 @@ async fn a_page_that_is_named_may_call_without_the_browsers_credentials() {
         .send("OPTIONS", "/message:send")
         .header("origin", "https://app.example")
         .header("access-control-request-method", "POST")
-        .header("access-control-request-headers", "content-type,a2a-version")
+        .header("access-control-request-headers", "content-type,a2a-version,x-a2a-extensions")
         .fetch()
         .await;
     assert_eq!(preflight.header("access-control-allow-origin"), "https://app.example");
     assert!(preflight.header("access-control-allow-methods").contains("POST"));
-    assert!(preflight.header("access-control-allow-headers").contains("a2a-version"));
+    for header in ["a2a-version", "x-a2a-extensions"] {
+        assert!(preflight.header("access-control-allow-headers").contains(header), "{header}");
+    }
     let call = running.rpc("SendMessage", &message("hello")).header("origin", "https://app.example").fetch().await;
     assert_eq!(call.header("access-control-allow-origin"), "https://app.example");
+    assert!(call.header("access-control-expose-headers").contains("x-a2a-extensions"));
     let evil = running.rpc("SendMessage", &message("hello")).header("origin", "https://evil.example").fetch().await;
     assert_eq!(evil.header("access-control-allow-origin"), "");
     for answer in [preflight, call, evil] {
