@@ -1,5 +1,8 @@
 //! How large a task is: what its events and messages carry, in bytes. What stands around that (ids, times, names of
 //! members) is not counted; each event has a number of its own for that.
+//!
+//! A store writes them as JSON, and can write only so much at once. Nearly all text takes about as much there, and files
+//! a third more; but a control character takes six bytes, so it counts as six.
 
 use nuncio_model::{
     Artifact, Error, ErrorKind, Message, Part, PartContent, StreamResponse, Struct, Task, Value, op::SendMessageRequest,
@@ -103,7 +106,7 @@ fn of_artifact(artifact: &Artifact) -> usize {
 
 fn of_parts(parts: &[Part]) -> usize {
     let of_part = |part: &Part| match &part.content {
-        PartContent::Text(text) | PartContent::Url(text) => text.len(),
+        PartContent::Text(text) | PartContent::Url(text) => of_text(text),
         PartContent::Raw(bytes) => bytes.len(),
         PartContent::Data(value) => of_value(value),
     };
@@ -111,17 +114,47 @@ fn of_parts(parts: &[Part]) -> usize {
 }
 
 fn of_struct(members: Option<&Struct>) -> usize {
-    members.map_or(0, |members| members.iter().map(|(name, value)| name.len() + of_value(value)).sum())
+    members.map_or(0, |members| members.iter().map(|(name, value)| of_text(name) + of_value(value)).sum())
+}
+
+fn of_text(text: &str) -> usize {
+    /// What a control character takes beyond its byte: `\u0000`.
+    const ESCAPED: usize = 5;
+    /// Few enough to be counted in a byte, so that many are counted at once.
+    const BLOCK: usize = 128;
+    // Those with an escape of two bytes, as line breaks and quotes are, count as any other.
+    let is_long = |byte: u8| (byte < 0x20) & !((byte.wrapping_sub(8) < 3) | (byte == 0x0c) | (byte == 0x0d));
+    let of_block = |block: &[u8]| block.iter().fold(0_u8, |count, byte| count.wrapping_add(u8::from(is_long(*byte))));
+    text.len() + ESCAPED * text.as_bytes().chunks(BLOCK).map(|block| usize::from(of_block(block))).sum::<usize>()
 }
 
 /// As many bytes as it has in JSON, about.
 fn of_value(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
+        Value::String(text) => of_text(text) + 2,
         Value::Array(items) => 2 + items.iter().map(|item| 1 + of_value(item)).sum::<usize>(),
         Value::Object(members) => {
-            2 + members.iter().map(|(name, member)| name.len() + 4 + of_value(member)).sum::<usize>()
+            2 + members.iter().map(|(name, member)| of_text(name) + 4 + of_value(member)).sum::<usize>()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside what stands around it, what is written is at most twice what is counted.
+    #[test]
+    fn what_is_counted_bounds_what_is_written() {
+        let all: String = (0..0x3000).filter_map(char::from_u32).collect();
+        for text in ["plain", "lines\n\tand \"quotes\" \\", "\u{0}\u{1}\u{1f}\u{b}", &*all] {
+            let written = serde_json::to_string(text).unwrap().len() - 2;
+            let counted = of_text(text);
+            assert!(counted <= written && written <= 2 * counted, "{text:.9}: {counted} for {written}");
+        }
+        assert_eq!(of_text("\u{0}\u{b}\n"), 13);
+        let message = |text: &str| of_message(&Message::user(text));
+        assert_eq!(message("\u{2}") - message("x"), 5);
     }
 }
