@@ -309,6 +309,9 @@ impl Engine {
     /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of an
     /// agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
     /// server is stopping, and the store is closed.
+    ///
+    /// Beyond `grace` it takes up to 5 s where turns that are cut off do not end, as much where the bus does not, and what the
+    /// store needs to write out.
     pub async fn shutdown(&self, grace: Duration) {
         let Shared { registry, turns, store, members, .. } = &*self.0;
         turns.drain();
