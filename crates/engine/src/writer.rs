@@ -110,6 +110,11 @@ impl LogWriter {
         self.staged() > 0
     }
 
+    /// Whether a new task may be in the store although its commit failed.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.in_doubt
+    }
+
     /// Whether anything of it is known to be in the store.
     pub(crate) fn is_committed(&self) -> bool {
         self.sequence > 0

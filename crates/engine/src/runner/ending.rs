@@ -3,7 +3,7 @@
 use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
 
 use super::{Runner, Running};
-use crate::{agent::AgentError, cluster, inbox::Control};
+use crate::{admission::not_now, agent::AgentError, cluster, inbox::Control};
 
 impl Runner {
     /// The agent's turn is over: says the closing word if the agent did not.
@@ -114,7 +114,8 @@ impl Runner {
         // One that was deleted is not there any more, whatever came of that here.
         let broken = self.hold.lock().broken.clone();
         let gone = broken.as_ref().filter(|error| error.kind() == ErrorKind::TaskNotFound);
-        let error = gone.unwrap_or(error);
+        let at_task = self.at_task(error);
+        let error = gone.unwrap_or(&at_task);
         self.let_go(error);
         if !self.writer.is_committed() {
             // What the store has of it is to be read from there.
@@ -127,6 +128,22 @@ impl Runner {
             self.hold.stop();
         }
         self.hold.break_off(error.clone());
+    }
+}
+
+impl Runner {
+    /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have it
+    /// done twice.
+    fn at_task(&self, error: &Error) -> Error {
+        let may_be_stored = self.writer.is_committed() || self.writer.is_in_doubt();
+        if error.kind() != ErrorKind::Unavailable || !may_be_stored {
+            return error.clone();
+        }
+        let id = &self.hold.id;
+        let advice = format!("task {id} may have your message: read it instead of sending again");
+        not_now(&format!("the task store is unavailable; {advice}"))
+            .with_metadata("taskId", id.as_str())
+            .with_source(error.clone())
     }
 }
 

@@ -93,8 +93,10 @@ async fn a_task_that_was_created_although_its_creation_failed_does_not_stay_at_w
     store.commits([Fate::FailsAfterWriting]);
     let mut events = stream(&engine, Message::user("x")).await.unwrap();
     // The reader stays, unread, while the task is settled.
-    assert_state(&all_rest(&engine).await[0], TaskState::Failed);
-    assert_eq!(within(events.next()).await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    let task = all_rest(&engine).await.remove(0);
+    assert_state(&task, TaskState::Failed);
+    let error = within(events.next()).await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), &*error.metadata()["taskId"]), (ErrorKind::Unavailable, task.id.as_str()));
     drop(events);
     quiet(&engine).await;
 }
@@ -105,7 +107,7 @@ async fn a_task_whose_creation_failed_is_forgotten() {
     let engine = engine_over(&store, impatient());
     store.commits([Fate::Fails]);
     let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!((error.kind(), error.metadata().contains_key("taskId")), (ErrorKind::Unavailable, true));
     // One that is gone is not in the way of one that can be settled.
     store.commits([Fate::Goes, Fate::Fails]);
     send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
@@ -224,7 +226,8 @@ async fn a_message_waits_no_longer_than_the_outage_of_its_task() {
         async move { send(&engine, request).await }
     });
     opened.add_permits(1);
-    assert_eq!(within(sent).await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    let error = within(sent).await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), &*error.metadata()["taskId"]), (ErrorKind::Unavailable, task.id.as_str()));
     store.full.store(false, Ordering::Release);
     assert_state(&all_rest(&engine).await[0], TaskState::Failed);
 }
