@@ -106,6 +106,18 @@ async fn the_answers_body_does_not_matter_whatever_its_size() {
 }
 
 #[tokio::test]
+async fn a_status_counts_though_what_follows_it_does_not_end() {
+    let store = memory();
+    let webhook = Webhook::start([Answer::Endless]).await;
+    let engine = engine(store.clone(), &lenient());
+    let courier = Courier::builder(&engine, lenient()).retry(quick(20)).timeout(Duration::from_millis(300));
+    let _courier = AtWork::start(courier);
+    send(&engine, "1", config(webhook.url("/"))).await;
+    until_settled(&store).await;
+    assert_eq!(webhook.now().len(), 3);
+}
+
+#[tokio::test]
 async fn a_receiver_may_ask_for_a_longer_pause() {
     let store = memory();
     let webhook = Webhook::start([Answer::With(503, "retry-after", "1".to_owned())]).await;
