@@ -5,7 +5,7 @@ mod post;
 mod round;
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Once},
     time::Duration,
 };
@@ -16,7 +16,7 @@ use post::Post;
 use round::Round;
 use tokio::{
     sync::Notify,
-    task::JoinSet,
+    task::{AbortHandle, JoinSet},
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -135,18 +135,16 @@ impl Courier {
     /// Dropping the future breaks off what is under way; it is delivered again after the next start.
     pub async fn run(&self, stop: CancellationToken) {
         let mut rounds = JoinSet::new();
-        let mut under_way = HashSet::new();
+        let mut under_way = HashMap::new();
         while !stop.is_cancelled() {
             let look = self.start_what_is_due(&mut rounds, &mut under_way, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.0.wakeups.notified() => {}
                 () = until(look) => {}
-                Some(ended) = rounds.join_next() => {
-                    note(ended, &mut under_way);
-                    while let Some(ended) = rounds.try_join_next() {
-                        note(ended, &mut under_way);
-                    }
+                Some(_) = rounds.join_next() => {
+                    while rounds.try_join_next().is_some() {}
+                    under_way.retain(|_, round| !round.is_finished());
                 }
             }
         }
@@ -156,8 +154,8 @@ impl Courier {
     /// Starts rounds for what is due, as many as may be. Gives when to look again if nothing happens before.
     async fn start_what_is_due(
         &self,
-        rounds: &mut JoinSet<Key>,
-        under_way: &mut HashSet<Key>,
+        rounds: &mut JoinSet<()>,
+        under_way: &mut HashMap<Key, AbortHandle>,
         stop: &CancellationToken,
     ) -> Option<Instant> {
         let free = self.0.concurrency.saturating_sub(under_way.len());
@@ -172,15 +170,12 @@ impl Courier {
                 return Some(soon);
             }
         };
-        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains(&Key::of(push))).take(free).collect();
+        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains_key(&Key::of(push))).take(free).collect();
         for push in new {
             let key = Key::of(&push);
-            under_way.insert(key.clone());
             let (inner, stop) = (Arc::clone(&self.0), stop.clone());
-            rounds.spawn(async move {
-                Round::new(&inner, push, &stop).go().await;
-                key
-            });
+            let round = rounds.spawn(async move { Round::new(&inner, push, &stop).go().await });
+            under_way.insert(key, round);
         }
         match self.0.store.next_push().await {
             Ok(next) => next.map(|next| {
@@ -210,17 +205,6 @@ impl Key {
             scope: push.scope.clone(),
             task: push.config.task_id.clone().unwrap_or_default(),
             id: push.config.id.clone().unwrap_or_default(),
-        }
-    }
-}
-
-fn note(ended: Result<Key, tokio::task::JoinError>, under_way: &mut HashSet<Key>) {
-    match ended {
-        Ok(key) => drop(under_way.remove(&key)),
-        // Which one it was is not known. What is under way is looked up by the store's word again.
-        Err(error) => {
-            tracing::error!(%error, "a delivery panicked");
-            under_way.clear();
         }
     }
 }
