@@ -17,7 +17,7 @@ use round::Round;
 use tokio::{
     sync::Notify,
     task::{AbortHandle, JoinSet},
-    time::{Instant, sleep_until},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -141,7 +141,7 @@ impl Courier {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.0.wakeups.notified() => {}
-                () = until(look) => {}
+                () = after(look) => {}
                 Some(_) = rounds.join_next() => {
                     while rounds.try_join_next().is_some() {}
                     under_way.retain(|_, round| !round.is_finished());
@@ -151,23 +151,22 @@ impl Courier {
         while rounds.join_next().await.is_some() {}
     }
 
-    /// Starts rounds for what is due, as many as may be. Gives when to look again if nothing happens before.
+    /// Starts rounds for what is due, as many as may be. Gives how soon to look again if nothing happens before.
     async fn start_what_is_due(
         &self,
         rounds: &mut JoinSet<()>,
         under_way: &mut HashMap<Key, AbortHandle>,
         stop: &CancellationToken,
-    ) -> Option<Instant> {
+    ) -> Option<Duration> {
         let free = self.0.concurrency.saturating_sub(under_way.len());
         if free == 0 {
             return None;
         }
-        let soon = Instant::now() + LOOK_AGAIN;
         let due = match self.0.store.due_pushes(Timestamp::now(), under_way.len() + free).await {
             Ok(due) => due,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the store does not tell what pushes are due");
-                return Some(soon);
+                return Some(LOOK_AGAIN);
             }
         };
         let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains_key(&Key::of(push))).take(free).collect();
@@ -181,12 +180,12 @@ impl Courier {
             Ok(next) => next.map(|next| {
                 let pause = next.as_millisecond().saturating_sub(Timestamp::now().as_millisecond());
                 match u64::try_from(pause) {
-                    Ok(pause @ 1..) => Instant::now() + Duration::from_millis(pause),
+                    Ok(pause @ 1..) => Duration::from_millis(pause),
                     // What is due is under way, and hides what comes after it.
-                    _ => soon,
+                    _ => LOOK_AGAIN,
                 }
             }),
-            Err(_) => Some(soon),
+            Err(_) => Some(LOOK_AGAIN),
         }
     }
 }
@@ -209,9 +208,9 @@ impl Key {
     }
 }
 
-async fn until(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => sleep_until(instant).await,
+async fn after(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => sleep(pause).await,
         None => std::future::pending().await,
     }
 }

@@ -145,7 +145,7 @@ impl<'a> Round<'a> {
 
     async fn note(&mut self, sequence: u64, attempt: Attempt) -> Result<Next, StoreError> {
         let now = Timestamp::now();
-        let failures = self.push.attempts + 1;
+        let failures = self.push.attempts.saturating_add(1);
         let given_up = self.inner.retry.is_over(failures);
         let (task, config) = (&self.task, &self.id);
         match attempt {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::HeaderMap;
-use nuncio_model::{Request, Scope, TaskPushNotificationConfig, op::CancelTaskRequest};
+use nuncio_model::{Request, Scope, TaskPushNotificationConfig, Timestamp, op::CancelTaskRequest};
 use nuncio_push::{Courier, Delivery, Lookup, Stamp};
 
 use crate::support::{
@@ -220,4 +220,23 @@ async fn failures_of_a_webhook_that_was_replaced_do_not_delay_the_new_one() {
     let received = new.until(|received| !received.is_empty()).await;
     assert_eq!(received[0].summary(), "statusUpdate TASK_STATE_CANCELED");
     assert_eq!(old.now().len(), 1);
+}
+
+#[tokio::test]
+async fn waits_without_end_are_waited() {
+    let store = memory();
+    let webhook = Webhook::start([200, 500].map(Answer::Status)).await;
+    let engine = engine(store.clone(), &lenient());
+    let mut retry = quick(u32::MAX);
+    (retry.first, retry.longest) = (Duration::MAX, Duration::MAX);
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(retry).timeout(Duration::MAX));
+    send(&engine, "1", config(webhook.url("/"))).await;
+    let far = Timestamp::now().as_millisecond() + 50 * 365 * 24 * 3600 * 1000;
+    within(async {
+        while store.next_push().await.unwrap().unwrap().as_millisecond() < far {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(webhook.now().len(), 2);
 }
