@@ -111,8 +111,8 @@ impl Reconnect {
     /// How long to wait before this attempt, counted from 0. A quarter of it is by chance, so that many clients do not
     /// come back at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
-        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt.min(20))).min(self.max_delay);
-        delay.mul_f64(0.75 + 0.25 * chance())
+        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt)).min(self.max_delay);
+        delay.saturating_sub((delay / 4).mul_f64(chance()))
     }
 }
 
@@ -121,4 +121,20 @@ fn chance() -> f64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let random = RandomState::new().build_hasher().finish();
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_longest_less_a_quarter_by_chance() {
+        let reconnect = Reconnect::default();
+        for (attempt, longest) in [(0, 0.2), (1, 0.4), (5, 6.4), (6, 10.0), (u32::MAX, 10.0)] {
+            let delay = reconnect.delay(attempt).as_secs_f64();
+            assert!((0.75 * longest..=longest).contains(&delay), "{attempt}: {delay}");
+        }
+        let long = Reconnect { first_delay: Duration::MAX, max_delay: Duration::MAX, ..reconnect };
+        assert!(long.delay(u32::MAX) >= Duration::MAX / 4 * 3);
+    }
 }
