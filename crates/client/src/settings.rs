@@ -8,12 +8,17 @@ use std::time::Duration;
 pub struct Timeouts {
     /// For a connection, TLS included. 10 s.
     pub connect: Duration,
-    /// For the whole answer of an operation that has its answer ready; every one but sending a message. 60 s.
+    /// For the whole answer of an operation that has its answer ready, every one but sending a message; of a subscription,
+    /// for the beginning of its stream, since the task comes first in 1.0. Before 1.0 nothing may come until something
+    /// happens, and [`idle`](Self::idle) alone counts. 60 s.
     pub answer: Option<Duration>,
-    /// For the whole answer to a message, which comes when the agent is done. None, by default.
+    /// For the whole answer to a message that is sent without a stream, which comes when the agent is done. None, by
+    /// default.
     pub send: Option<Duration>,
-    /// For the next byte of a stream, keep-alives included, before it counts as broken. None, by default: a dead
-    /// connection is found by TCP keep-alive.
+    /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for its
+    /// beginning counts, from the request on: an agent may begin to answer a message only when it has something to say. So
+    /// does a wait within the answer of an agent that does not stream after all. None, by default: a dead connection is
+    /// found by TCP keep-alive, but a peer that lives and says nothing is waited for.
     pub idle: Option<Duration>,
 }
 
@@ -84,6 +89,9 @@ impl Default for HttpSettings {
 }
 
 /// How a stream that breaks is taken up again.
+///
+/// Where an agent says by `Retry-After` how long to wait, that takes the place of the delay, up to
+/// [`max_delay`](Self::max_delay).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconnect {
@@ -92,7 +100,7 @@ pub struct Reconnect {
     pub attempts: u32,
     /// How long before the first attempt; doubles with each. 200 ms.
     pub first_delay: Duration,
-    /// How long at most before an attempt. 10 s.
+    /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
 }
 
