@@ -103,6 +103,10 @@ impl CourierBuilder {
     }
 
     /// The courier.
+    ///
+    /// # Errors
+    ///
+    /// [`CourierError`] where TLS cannot be set up: the system's certificates cannot be used.
     pub fn build(self) -> Result<Courier, CourierError> {
         Ok(Courier(Arc::new(Inner {
             store: self.store,
@@ -129,8 +133,8 @@ impl Courier {
         }
     }
 
-    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt and a second. Run
-    /// it once for a store.
+    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt and a
+    /// second. Run it once for a store.
     ///
     /// Dropping the future breaks off what is under way; it is delivered again after the next start.
     pub async fn run(&self, stop: CancellationToken) {
