@@ -148,7 +148,8 @@ impl Client {
     /// [`ClientError::Transport`] where no answer came, or none that ends in time and within the limits
     /// ([`HttpSettings`](crate::HttpSettings)). [`ClientError::Agent`] with the error that the agent answered; with
     /// `InvalidAgentResponse` where its answer cannot be read or is another operation's; and with
-    /// `UnsupportedOperation`, without asking, where the version in use has no such operation.
+    /// `UnsupportedOperation`, without asking, where the version in use has no such operation. [`ClientError::Setup`]
+    /// where a certificate of the settings cannot be read.
     pub async fn call<O: Operation>(&self, operation: O) -> Result<O::Output, ClientError> {
         let reply = self.request(request(operation.into())).await?;
         Ok(O::Output::try_from(reply)?)
