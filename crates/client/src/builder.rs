@@ -170,6 +170,10 @@ impl ClientBuilder {
     }
 
     /// Finds the card of an agent and chooses an interface.
+    ///
+    /// # Errors
+    ///
+    /// `Reference` where the reference is none, and all of [`Self::resolve`] and [`Self::with_card`].
     pub async fn connect<R>(self, reference: R) -> Result<Client, ClientError>
     where
         R: TryInto<AgentRef>,
@@ -182,6 +186,12 @@ impl ClientBuilder {
     }
 
     /// Finds the card of an agent, and does no more.
+    ///
+    /// # Errors
+    ///
+    /// `Origin` where an origin to trust is none; `Setup` where a header or a certificate of the settings cannot be
+    /// used; `CardNotFound` with all places that were tried; `CardInvalid` where there is a card that cannot be used;
+    /// `Transport` where the host cannot be reached, breaks off or does not answer in time.
     pub async fn resolve(&self, reference: &AgentRef) -> Result<Resolved, ClientError> {
         if let Some(error) = &self.wrong {
             return Err(error.clone());
@@ -203,6 +213,12 @@ impl ClientBuilder {
     /// for, the agent is asked. Where it has no interface of the version that is asked for, and is of
     /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card of 0.3
     /// has no place for older versions.
+    ///
+    /// # Errors
+    ///
+    /// `Origin` where an origin to trust is none; `Setup` where a header of the settings, or the version, cannot be
+    /// sent; `NoInterface` where the card names none that is spoken here, or none of the version that was asked for;
+    /// `Address` where it names some, but no address of theirs can be called.
     pub async fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
         let builder = self.checked()?;
         let (resolved, choices) = builder.choose(resolved).await?;

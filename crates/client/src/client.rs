@@ -142,6 +142,14 @@ impl Client {
     ///
     /// A streaming operation gives the events of one connection; [`Self::send_stream`] and [`Self::watch`] give a
     /// stream that survives it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Transport`] where no answer came, or none that ends in time and within the limits
+    /// ([`HttpSettings`](crate::HttpSettings)). [`ClientError::Agent`] with the error that the agent answered; with
+    /// `InvalidAgentResponse` where its answer cannot be read or is another operation's; and with
+    /// `UnsupportedOperation`, without asking, where the version in use has no such operation. [`ClientError::Setup`]
+    /// where a certificate of the settings cannot be read.
     pub async fn call<O: Operation>(&self, operation: O) -> Result<O::Output, ClientError> {
         let reply = self.request(request(operation.into())).await?;
         Ok(O::Output::try_from(reply)?)
@@ -152,6 +160,10 @@ impl Client {
     /// A message whose connection broke is sent again, as often and as late as [`Reconnect`] says, where the agent's card
     /// says that it knows a message by its id (`docs/extensions/idempotency.md`). To other agents nothing is sent twice:
     /// whether they heard it is not known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]; of a message that was sent again, how the last attempt failed.
     pub async fn request(&self, request: Request) -> Result<Reply, ClientError> {
         Ok(self.call_again(request).await?.0)
     }
@@ -168,11 +180,22 @@ impl Client {
     }
 
     /// Sends a message and waits until the task has ended or is interrupted (section 3.1.1).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `TaskNotFound` where the message names a task that they do not have or do not
+    /// show, `UnsupportedOperation` where that task has ended, `InvalidParams` where the message is none, and
+    /// `ContentTypeNotSupported` where they cannot take a part.
     pub async fn send(&self, message: impl IntoSendMessage) -> Result<SendMessageResponse, ClientError> {
         self.call(message.into_send_message()).await
     }
 
     /// Sends a message and streams what comes of it (section 3.1.2).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`], and `UnsupportedOperation` where the agent does not stream. What fails once the stream has
+    /// begun is the last item of the [`Watch`].
     pub async fn send_stream(&self, message: impl IntoSendMessage) -> Result<Watch, ClientError> {
         let call = SendStreamingMessageRequest(message.into_send_message());
         let (reply, again) = self.call_again(request(call.into())).await?;
@@ -180,6 +203,12 @@ impl Client {
     }
 
     /// Streams a task that exists, beginning with a snapshot of it (section 3.1.6).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it, and
+    /// `UnsupportedOperation` where it has ended or they do not stream. What fails once the stream has begun is the
+    /// last item of the [`Watch`].
     pub async fn watch(&self, task: impl Into<TaskId>) -> Result<Watch, ClientError> {
         let task = task.into();
         let events = self.call(SubscribeToTaskRequest::new(task.clone())).await?;
@@ -187,6 +216,10 @@ impl Client {
     }
 
     /// Reads a task (section 3.1.3).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it.
     pub async fn task(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
         self.call(GetTaskRequest::new(task)).await
     }
@@ -197,16 +230,31 @@ impl Client {
     }
 
     /// Lists tasks, newest first, in pages (section 3.1.4).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `InvalidParams` where the size or the token of the page is none. Versions
+    /// before 1.0 have no such operation.
     pub async fn tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse, ClientError> {
         self.call(request).await
     }
 
     /// Cancels a task (section 3.1.5).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it, and
+    /// `TaskNotCancelable` where it has ended.
     pub async fn cancel(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
         self.call(CancelTaskRequest::new(task)).await
     }
 
     /// Registers a webhook (section 3.1.7).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, `TaskNotFound`
+    /// where they do not have the task or do not show it, and `InvalidParams` where they would not call the URL.
     pub async fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
@@ -215,6 +263,11 @@ impl Client {
     }
 
     /// Reads a webhook's configuration (section 3.1.8).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, and `TaskNotFound`
+    /// where they do not have the task or the configuration, or do not show it.
     pub async fn push_config(
         &self,
         task: impl Into<TaskId>,
@@ -225,6 +278,11 @@ impl Client {
     }
 
     /// Lists the webhooks of a task (section 3.1.9).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, and `TaskNotFound`
+    /// where they do not have the task or do not show it. 0.1 has no such operation.
     pub async fn push_configs(
         &self,
         task: impl Into<TaskId>,
@@ -234,6 +292,10 @@ impl Client {
     }
 
     /// Removes a webhook (section 3.1.10).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push_configs`]. A configuration that is not there is no error.
     pub async fn delete_push_config(
         &self,
         task: impl Into<TaskId>,
@@ -244,6 +306,12 @@ impl Client {
     }
 
     /// Reads the card for authenticated callers, which then takes the place of the public one (section 3.1.11).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]. Agents answer `UnsupportedOperation` or `ExtendedAgentCardNotConfigured` where they have no
+    /// such card, and `Unauthenticated` or `PermissionDenied` where the caller may not see it. The card at hand then
+    /// stays. 0.1 has no such operation.
     pub async fn extended_card(&self) -> Result<Arc<AgentCard>, ClientError> {
         let card = Arc::new(self.call(GetExtendedAgentCardRequest::default()).await?);
         *self.0.card.write().unwrap_or_else(PoisonError::into_inner) = Some(card.clone());

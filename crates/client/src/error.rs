@@ -92,10 +92,12 @@ impl ClientError {
 
 impl From<Error> for ClientError {
     fn from(error: Error) -> Self {
-        match Failure::of(&error) {
+        // What a transport met with comes through the protocol's error unchanged.
+        let own = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Self>()).cloned();
+        own.unwrap_or_else(|| match Failure::of(&error) {
             Some(failure) => Self::Transport(failure.clone()),
             None => Self::Agent(error),
-        }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod log;
 mod secrets;
 
 use std::{
+    future::Future,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Outbound<'a> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) secrets: &'a Secrets,
+    /// How long the peer may say nothing, before the head of its answer and within the body.
+    pub(crate) silence: Option<Duration>,
     /// HTTP/2 from the first byte, and no redirects: gRPC.
     pub(crate) grpc: bool,
 }
@@ -52,40 +55,33 @@ impl Http {
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn send(&self, request: Outbound<'_>) -> Result<Answer, ClientError> {
-        let Outbound { mut method, mut url, headers, mut body, secrets, grpc } = request;
-        let mut hops = if grpc { 0 } else { self.settings().redirects };
+    pub(crate) async fn send(&self, mut request: Outbound<'_>) -> Result<Answer, ClientError> {
+        let mut hops = if request.grpc { 0 } else { self.settings().redirects };
         loop {
-            let answer = self.send_once(&method, &url, &headers, &body, secrets, grpc).await?;
-            let Some(next) = redirect(&answer, &url) else { return Ok(answer) };
+            let answer = self.send_once(&request).await?;
+            let Some(next) = redirect(&answer, &request.url) else { return Ok(answer) };
             let refuse = |reason| {
-                let (origin, to) = (origin_of(&url), next.to_string());
-                Err(Failure::Redirected { origin, to: secrets.redactor().text(&to), reason }.into())
+                let (origin, to) = (origin_of(&request.url), next.to_string());
+                Err(Failure::Redirected { origin, to: request.secrets.redactor().text(&to), reason }.into())
             };
             if hops == 0 {
-                return refuse(if grpc { "gRPC knows no redirects" } else { "there were too many" });
+                return refuse(if request.grpc { "gRPC knows no redirects" } else { "there were too many" });
             }
-            if url.scheme() == "https" && next.scheme() != "https" {
+            if request.url.scheme() == "https" && next.scheme() != "https" {
                 return refuse("it leaves TLS");
             }
             hops -= 1;
-            if answer.status == StatusCode::SEE_OTHER && method != Method::HEAD {
-                method = Method::GET;
-                body = Bytes::new();
+            if answer.status == StatusCode::SEE_OTHER && request.method != Method::HEAD {
+                request.method = Method::GET;
+                request.body = Bytes::new();
             }
-            url = next;
+            request.url = next;
         }
     }
 
-    async fn send_once(
-        &self,
-        method: &Method,
-        url: &Url,
-        headers: &HeaderMap,
-        body: &Bytes,
-        secrets: &Secrets,
-        grpc: bool,
-    ) -> Result<Answer, ClientError> {
+    async fn send_once(&self, request: &Outbound<'_>) -> Result<Answer, ClientError> {
+        let Outbound { method, url, headers, body, secrets, silence, grpc } = request;
+        let (silence, grpc) = (*silence, *grpc);
         let origin = origin_of(url);
         let mut headers = headers.clone();
         let mut url = url.clone();
@@ -94,8 +90,9 @@ impl Http {
         let request = self.client(url.scheme() == "https", grpc)?.request(method.clone(), url).headers(headers);
         let request = if body.is_empty() { request } else { request.body(body.clone()) };
         let connect = self.settings().timeouts.connect;
-        let response = request.send().await.map_err(|error| classify::sending(&origin, connect, error))?;
-        let answer = Answer::new(origin, response, self.settings().timeouts.idle, secrets.redactor().clone());
+        let response = within(silence, &origin, request.send()).await?;
+        let response = response.map_err(|error| classify::sending(&origin, connect, error))?;
+        let answer = Answer::new(origin, response, silence, secrets.redactor().clone());
         log::answer(&answer);
         Ok(answer)
     }
@@ -150,6 +147,17 @@ fn redirect(answer: &Answer, from: &Url) -> Option<Url> {
     let is_redirect = matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = answer.headers.get(header::LOCATION).filter(|_| is_redirect)?;
     from.join(location.to_str().ok()?).ok().filter(|next| matches!(next.scheme(), "http" | "https"))
+}
+
+/// Waits for a peer no longer than this.
+pub(crate) async fn within<T>(
+    limit: Option<Duration>,
+    origin: &str,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let Some(after) = limit else { return Ok(work.await) };
+    let timed_out = |_| Failure::TimedOut { origin: origin.to_owned(), after };
+    tokio::time::timeout(after, work).await.map_err(timed_out)
 }
 
 /// The origin of a URL, for people.

@@ -67,7 +67,7 @@ impl Poll {
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
                     tracing::debug!(%error, "the task could not be read");
                     self.failures += 1;
-                    self.wait = self.interval * 2_u32.pow(self.failures);
+                    self.wait = self.interval.saturating_mul(2_u32.pow(self.failures));
                 }
                 Err(error) => {
                     self.is_over = true;

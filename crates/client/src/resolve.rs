@@ -17,7 +17,7 @@ use url::Url;
 use crate::{
     error::{CardNotFound, ClientError},
     failure::Failure,
-    http::{Http, Outbound, Secrets},
+    http::{Http, Outbound, Secrets, origin_of, within},
     reference::{AgentRef, Place, is_document},
     settings::HttpSettings,
 };
@@ -112,7 +112,7 @@ impl Resolver {
             kept.make_conditional(&mut headers);
         }
         let (method, body) = (Method::GET, Bytes::new());
-        let outbound = Outbound { method, url: url.clone(), headers, body, secrets, grpc: false };
+        let outbound = Outbound { method, url: url.clone(), headers, body, secrets, silence: None, grpc: false };
         let limit = self.http.settings().max_card;
         let work = async {
             let answer = self.http.send(outbound).await?;
@@ -125,13 +125,8 @@ impl Resolver {
             };
             Ok::<_, ClientError>((status, headers, body))
         };
-        let (status, headers, body) = match self.http.settings().timeouts.answer {
-            None => work.await?,
-            Some(after) => tokio::time::timeout(after, work)
-                .await
-                .map_err(|_| Failure::TimedOut { origin: crate::http::origin_of(url), after })
-                .map_err(ClientError::from)??,
-        };
+        let answered = within(self.http.settings().timeouts.answer, &origin_of(url), work).await;
+        let (status, headers, body) = answered.map_err(ClientError::from)??;
         if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
             return Ok(self.cache.refresh(url, kept, &headers).resolved(url));
         }

@@ -8,12 +8,17 @@ use std::time::Duration;
 pub struct Timeouts {
     /// For a connection, TLS included. 10 s.
     pub connect: Duration,
-    /// For the whole answer of an operation that has its answer ready; every one but sending a message. 60 s.
+    /// For the whole answer of an operation that has its answer ready, every one but sending a message; of a subscription,
+    /// for the beginning of its stream, since the task comes first in 1.0. Before 1.0 nothing may come until something
+    /// happens, and [`idle`](Self::idle) alone counts. 60 s.
     pub answer: Option<Duration>,
-    /// For the whole answer to a message, which comes when the agent is done. None, by default.
+    /// For the whole answer to a message that is sent without a stream, which comes when the agent is done. None, by
+    /// default.
     pub send: Option<Duration>,
-    /// For the next byte of a stream, keep-alives included, before it counts as broken. None, by default: a dead
-    /// connection is found by TCP keep-alive.
+    /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for its
+    /// beginning counts, from the request on: an agent may begin to answer a message only when it has something to say. So
+    /// does a wait within the answer of an agent that does not stream after all. None, by default: a dead connection is
+    /// found by TCP keep-alive, but a peer that lives and says nothing is waited for.
     pub idle: Option<Duration>,
 }
 
@@ -84,6 +89,9 @@ impl Default for HttpSettings {
 }
 
 /// How a stream that breaks is taken up again.
+///
+/// Where an agent says by `Retry-After` how long to wait, that takes the place of the delay, up to
+/// [`max_delay`](Self::max_delay).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconnect {
@@ -92,7 +100,7 @@ pub struct Reconnect {
     pub attempts: u32,
     /// How long before the first attempt; doubles with each. 200 ms.
     pub first_delay: Duration,
-    /// How long at most before an attempt. 10 s.
+    /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
 }
 
@@ -111,8 +119,8 @@ impl Reconnect {
     /// How long to wait before this attempt, counted from 0. A quarter of it is by chance, so that many clients do not
     /// come back at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
-        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt.min(20))).min(self.max_delay);
-        delay.mul_f64(0.75 + 0.25 * chance())
+        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt)).min(self.max_delay);
+        delay.saturating_sub((delay / 4).mul_f64(chance()))
     }
 }
 
@@ -121,4 +129,20 @@ fn chance() -> f64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let random = RandomState::new().build_hasher().finish();
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_longest_less_a_quarter_by_chance() {
+        let reconnect = Reconnect::default();
+        for (attempt, longest) in [(0, 0.2), (1, 0.4), (5, 6.4), (6, 10.0), (u32::MAX, 10.0)] {
+            let delay = reconnect.delay(attempt).as_secs_f64();
+            assert!((0.75 * longest..=longest).contains(&delay), "{attempt}: {delay}");
+        }
+        let long = Reconnect { first_delay: Duration::MAX, max_delay: Duration::MAX, ..reconnect };
+        assert!(long.delay(u32::MAX) >= Duration::MAX / 4 * 3);
+    }
 }

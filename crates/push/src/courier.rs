@@ -5,7 +5,7 @@ mod post;
 mod round;
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Once},
     time::Duration,
 };
@@ -16,8 +16,8 @@ use post::Post;
 use round::Round;
 use tokio::{
     sync::Notify,
-    task::JoinSet,
-    time::{Instant, sleep_until},
+    task::{AbortHandle, JoinSet},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Delivers what the store owes to webhooks.
 ///
 /// The events of one configuration go out one after the other, in order, each until a 2xx acknowledges it; those of
-/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. A receiver that fails is tried
+/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. The status alone counts: what
+/// follows it is read for a second at most. A receiver that fails is tried
 /// again as [`Retry`] says. When that is over, what is owed to it is given up but for its newest event, which has the
 /// outcome of a task that has ended; and when that too has failed as often, this one as well. A receiver that lives but
 /// refuses one event with a 4xx loses that event alone. 410 tells the courier to forget what it owes. The configuration
@@ -75,8 +76,9 @@ impl CourierBuilder {
     /// How many configurations are delivered to at the same time, where nothing else is said.
     pub const CONCURRENCY: usize = 32;
 
-    /// How long one attempt may take. 15 s by default; the specification recommends 10 to 30 s (NOTIFY-11). Where nodes
-    /// share a store, it must have its pushes for each node alone for longer than this (`PostgresOptions::push_claim`).
+    /// How long one attempt may take, until the status of its answer is there. 15 s by default; the specification
+    /// recommends 10 to 30 s (NOTIFY-11). Where nodes share a store, it must have its pushes for each node alone for longer
+    /// than this and a second (`PostgresOptions::push_claim`).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -101,6 +103,10 @@ impl CourierBuilder {
     }
 
     /// The courier.
+    ///
+    /// # Errors
+    ///
+    /// [`CourierError`] where TLS cannot be set up: the system's certificates cannot be used.
     pub fn build(self) -> Result<Courier, CourierError> {
         Ok(Courier(Arc::new(Inner {
             store: self.store,
@@ -127,69 +133,63 @@ impl Courier {
         }
     }
 
-    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt. Run
-    /// it once for a store.
+    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt and a
+    /// second. Run it once for a store.
     ///
     /// Dropping the future breaks off what is under way; it is delivered again after the next start.
     pub async fn run(&self, stop: CancellationToken) {
         let mut rounds = JoinSet::new();
-        let mut under_way = HashSet::new();
+        let mut under_way = HashMap::new();
         while !stop.is_cancelled() {
             let look = self.start_what_is_due(&mut rounds, &mut under_way, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.0.wakeups.notified() => {}
-                () = until(look) => {}
-                Some(ended) = rounds.join_next() => {
-                    note(ended, &mut under_way);
-                    while let Some(ended) = rounds.try_join_next() {
-                        note(ended, &mut under_way);
-                    }
+                () = after(look) => {}
+                Some(_) = rounds.join_next() => {
+                    while rounds.try_join_next().is_some() {}
+                    under_way.retain(|_, round| !round.is_finished());
                 }
             }
         }
         while rounds.join_next().await.is_some() {}
     }
 
-    /// Starts rounds for what is due, as many as may be. Gives when to look again if nothing happens before.
+    /// Starts rounds for what is due, as many as may be. Gives how soon to look again if nothing happens before.
     async fn start_what_is_due(
         &self,
-        rounds: &mut JoinSet<Key>,
-        under_way: &mut HashSet<Key>,
+        rounds: &mut JoinSet<()>,
+        under_way: &mut HashMap<Key, AbortHandle>,
         stop: &CancellationToken,
-    ) -> Option<Instant> {
+    ) -> Option<Duration> {
         let free = self.0.concurrency.saturating_sub(under_way.len());
         if free == 0 {
             return None;
         }
-        let soon = Instant::now() + LOOK_AGAIN;
         let due = match self.0.store.due_pushes(Timestamp::now(), under_way.len() + free).await {
             Ok(due) => due,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the store does not tell what pushes are due");
-                return Some(soon);
+                return Some(LOOK_AGAIN);
             }
         };
-        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains(&Key::of(push))).take(free).collect();
+        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains_key(&Key::of(push))).take(free).collect();
         for push in new {
             let key = Key::of(&push);
-            under_way.insert(key.clone());
             let (inner, stop) = (Arc::clone(&self.0), stop.clone());
-            rounds.spawn(async move {
-                Round::new(&inner, push, &stop).go().await;
-                key
-            });
+            let round = rounds.spawn(async move { Round::new(&inner, push, &stop).go().await });
+            under_way.insert(key, round);
         }
         match self.0.store.next_push().await {
             Ok(next) => next.map(|next| {
                 let pause = next.as_millisecond().saturating_sub(Timestamp::now().as_millisecond());
                 match u64::try_from(pause) {
-                    Ok(pause @ 1..) => Instant::now() + Duration::from_millis(pause),
+                    Ok(pause @ 1..) => Duration::from_millis(pause),
                     // What is due is under way, and hides what comes after it.
-                    _ => soon,
+                    _ => LOOK_AGAIN,
                 }
             }),
-            Err(_) => Some(soon),
+            Err(_) => Some(LOOK_AGAIN),
         }
     }
 }
@@ -212,20 +212,9 @@ impl Key {
     }
 }
 
-fn note(ended: Result<Key, tokio::task::JoinError>, under_way: &mut HashSet<Key>) {
-    match ended {
-        Ok(key) => drop(under_way.remove(&key)),
-        // Which one it was is not known. What is under way is looked up by the store's word again.
-        Err(error) => {
-            tracing::error!(%error, "a delivery panicked");
-            under_way.clear();
-        }
-    }
-}
-
-async fn until(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => sleep_until(instant).await,
+async fn after(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => sleep(pause).await,
         None => std::future::pending().await,
     }
 }

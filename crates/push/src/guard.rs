@@ -81,6 +81,12 @@ impl Guard {
     }
 
     /// Checks all about a URL that can be known without resolving its host.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotAUrl`], also where spaces or control characters are in it; [`Refusal::Scheme`] where it is neither
+    /// `http` nor `https`; [`Refusal::UserInfo`] where it holds a user or a password; [`Refusal::Private`] where its
+    /// host is an address that is not public or a name that stands for one, unless [any passes](Self::allow_private).
     pub fn check_url(&self, url: &str) -> Result<Url, Refusal> {
         // The parser would drop line breaks and tabs without a word.
         if url.chars().any(|char| char.is_control() || char == ' ') {

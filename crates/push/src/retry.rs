@@ -9,7 +9,7 @@ use std::{
 ///
 /// The pauses double from [`first`](Self::first) to [`longest`](Self::longest), each shortened or lengthened by up to a
 /// fifth by chance, and are never shorter than a `Retry-After` of up to an hour. With the defaults a record is tried
-/// for about an hour.
+/// for about an hour. A pause of more than a century is one of a century.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retry {
@@ -30,11 +30,14 @@ impl Default for Retry {
 /// A receiver that wants longer pauses gets this.
 const LONGEST_ASKED: Duration = Duration::from_hours(1);
 
+/// Longer pauses would lead beyond what clocks can tell.
+const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
+
 impl Retry {
     /// The pause after so many failures in a row; `asked` is what the receiver wants.
     pub(crate) fn pause(&self, failures: u32, asked: Option<Duration>) -> Duration {
         let doubled = 2u32.saturating_pow(failures.saturating_sub(1));
-        let pause = self.first.saturating_mul(doubled).min(self.longest);
+        let pause = self.first.saturating_mul(doubled).min(self.longest).min(CENTURY);
         #[expect(clippy::cast_precision_loss, reason = "any fraction will do")]
         let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
         pause.mul_f64(0.8 + 0.4 * chance).max(asked.unwrap_or_default().min(LONGEST_ASKED))
@@ -56,6 +59,15 @@ mod tests {
         for (failures, seconds) in [(1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (u32::MAX, 300.0)] {
             let pause = retry.pause(failures, None).as_secs_f64();
             assert!((0.8 * seconds..=1.2 * seconds).contains(&pause), "{failures}: {pause}");
+        }
+    }
+
+    #[test]
+    fn no_pause_is_too_long_to_be_told() {
+        for (first, longest) in [(Duration::MAX, Duration::MAX), (Duration::from_secs(1), Duration::MAX)] {
+            let retry = Retry { first, longest, attempts: u32::MAX };
+            let years = retry.pause(u32::MAX, Some(Duration::MAX)).as_secs() / (365 * 24 * 3600);
+            assert!((79..=120).contains(&years), "{years}");
         }
     }
 

@@ -9,7 +9,7 @@ pub trait Stamp: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Fails the attempt, which is tried again as any other.
+    /// Fails the attempt, which is tried again as any other. So does a panic.
     fn stamp(
         &self,
         delivery: &Delivery<'_>,

@@ -68,7 +68,7 @@ impl Again {
     }
 
     fn may_wait(&self, wait: Duration) -> bool {
-        self.until.is_none_or(|until| Instant::now() + wait < until)
+        self.until.is_none_or(|until| wait < until.saturating_duration_since(Instant::now()))
     }
 }
 

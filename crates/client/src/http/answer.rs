@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt as _;
 
-use super::{classify, log};
+use super::{classify, log, within};
 use crate::{failure::Failure, redact::Redactor};
 
 /// The head of an answer, and its body to be read.
@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) origin: String,
     body: Pin<Box<reqwest::Body>>,
-    idle: Option<Duration>,
+    silence: Option<Duration>,
     pub(super) redactor: Redactor,
 }
 
@@ -26,9 +26,14 @@ pub(crate) enum Piece {
 }
 
 impl Answer {
-    pub(super) fn new(origin: String, response: reqwest::Response, idle: Option<Duration>, redactor: Redactor) -> Self {
+    pub(super) fn new(
+        origin: String,
+        response: reqwest::Response,
+        silence: Option<Duration>,
+        redactor: Redactor,
+    ) -> Self {
         let (head, body) = http::Response::from(response).into_parts();
-        Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), idle, redactor }
+        Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), silence, redactor }
     }
 
     /// The value of a header, where it is text.
@@ -47,16 +52,9 @@ impl Answer {
         self.header(header::RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
     }
 
-    /// The next piece of the body; `None` at its end. Fails where nothing comes within the idle timeout.
+    /// The next piece of the body; `None` at its end. Fails where nothing comes for as long as the peer may be silent.
     pub(crate) async fn next(&mut self) -> Result<Option<Piece>, Failure> {
-        let frame = self.body.frame();
-        let frame = match self.idle {
-            None => frame.await,
-            Some(idle) => tokio::time::timeout(idle, frame)
-                .await
-                .map_err(|_| Failure::TimedOut { origin: self.origin.clone(), after: idle })?,
-        };
-        let Some(frame) = frame else { return Ok(None) };
+        let Some(frame) = within(self.silence, &self.origin, self.body.frame()).await? else { return Ok(None) };
         let frame = frame.map_err(|error| classify::reading(&self.origin, error))?;
         match frame.into_data() {
             Ok(data) => {
@@ -69,7 +67,6 @@ impl Answer {
 
     /// The whole body, up to a limit.
     pub(crate) async fn bytes(mut self, limit: usize) -> Result<Bytes, Failure> {
-        self.idle = None;
         let mut whole = BytesMut::new();
         while let Some(piece) = self.next().await? {
             let Piece::Data(data) = piece else { continue };

@@ -41,14 +41,18 @@ impl Grpc {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metadata::CONTENT_TYPE));
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         let call = self.link.call(request.call);
-        if let Some(limit) = self.link.limit(call.method()) {
+        let method = call.method();
+        // It is for all of a call, and a stream has no limit.
+        if !method.is_streaming()
+            && let Some(limit) = self.link.limit(self.dialect.dialect(), method)
+        {
             let limit = HeaderValue::try_from(metadata::format_timeout(limit)).map_err(Error::internal)?;
             headers.insert(metadata::TIMEOUT, limit);
         }
         show::call(&call, self.link.secrets.redactor());
         let mut url = self.link.base.clone();
-        let path = self.dialect.path(call.method());
-        url.set_path(path.ok_or_else(|| self.link.lacks(self.dialect.dialect(), call.method()))?);
+        let path = self.dialect.path(method);
+        url.set_path(path.ok_or_else(|| self.link.lacks(self.dialect.dialect(), method))?);
         let mut body = Vec::with_capacity(256);
         frame::write(&mut body, self.link.max_message(), |to| self.dialect.encode_call(&call, to))?;
         let outbound = Outbound {
@@ -57,6 +61,7 @@ impl Grpc {
             headers,
             body: Bytes::from(body),
             secrets: &self.link.secrets,
+            silence: self.link.silence(method),
             grpc: true,
         };
         let answer = self.link.http.send(outbound).await?;
@@ -83,26 +88,25 @@ impl Grpc {
 impl Transport for Grpc {
     async fn call(&self, mut request: Request) -> Result<Reply, Error> {
         let method = request.call.method();
-        if method.is_streaming() {
-            // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
-            if !request.extensions.iter().any(|uri| **uri == *resume::URI) {
-                request.extensions.push(resume::URI.into());
-            }
-            let answer = self.send(request).await?;
-            let redactor = self.link.secrets.redactor().clone();
-            return Ok(Reply::Events(events(self.dialect, Messages::new(answer, self.link.max_message()), redactor)));
+        // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
+        if method.is_streaming() && !request.extensions.iter().any(|uri| **uri == *resume::URI) {
+            request.extensions.push(resume::URI.into());
         }
+        let redactor = self.link.secrets.redactor();
         let work = async {
             let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
+            if method.is_streaming() {
+                return Ok(Reply::Events(events(self.dialect, messages, redactor.clone())));
+            }
             let Some(message) = messages.next().await? else {
                 return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
             };
             while messages.next().await?.is_some() {}
             let reply = self.dialect.decode_reply(method, &message)?;
-            show::reply(method, &reply, self.link.secrets.redactor());
+            show::reply(method, &reply, redactor);
             Ok(reply)
         };
-        self.link.within(method, work).await
+        self.link.within(self.dialect.dialect(), method, work).await
     }
 }
 

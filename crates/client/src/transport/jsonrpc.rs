@@ -36,19 +36,20 @@ impl JsonRpc {
         let name = self.dialect.method_name(method).ok_or_else(|| self.link.lacks(self.dialect.dialect(), method))?;
         let params = self.dialect.encode_call(&self.link.call(request.call))?;
         let body = jsonrpc::write_request(&id, name, Some(&params));
-        self.link.send(Verb::POST, "", headers, body).await
+        self.link.send(method, Verb::POST, "", headers, body).await
     }
 
     /// Reads what the version has beside JSON-RPC.
     async fn fetch(&self, path: &str, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let answer = self.link.send(Verb::GET, path, headers, Vec::new()).await?;
+        let answer = self.link.send(method, Verb::GET, path, headers, Vec::new()).await?;
         let whole = Whole::of(answer, self.link.max_message()).await?;
         if !whole.is_success() {
             return Err(whole.refusal());
         }
-        self.dialect.decode_reply(request.call.method(), &whole.body)
+        self.dialect.decode_reply(method, &whole.body)
     }
 
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
@@ -61,20 +62,9 @@ impl JsonRpc {
             Err(error) => Err(error),
         }
     }
-}
 
-#[async_trait]
-impl Transport for JsonRpc {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        let method = request.call.method();
-        if let Some(path) = self.dialect.beside(method) {
-            return self.link.within(method, self.fetch(path, request)).await;
-        }
-        if !method.is_streaming() {
-            let work = async { self.read(method, self.send(method, request).await?).await };
-            return self.link.within(method, work).await;
-        }
-        let answer = self.send(method, request).await?;
+    /// The stream that an answer begins.
+    async fn open(&self, answer: Answer) -> Result<Reply, Error> {
         let dialect = self.dialect;
         let read = move |data: &str| event(dialect, data);
         if answer.status.is_success() && answer.is("text/event-stream") {
@@ -87,6 +77,21 @@ impl Transport for JsonRpc {
         }
         // An agent that does not stream after all: its one answer is the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+    }
+}
+
+#[async_trait]
+impl Transport for JsonRpc {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
+        let work = async {
+            match self.dialect.beside(method) {
+                Some(path) => self.fetch(path, request).await,
+                None if method.is_streaming() => self.open(self.send(method, request).await?).await,
+                None => self.read(method, self.send(method, request).await?).await,
+            }
+        };
+        self.link.within(self.dialect.dialect(), method, work).await
     }
 }
 

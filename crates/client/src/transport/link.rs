@@ -5,13 +5,10 @@ use std::{future::Future, time::Duration};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use nuncio_model::{Call, Error, ErrorKind, Method, Request, Tenant, resume};
-use nuncio_wire::{Dialect, negotiate::VERSION_HEADER};
+use nuncio_wire::{Dialect, Version, negotiate::VERSION_HEADER};
 use url::Url;
 
-use crate::{
-    failure::Failure,
-    http::{Answer, Http, Outbound, Secrets, origin_of},
-};
+use crate::http::{Answer, Http, Outbound, Secrets, origin_of, within};
 
 /// Where one interface of an agent is, and all that goes with each request to it.
 #[derive(Debug, Clone)]
@@ -59,16 +56,18 @@ impl Link {
         Error::new(ErrorKind::UnsupportedOperation, message)
     }
 
-    /// Sends a request to an address below the base.
+    /// Sends the request of an operation to an address below the base.
     pub(crate) async fn send(
         &self,
+        operation: Method,
         method: http::Method,
         path: &str,
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Answer, Error> {
         let url = self.join(path).ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the address is too long"))?;
-        let outbound = Outbound { method, url, headers, body: Bytes::from(body), secrets: &self.secrets, grpc: false };
+        let (secrets, silence) = (&self.secrets, self.silence(operation));
+        let outbound = Outbound { method, url, headers, body: Bytes::from(body), secrets, silence, grpc: false };
         Ok(self.http.send(outbound).await?)
     }
 
@@ -87,25 +86,32 @@ impl Link {
         Some(url)
     }
 
-    /// How long an operation may take in all; a stream has no limit.
-    pub(crate) fn limit(&self, method: Method) -> Option<Duration> {
+    /// How long the peer may say nothing while a stream is waited for or read.
+    pub(crate) fn silence(&self, method: Method) -> Option<Duration> {
+        self.http.settings().timeouts.idle.filter(|_| method.is_streaming())
+    }
+
+    /// How long an operation may take until it is answered: in all, or until its stream begins.
+    pub(crate) fn limit(&self, dialect: &dyn Dialect, method: Method) -> Option<Duration> {
         let timeouts = &self.http.settings().timeouts;
         match method {
             Method::SendMessage => timeouts.send,
-            Method::SendStreamingMessage | Method::SubscribeToTask => None,
+            // An agent may begin its answer when it has something to say.
+            Method::SendStreamingMessage => None,
+            // The task as it is comes first (SUB-1). Before 1.0 that need not be, and the agent may have nothing to say.
+            Method::SubscribeToTask => timeouts.answer.filter(|_| dialect.version() >= Version::V1_0),
             _ => timeouts.answer,
         }
     }
 
-    /// Waits for an operation no longer than it may take.
+    /// Waits for the answer of an operation, or for the beginning of its stream, no longer than it may take.
     pub(crate) async fn within<T>(
         &self,
+        dialect: &dyn Dialect,
         method: Method,
         work: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
-        let Some(after) = self.limit(method) else { return work.await };
-        let timed_out = || Failure::TimedOut { origin: origin_of(&self.base), after };
-        tokio::time::timeout(after, work).await.unwrap_or_else(|_| Err(timed_out().into()))
+        within(self.limit(dialect, method), &origin_of(&self.base), work).await?
     }
 
     /// How many bytes one answer, one event or one message may have.

@@ -26,38 +26,30 @@ impl Rest {
         let accept = if method.is_streaming() { format!("text/event-stream, {accept}") } else { accept.to_owned() };
         headers.insert(header::ACCEPT, HeaderValue::try_from(accept).map_err(Error::internal)?);
         let call = self.link.call(request.call);
-        let answer = self.send_as(self.dialect.encode_call(&call)?, &headers).await?;
+        let answer = self.send_as(method, self.dialect.encode_call(&call)?, &headers).await?;
         let Some(other) = self.dialect.encode_again(&call, answer.status) else { return Ok(answer) };
-        let again = self.send_as(other, &headers).await?;
+        let again = self.send_as(method, other, &headers).await?;
         // That a request is wrong stands; that there is nothing at its path says less than what the second one met with.
         let is_wrong = answer.status == StatusCode::BAD_REQUEST && !again.status.is_success();
         Ok(if is_wrong { answer } else { again })
     }
 
-    async fn send_as(&self, outgoing: Outgoing, headers: &HeaderMap) -> Result<Answer, Error> {
+    async fn send_as(&self, operation: Method, outgoing: Outgoing, headers: &HeaderMap) -> Result<Answer, Error> {
         let Outgoing { method, path, body } = outgoing;
         let mut headers = headers.clone();
         if body.is_some() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.dialect.content_type()));
         }
-        self.link.send(method, &path, headers, body.unwrap_or_default()).await
+        self.link.send(operation, method, &path, headers, body.unwrap_or_default()).await
     }
 
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
         if whole.is_success() { self.dialect.decode_reply(method, &whole.body) } else { Err(whole.refusal()) }
     }
-}
 
-#[async_trait]
-impl Transport for Rest {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        let method = request.call.method();
-        if !method.is_streaming() {
-            let work = async { self.read(method, self.send(method, request).await?).await };
-            return self.link.within(method, work).await;
-        }
-        let answer = self.send(method, request).await?;
+    /// The stream that an answer begins.
+    async fn open(&self, answer: Answer) -> Result<Reply, Error> {
         let dialect = self.dialect;
         let read = move |data: &str| event(dialect, data);
         if answer.status.is_success() && answer.is("text/event-stream") {
@@ -69,6 +61,18 @@ impl Transport for Rest {
         }
         // An agent that does not stream after all: its one answer is the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+    }
+}
+
+#[async_trait]
+impl Transport for Rest {
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        let method = request.call.method();
+        let work = async {
+            let answer = self.send(method, request).await?;
+            if method.is_streaming() { self.open(answer).await } else { self.read(method, answer).await }
+        };
+        self.link.within(self.dialect.dialect(), method, work).await
     }
 }
 

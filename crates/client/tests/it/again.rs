@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use axum::response::Response;
 use futures_util::StreamExt as _;
-use nuncio_client::{Client, ClientError, Failure, Reconnect};
-use nuncio_model::{StreamResponse, card::extension, op::SendMessageResponse};
+use nuncio_client::{Client, ClientError, Failure, Reconnect, Timeouts};
+use nuncio_model::{
+    StreamResponse,
+    card::extension,
+    op::{GetTaskRequest, SendMessageResponse},
+};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, Seen, answer, chunk_event, ok, sse, status, status_event, task, task_event};
@@ -85,6 +89,23 @@ async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
     let (fake, client) = agent(Some(json!({"windowSeconds": 0})), |_, _| cut("application/json")).await;
     assert!(is_broken(&client.send("hello").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn no_wait_is_too_long_to_be_reckoned() {
+    let (fake, _) = agent(Some(long()), |_, _| cut("application/json")).await;
+    let mut reconnect = Reconnect::default();
+    (reconnect.first_delay, reconnect.max_delay) = (Duration::MAX, Duration::MAX);
+    let timeouts = Timeouts::default().with_connect(Duration::MAX).with_answer(Duration::MAX);
+    let timeouts = timeouts.with_send(Duration::MAX).with_idle(Duration::MAX);
+    let client = Client::builder().reconnect(reconnect).timeouts(timeouts).connect(&*fake.url).await.unwrap();
+    assert!(is_broken(&client.send("hello").await.unwrap_err()), "the window ends before");
+    assert!(is_broken(&client.send_stream("hello").await.unwrap_err()), "the window ends before");
+    assert_eq!(fake.calls().len(), 2);
+    // An agent that is asked at long intervals, and fails.
+    let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::MAX);
+    tokio::time::timeout(Duration::from_millis(500), poll.next()).await.unwrap_err();
+    assert_eq!(fake.calls().len(), 3);
 }
 
 #[tokio::test]

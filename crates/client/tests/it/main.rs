@@ -15,6 +15,7 @@ mod older;
 mod races;
 mod resolve;
 mod server;
+mod silence;
 mod tls;
 mod unknown_state;
 mod watch;

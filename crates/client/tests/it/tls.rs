@@ -96,3 +96,14 @@ async fn any_other_is_refused_unless_told_otherwise() {
         assert!(client.send("message hi").await.is_ok(), "{binding}");
     }
 }
+
+#[tokio::test]
+async fn an_authority_that_cannot_be_read_is_no_word_of_the_agents() {
+    let mut settings = HttpSettings::default();
+    settings.authorities.push(b"-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n".to_vec());
+    for binding in Binding::ALL {
+        let client = Client::builder().http(settings.clone()).endpoint("https://localhost:1", binding).unwrap();
+        let error = client.send("hi").await.unwrap_err();
+        assert!(matches!(error, ClientError::Setup(_)), "{binding}: {error:?}");
+    }
+}

@@ -7,7 +7,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
-use reqwest::{Client, redirect};
+use reqwest::{Client, Response, redirect};
 
 use crate::{
     guard::{Checked, Guard},
@@ -17,8 +17,10 @@ use crate::{
 /// The header of a configuration's `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
-/// How much of a response is read, so that its connection can be used again. What it says does not matter.
+/// How much of a response is read, and for how long, so that its connection can be used again. What it says does not
+/// matter.
 const READ: usize = 16 * 1024;
+const READING: Duration = Duration::from_secs(1);
 
 /// Posts notifications.
 pub(super) struct Post {
@@ -51,7 +53,6 @@ impl Post {
             .no_proxy()
             .dns_resolver(Checked(guard.clone()))
             .referer(false)
-            .timeout(timeout)
             .connect_timeout(timeout.min(Duration::from_secs(10)))
             .pool_max_idle_per_host(2)
             .user_agent(concat!("nuncio/", env!("CARGO_PKG_VERSION")))
@@ -69,22 +70,16 @@ impl Post {
             Ok(headers) => headers,
             Err(reason) => return Attempt::Failed(reason, None),
         };
-        let exchange = async {
-            let mut response = self.client.post(url).headers(headers).body(body).send().await?;
-            let (status, asked) = (response.status(), retry_after(response.headers()));
-            let mut read = 0;
-            while let Ok(Some(data)) = response.chunk().await {
-                read += data.len();
-                if read > READ {
-                    break;
-                }
-            }
-            Ok((status, asked))
-        };
-        match tokio::time::timeout(self.timeout, exchange).await {
+        let sent = self.client.post(url).headers(headers).body(body).send();
+        match tokio::time::timeout(self.timeout, sent).await {
             Err(_) => Attempt::Failed(format!("no answer within {} s", self.timeout.as_secs_f64()), None),
             Ok(Err(error)) => Attempt::Failed(reason(error), None),
-            Ok(Ok((status, asked))) => judge(status, asked),
+            Ok(Ok(response)) => {
+                let attempt = judge(response.status(), retry_after(response.headers()));
+                // However that ends.
+                drop(tokio::time::timeout(READING, drain(response)).await);
+                attempt
+            }
         }
     }
 
@@ -123,6 +118,15 @@ fn judge(status: StatusCode, asked: Option<Duration>) -> Attempt {
         401 | 403 | 404 | 405 | 407 | 408 | 421 | 425 | 429 => Attempt::Failed(answered(), asked),
         400..500 => Attempt::Refused(answered()),
         _ => Attempt::Failed(answered(), asked),
+    }
+}
+
+async fn drain(mut response: Response) {
+    let mut read = 0;
+    while read <= READ
+        && let Ok(Some(data)) = response.chunk().await
+    {
+        read += data.len();
     }
 }
 

@@ -1,8 +1,9 @@
 //! One round for one configuration: event after event, until all are delivered, one fails, or others wait.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use nuncio_engine::{
     Record, StoreError,
     store::{DuePush, Portion, PushConfig, PushSettlement},
@@ -43,12 +44,18 @@ impl<'a> Round<'a> {
     }
 
     pub(super) async fn go(mut self) {
-        if let Err(error) = self.deliver().await {
-            let cause = format!("{error:?}");
-            tracing::warn!(task = %self.task, config = %self.id, cause, "the store failed a delivery");
-            // What is due stays due; a moment's rest keeps a store that is down from being asked without end.
-            tokio::time::sleep(super::LOOK_AGAIN).await;
+        let outcome = AssertUnwindSafe(self.deliver()).catch_unwind().await;
+        let (task, config) = (&self.task, &self.id);
+        match outcome {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => {
+                let cause = format!("{error:?}");
+                tracing::warn!(%task, %config, cause, "the store failed a delivery");
+            }
+            Err(_) => tracing::error!(%task, %config, "a delivery panicked"),
         }
+        // What is due stays due; a moment's rest keeps a store that is down from being asked without end.
+        tokio::time::sleep(super::LOOK_AGAIN).await;
     }
 
     async fn deliver(&mut self) -> Result<(), StoreError> {
@@ -105,7 +112,9 @@ impl<'a> Round<'a> {
         let Some(body) = self.body(dialect, event).await? else { return Ok(Next::GoOn) };
         let content_type = dialect.notice_type();
         let delivery = Delivery { config: &config, body: &body, content_type, sequence, failures: self.push.attempts };
-        let attempt = self.inner.post.attempt(delivery, body.clone()).await;
+        // What stamps it and what looks the name up are others' code.
+        let attempt = AssertUnwindSafe(self.inner.post.attempt(delivery, body.clone())).catch_unwind().await;
+        let attempt = attempt.unwrap_or_else(|_| Attempt::Failed("the attempt panicked".to_owned(), None));
         // The failures of one that was replaced meanwhile say nothing of the new one, which is due by itself.
         if attempt != Attempt::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
             return Ok(Next::Stop);
@@ -136,7 +145,7 @@ impl<'a> Round<'a> {
 
     async fn note(&mut self, sequence: u64, attempt: Attempt) -> Result<Next, StoreError> {
         let now = Timestamp::now();
-        let failures = self.push.attempts + 1;
+        let failures = self.push.attempts.saturating_add(1);
         let given_up = self.inner.retry.is_over(failures);
         let (task, config) = (&self.task, &self.id);
         match attempt {

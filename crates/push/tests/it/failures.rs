@@ -1,9 +1,14 @@
 //! Receivers that fail, in all the ways they do.
 
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
-use nuncio_model::{Request, Scope, TaskPushNotificationConfig, op::CancelTaskRequest};
-use nuncio_push::Courier;
+use http::HeaderMap;
+use nuncio_model::{Request, Scope, TaskPushNotificationConfig, Timestamp, op::CancelTaskRequest};
+use nuncio_push::{Courier, Delivery, Lookup, Stamp};
 
 use crate::support::{
     Answer, AtWork, Received, Webhook, config, create, engine, lenient, memory, quick, send, until_settled, within,
@@ -106,6 +111,65 @@ async fn the_answers_body_does_not_matter_whatever_its_size() {
 }
 
 #[tokio::test]
+async fn a_status_counts_though_what_follows_it_does_not_end() {
+    let store = memory();
+    let webhook = Webhook::start([Answer::Endless]).await;
+    let engine = engine(store.clone(), &lenient());
+    let courier = Courier::builder(&engine, lenient()).retry(quick(20)).timeout(Duration::from_millis(300));
+    let _courier = AtWork::start(courier);
+    send(&engine, "1", config(webhook.url("/"))).await;
+    until_settled(&store).await;
+    assert_eq!(webhook.now().len(), 3);
+}
+
+/// Panics at the first two attempts of each event for the path `/stamped`.
+struct Panicking;
+
+impl Stamp for Panicking {
+    fn stamp(
+        &self,
+        delivery: &Delivery<'_>,
+        _: &mut HeaderMap,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        assert!(delivery.failures >= 2 || !delivery.config.url.ends_with("/stamped"), "not yet");
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failed_attempt_and_nobody_elses() {
+    let silent = Webhook::start((0..100).map(|_| Answer::Never)).await;
+    let (store, webhook) = (memory(), Webhook::start([]).await);
+    let engine = engine(store.clone(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(3)).stamp(Panicking));
+    send(&engine, "1", config(silent.url("/"))).await;
+    silent.until(|received| received.len() == 1).await;
+    send(&engine, "1", config(webhook.url("/stamped"))).await;
+    webhook.until(|received| received.last().is_some_and(Received::is_end)).await;
+    assert_eq!(webhook.now().len(), 3);
+    assert_eq!(silent.now().len(), 1, "it is under way still");
+}
+
+/// Fails to look a name up in the worst way.
+struct Lost;
+
+#[async_trait::async_trait]
+impl Lookup for Lost {
+    async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        panic!("{name}?");
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_always_panics_is_given_up() {
+    let store = memory();
+    let engine = engine(store.clone(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient().with_lookup(Lost)).retry(quick(3)));
+    send(&engine, "1", config("http://nobody.example/")).await;
+    until_settled(&store).await;
+}
+
+#[tokio::test]
 async fn a_receiver_may_ask_for_a_longer_pause() {
     let store = memory();
     let webhook = Webhook::start([Answer::With(503, "retry-after", "1".to_owned())]).await;
@@ -156,4 +220,23 @@ async fn failures_of_a_webhook_that_was_replaced_do_not_delay_the_new_one() {
     let received = new.until(|received| !received.is_empty()).await;
     assert_eq!(received[0].summary(), "statusUpdate TASK_STATE_CANCELED");
     assert_eq!(old.now().len(), 1);
+}
+
+#[tokio::test]
+async fn waits_without_end_are_waited() {
+    let store = memory();
+    let webhook = Webhook::start([200, 500].map(Answer::Status)).await;
+    let engine = engine(store.clone(), &lenient());
+    let mut retry = quick(u32::MAX);
+    (retry.first, retry.longest) = (Duration::MAX, Duration::MAX);
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(retry).timeout(Duration::MAX));
+    send(&engine, "1", config(webhook.url("/"))).await;
+    let far = Timestamp::now().as_millisecond() + 50 * 365 * 24 * 3600 * 1000;
+    within(async {
+        while store.next_push().await.unwrap().unwrap().as_millisecond() < far {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(webhook.now().len(), 2);
 }

@@ -1,10 +1,16 @@
 //! An agent, its store, and a webhook that keeps what it was sent.
 
-use std::{collections::VecDeque, future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
+use futures_util::stream;
 use http::{HeaderMap, Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use nuncio_engine::{Agent, AgentError, Engine, MemoryStore, TaskStore, Turn};
 use nuncio_model::{
@@ -176,6 +182,8 @@ pub(crate) enum Answer {
     Status(u16),
     With(u16, &'static str, String),
     Body(Vec<u8>),
+    /// 200 and a body that does not end.
+    Endless,
     Never,
 }
 
@@ -247,7 +255,7 @@ async fn serve(
                     let path = head.uri.path().to_owned();
                     log.send_modify(|log| log.push(Received { path, headers: head.headers, body }));
                     let answer = answers.lock().unwrap().pop_front();
-                    Ok::<_, std::convert::Infallible>(respond(answer).await)
+                    Ok::<_, Infallible>(respond(answer).await)
                 }
             });
             // A sender that goes away in the middle is part of some tests.
@@ -256,12 +264,18 @@ async fn serve(
     }
 }
 
-async fn respond(answer: Option<Answer>) -> Response<Full<bytes::Bytes>> {
+type Body = Either<Full<Bytes>, StreamBody<stream::Pending<Result<Frame<Bytes>, Infallible>>>>;
+
+async fn respond(answer: Option<Answer>) -> Response<Body> {
     let builder = Response::builder();
-    match answer.unwrap_or(Answer::Status(200)) {
-        Answer::Status(status) => builder.status(status).body(Full::default()).unwrap(),
-        Answer::With(status, name, value) => builder.status(status).header(name, value).body(Full::default()).unwrap(),
-        Answer::Body(body) => builder.body(Full::new(body.into())).unwrap(),
+    let body = match answer.unwrap_or(Answer::Status(200)) {
+        Answer::Status(status) => return builder.status(status).body(Either::Left(Full::default())).unwrap(),
+        Answer::With(status, name, value) => {
+            return builder.status(status).header(name, value).body(Either::Left(Full::default())).unwrap();
+        }
+        Answer::Body(body) => Either::Left(Full::new(body.into())),
+        Answer::Endless => Either::Right(StreamBody::new(stream::pending())),
         Answer::Never => std::future::pending().await,
-    }
+    };
+    builder.body(body).unwrap()
 }

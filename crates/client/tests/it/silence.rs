@@ -1,0 +1,167 @@
+//! Peers that take a request and say nothing, and those that only take their time.
+
+use std::{future::pending, io, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+};
+use futures_util::{StreamExt as _, stream};
+use http::header;
+use nuncio_client::{Binding, Client, ClientError, End, Failure, Reconnect, Timeouts};
+use nuncio_model::op::GetTaskRequest;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::mpsc, time::sleep};
+
+use crate::fake::{Fake, ok, sse, status, task, task_event};
+
+const SHORT: Duration = Duration::from_millis(100);
+
+/// Longer than what is short.
+const LONG: Duration = Duration::from_millis(400);
+
+/// Does not wait for anything but what is set.
+fn patient() -> Timeouts {
+    Timeouts::default().with_answer(None)
+}
+
+fn client(url: &str, binding: Binding, timeouts: Timeouts) -> Client {
+    Client::builder().timeouts(timeouts).endpoint(url, binding).unwrap()
+}
+
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), work).await.expect("it hangs")
+}
+
+fn is_late<T>(outcome: &Result<T, ClientError>) -> bool {
+    matches!(outcome, Err(ClientError::Transport(Failure::TimedOut { after: SHORT, .. })))
+}
+
+/// An agent that answers like this.
+async fn serve<F: Future<Output = Response> + Send>(
+    answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await.unwrap() });
+    url
+}
+
+/// The head of an answer, and this after a while.
+fn slow(body: impl Future<Output = Value> + Send + 'static) -> Response {
+    let body = stream::once(body).map(|body| Ok::<_, io::Error>(body.to_string()));
+    ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response()
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_begin_is_given_up_over_every_binding() {
+    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", mute.local_addr().unwrap());
+    for binding in Binding::ALL {
+        let client = client(&url, binding, patient().with_answer(SHORT));
+        assert!(is_late(&within(client.watch("t1")).await), "{binding}");
+        let client = self::client(&url, binding, patient().with_idle(SHORT));
+        assert!(is_late(&within(client.watch("t1")).await), "{binding}");
+        assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
+    }
+}
+
+#[tokio::test]
+async fn attempts_that_nobody_answers_are_counted() {
+    let (subscribed, mut subscriptions) = mpsc::unbounded_channel();
+    let url = serve(move |request| {
+        let subscribed = subscribed.clone();
+        async move {
+            if request.uri().path() == "/message:stream" {
+                return sse(&[(Some(1), task_event("TASK_STATE_WORKING"))], false);
+            }
+            subscribed.send(()).unwrap();
+            pending().await
+        }
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    (reconnect.attempts, reconnect.first_delay) = (3, Duration::from_millis(5));
+    let builder = Client::builder().reconnect(reconnect).timeouts(patient().with_answer(SHORT));
+    let mut watch = builder.endpoint(&url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    assert!(within(watch.next()).await.unwrap().is_ok());
+    let last = within(watch.next()).await.unwrap();
+    assert!(is_late(&last), "{last:?}");
+    assert_eq!(watch.end(), Some(End::Lost));
+    let mut count = 0;
+    while subscriptions.try_recv().is_ok() {
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_is_not_waited_for_without_end() {
+    let url = serve(|_| async { slow(pending()) }).await;
+    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+        let client = client(&url, binding, patient().with_answer(SHORT));
+        assert!(is_late(&within(client.watch("t1")).await), "{binding}");
+        let client = self::client(&url, binding, patient().with_idle(SHORT));
+        assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_begins_its_stream_with_its_first_word_is_waited_for() {
+    let url = serve(|_| async {
+        sleep(LONG).await;
+        sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true)
+    })
+    .await;
+    let client = client(&url, Binding::HttpJson, patient().with_answer(SHORT).with_send(SHORT));
+    let mut watch = within(client.send_stream("hi")).await.unwrap();
+    assert!(within(watch.next()).await.unwrap().is_ok());
+}
+
+/// A stream of 0.3 need not begin with the task.
+#[tokio::test]
+async fn an_older_agent_may_have_nothing_to_say_when_it_is_subscribed_to() {
+    let url = serve(|request| async {
+        let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+        let call: Value = serde_json::from_slice(&body).unwrap();
+        let task = json!({"kind": "task", "id": "t1", "contextId": "c1", "status": {"state": "completed"}});
+        let answer = json!({"jsonrpc": "2.0", "id": call["id"], "result": task});
+        if call["method"] != "tasks/resubscribe" {
+            return ok(&answer);
+        }
+        sleep(LONG).await;
+        sse(&[(None, answer)], true)
+    })
+    .await;
+    let builder = Client::builder().version("0.3").timeouts(patient().with_answer(SHORT));
+    let client = builder.endpoint(&url, Binding::JsonRpc).unwrap();
+    let mut watch = within(client.watch("t1")).await.unwrap();
+    assert!(within(watch.next()).await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn silence_within_what_is_no_stream_is_none_of_a_stream() {
+    let url = serve(|_| async {
+        slow(async {
+            sleep(LONG).await;
+            json!({"task": task("TASK_STATE_COMPLETED")})
+        })
+    })
+    .await;
+    let client = client(&url, Binding::HttpJson, patient().with_idle(SHORT));
+    within(client.send("hi")).await.unwrap();
+}
+
+/// `grpc-timeout` is for a whole call.
+#[tokio::test]
+async fn an_agent_is_not_told_to_end_a_stream() {
+    let fake = Fake::start(|_, _| status(503, "")).await;
+    let client = client(&fake.url, Binding::Grpc, Timeouts::default());
+    client.call(GetTaskRequest::new("t1")).await.unwrap_err();
+    client.watch("t1").await.unwrap_err();
+    client.send_stream("hi").await.unwrap_err();
+    let limits: Vec<_> = fake.seen().iter().map(|seen| seen.header("grpc-timeout").to_owned()).collect();
+    assert_eq!(limits, ["60000000u", "", ""]);
+}
