@@ -123,6 +123,7 @@ fn of_text(text: &str) -> usize {
     /// Few enough to be counted in a byte, so that many are counted at once.
     const BLOCK: usize = 128;
     // Those with an escape of two bytes, as line breaks and quotes are, count as any other.
+    #[expect(clippy::needless_bitwise_bool, reason = "without branches, many are looked at at once")]
     let is_long = |byte: u8| (byte < 0x20) & !((byte.wrapping_sub(8) < 3) | (byte == 0x0c) | (byte == 0x0d));
     let of_block = |block: &[u8]| block.iter().fold(0_u8, |count, byte| count.wrapping_add(u8::from(is_long(*byte))));
     text.len() + ESCAPED * text.as_bytes().chunks(BLOCK).map(|block| usize::from(of_block(block))).sum::<usize>()

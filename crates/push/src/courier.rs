@@ -2,6 +2,7 @@
 
 mod notice;
 mod post;
+mod receivers;
 mod round;
 
 use std::{
@@ -10,9 +11,14 @@ use std::{
     time::Duration,
 };
 
-use nuncio_engine::{Engine, TaskStore, store::DuePush};
+use futures_util::future::try_join_all;
+use nuncio_engine::{
+    Engine, StoreError, TaskStore,
+    store::{DuePush, PushSettlement},
+};
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 use post::Post;
+use receivers::{Receivers, receiver};
 use round::Round;
 use tokio::{
     sync::Notify,
@@ -26,10 +32,17 @@ use crate::{guard::Guard, retry::Retry, stamp::Stamp};
 /// How soon what is due is looked for again, while something due is under way already or the store failed.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// The part of all places that a receiver which does not answer may have.
+const SILENT_PART: usize = 8;
+
+/// How long what is due to such a receiver is put off where it has its places already, in milliseconds.
+const PUT_OFF: i64 = 30_000;
+
 /// Delivers what the store owes to webhooks.
 ///
 /// The events of one configuration go out one after the other, in order, each until a 2xx acknowledges it; those of
-/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. The status alone counts: what
+/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. A receiver that does not answer
+/// has an eighth of these places until it does, whatever is owed to it, so that it delays nobody else. The status alone counts: what
 /// follows it is read for a second at most. A receiver that fails is tried
 /// again as [`Retry`] says. When that is over, what is owed to it is given up but for its newest event, which has the
 /// outcome of a task that has ended; and when that too has failed as often, this one as well. A receiver that lives but
@@ -49,6 +62,7 @@ struct Inner {
     post: Post,
     retry: Retry,
     concurrency: usize,
+    receivers: Receivers,
     /// Whether the log has it that a webhook wants a version that is not spoken here.
     told_unknown: Once,
 }
@@ -114,6 +128,7 @@ impl CourierBuilder {
             post: Post::new(self.guard, self.timeout, self.stamp)?,
             retry: self.retry,
             concurrency: self.concurrency,
+            receivers: Receivers::default(),
             told_unknown: Once::new(),
         })))
     }
@@ -148,7 +163,7 @@ impl Courier {
                 () = after(look) => {}
                 Some(_) = rounds.join_next() => {
                     while rounds.try_join_next().is_some() {}
-                    under_way.retain(|_, round| !round.is_finished());
+                    under_way.retain(|_, it: &mut UnderWay| !it.round.is_finished());
                 }
             }
         }
@@ -159,27 +174,73 @@ impl Courier {
     async fn start_what_is_due(
         &self,
         rounds: &mut JoinSet<()>,
-        under_way: &mut HashMap<Key, AbortHandle>,
+        under_way: &mut HashMap<Key, UnderWay>,
         stop: &CancellationToken,
     ) -> Option<Duration> {
-        let free = self.0.concurrency.saturating_sub(under_way.len());
-        if free == 0 {
-            return None;
-        }
-        let due = match self.0.store.due_pushes(Timestamp::now(), under_way.len() + free).await {
-            Ok(due) => due,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the store does not tell what pushes are due");
+        loop {
+            let free = self.0.concurrency.saturating_sub(under_way.len());
+            if free == 0 {
+                return None;
+            }
+            let due = match self.0.store.due_pushes(Timestamp::now(), under_way.len() + free).await {
+                Ok(due) => due,
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "the store does not tell what pushes are due"
+                    );
+                    return Some(LOOK_AGAIN);
+                }
+            };
+            let new = due.into_iter().filter(|push| !under_way.contains_key(&Key::of(push))).take(free);
+            let mut put_off = Vec::new();
+            for push in new.collect::<Vec<_>>() {
+                let receiver: Box<str> = receiver(&push.config.url).into();
+                if self.has_enough(&receiver, under_way) {
+                    put_off.push(push);
+                    continue;
+                }
+                let key = Key::of(&push);
+                let (inner, stop) = (Arc::clone(&self.0), stop.clone());
+                let round = rounds.spawn(async move { Round::new(&inner, push, &stop).go().await });
+                under_way.insert(key, UnderWay { round, receiver });
+            }
+            if put_off.is_empty() {
+                return self.next_look().await;
+            }
+            // They would hide what comes after them.
+            let putting_off = put_off.into_iter().map(|push| self.put_off(push));
+            if let Err(error) = try_join_all(putting_off).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the store does not take what pushes wait");
                 return Some(LOOK_AGAIN);
             }
-        };
-        let new: Vec<_> = due.into_iter().filter(|push| !under_way.contains_key(&Key::of(push))).take(free).collect();
-        for push in new {
-            let key = Key::of(&push);
-            let (inner, stop) = (Arc::clone(&self.0), stop.clone());
-            let round = rounds.spawn(async move { Round::new(&inner, push, &stop).go().await });
-            under_way.insert(key, round);
         }
+    }
+
+    /// Whether a receiver does not answer, and has its places already.
+    fn has_enough(&self, receiver: &str, under_way: &HashMap<Key, UnderWay>) -> bool {
+        let most = self.0.concurrency.div_ceil(SILENT_PART);
+        self.0.receivers.is_silent(receiver)
+            && under_way.values().filter(|it| *it.receiver == *receiver).count() >= most
+    }
+
+    async fn put_off(&self, push: DuePush) -> Result<(), StoreError> {
+        let Key { scope, task, id } = Key::of(&push);
+        let next_attempt = Timestamp::now().as_millisecond().saturating_add(PUT_OFF);
+        let settlement = PushSettlement {
+            scope,
+            task,
+            id,
+            delivered: push.delivered,
+            attempts: push.attempts,
+            next_attempt: Timestamp::from_millisecond(next_attempt).unwrap_or_default(),
+            error: Some("the receiver does not answer; other notifications for it are under way".to_owned()),
+        };
+        self.0.store.settle_push(settlement).await
+    }
+
+    /// How soon something is due.
+    async fn next_look(&self) -> Option<Duration> {
         match self.0.store.next_push().await {
             Ok(next) => next.map(|next| {
                 let pause = next.as_millisecond().saturating_sub(Timestamp::now().as_millisecond());
@@ -192,6 +253,12 @@ impl Courier {
             Err(_) => Some(LOOK_AGAIN),
         }
     }
+}
+
+/// A round that is under way, and to whom.
+struct UnderWay {
+    round: AbortHandle,
+    receiver: Box<str>,
 }
 
 /// Which configuration it is.

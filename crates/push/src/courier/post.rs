@@ -46,6 +46,11 @@ pub(super) enum Attempt {
 }
 
 impl Post {
+    /// How long an attempt may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     pub(super) fn new(guard: Guard, timeout: Duration, stamp: Option<Arc<dyn Stamp>>) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             // The address that is checked must be the one that is called: no other place, no proxy that resolves names.

@@ -10,6 +10,7 @@ use nuncio_engine::{
 };
 use nuncio_model::{PushConfigId, StreamResponse, TaskId, Timestamp};
 use nuncio_wire::{Dialect, dialect::Notice};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -107,14 +108,21 @@ impl<'a> Round<'a> {
             return Ok(Next::Stop);
         }
         // It may have been changed or removed since the last event; nothing goes out after that (PUSH-8).
-        let Some(PushConfig { config, format, .. }) = self.config().await? else { return Ok(Next::Stop) };
+        let Some(PushConfig { config, format, delivered, .. }) = self.config().await? else { return Ok(Next::Stop) };
+        if sequence <= delivered {
+            // One that took its place since is owed only what came after it; or another node was here.
+            return Ok(Next::GoOn);
+        }
         let dialect = dialect_of(format.as_deref(), &self.inner.told_unknown);
         let Some(body) = self.body(dialect, event).await? else { return Ok(Next::GoOn) };
         let content_type = dialect.notice_type();
         let delivery = Delivery { config: &config, body: &body, content_type, sequence, failures: self.push.attempts };
         // What stamps it and what looks the name up are others' code.
+        let begun = Instant::now();
         let attempt = AssertUnwindSafe(self.inner.post.attempt(delivery, body.clone())).catch_unwind().await;
         let attempt = attempt.unwrap_or_else(|_| Attempt::Failed("the attempt panicked".to_owned(), None));
+        let failed = matches!(attempt, Attempt::Failed(..));
+        self.inner.receivers.note(&config.url, begun.elapsed(), self.inner.post.timeout(), failed);
         // The failures of one that was replaced meanwhile say nothing of the new one, which is due by itself.
         if attempt != Attempt::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
             return Ok(Next::Stop);

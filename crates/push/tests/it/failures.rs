@@ -90,6 +90,28 @@ async fn a_receiver_that_never_answers_delays_nobody_else() {
     within(courier.stop()).await;
 }
 
+/// Whatever is owed to it: it does not take all places.
+#[tokio::test]
+async fn a_receiver_that_never_answers_for_many_tasks_delays_nobody_else() {
+    let silent = Webhook::start((0..10_000).map(|_| Answer::Never)).await;
+    let (store, webhook) = (memory(), Webhook::start([]).await);
+    let engine = engine(store.clone(), &lenient());
+    for _ in 0..200 {
+        send(&engine, "1", config(silent.url("/"))).await;
+    }
+    let courier = Courier::builder(&engine, lenient()).retry(quick(1000)).timeout(Duration::from_millis(400));
+    let courier = AtWork::start(courier.concurrency(8));
+    silent.until(|received| received.len() == 8).await;
+    let begin = Instant::now();
+    send(&engine, "20", config(webhook.url("/"))).await;
+    webhook.until(|received| received.last().is_some_and(Received::is_end)).await;
+    // Eight at a time, 200 that are silent take ten seconds, and begin anew.
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    let before = silent.now().len();
+    silent.until(|received| received.len() > before).await;
+    within(courier.stop()).await;
+}
+
 #[tokio::test]
 async fn a_receiver_that_nobody_listens_at_fails_no_task() {
     let store = memory();
