@@ -5,5 +5,6 @@
 mod failures;
 mod guarding;
 mod order;
+mod panics;
 mod support;
 mod versions;
