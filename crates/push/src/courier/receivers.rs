@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn only_who_keeps_others_waiting_is_silent_and_only_until_it_answers() {
         let (receivers, limit) = (Receivers::default(), Duration::from_secs(15));
-        let mut after = |took, failed| {
+        let after = |took, failed| {
             receivers.note("http://a/x", Duration::from_millis(took), limit, failed);
             receivers.is_silent("a")
         };
