@@ -238,6 +238,13 @@ impl Live {
         inner.registered
     }
 
+    /// Whether the runner was told that others may run the task; else leaves its waker.
+    pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
+        let mut inner = self.lock();
+        set_waker(&mut inner.runner, cx);
+        inner.inbox.iter().any(Control::is_loss)
+    }
+
     /// Puts something into the inbox of the runner, if there is one.
     pub(crate) fn tell_runner(&self, control: Control) {
         self.has_told_runner(control);

@@ -1,8 +1,9 @@
 //! One turn: the agent runs, what it says is heard, and what comes from outside is taken.
 
 use std::{
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
 };
 
@@ -19,6 +20,7 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     inbox::Incoming,
+    live::Live,
     store::{LetterId, Mark},
     turn::{Turn, TurnInner, Word},
 };
@@ -48,6 +50,20 @@ impl Running {
             tracing::warn!("an agent panicked when it was cut off");
         }
     }
+
+    /// Waits for something that is done for the turn. The agent is cut off at once where the node loses the task
+    /// meanwhile: others may run it.
+    async fn while_owned<T>(&mut self, live: &Live, done: impl Future<Output = T>) -> T {
+        let mut done = pin!(done);
+        poll_fn(|cx| {
+            let done = done.as_mut().poll(cx);
+            if done.is_pending() && live.is_being_lost(cx) {
+                self.cut_off();
+            }
+            done
+        })
+        .await
+    }
 }
 
 impl Runner {
@@ -62,9 +78,10 @@ impl Runner {
             Box::pin(self.mark(letter, mark)).await;
         }
         let mut running = self.start(incoming);
+        let live = Arc::clone(self.hold.live());
         loop {
             let mut step = self.step(&mut running).await;
-            self.refuse_repeated(&mut step.controls).await;
+            running.while_owned(&live, self.refuse_repeated(&mut step.controls)).await;
             let mut heard = std::mem::take(&mut running.heard);
             let is_flood = channel::is_flood(&heard);
             for word in heard.drain(..) {
@@ -88,7 +105,7 @@ impl Runner {
             }
             let is_over = running.agent.is_none();
             let rests = is_over && self.queue.is_empty() && self.staged.is_empty() && !self.left;
-            self.commit(rests).await?;
+            running.while_owned(&live, self.commit(rests)).await?;
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
