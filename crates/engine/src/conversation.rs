@@ -8,13 +8,13 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::{RETRY_AFTER, not_now},
+    admission::{Permit, RETRY_AFTER, not_now},
     capability,
     flights::Flight,
     founding::{self, Founding},
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
-    live::Inner,
+    live::{Inner, Live},
     op::With,
     push,
     registry::Hold,
@@ -194,10 +194,7 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
 fn admit(shared: &Shared, hold: &Hold, inner: &Inner, control: &mut Control) -> Result<(), Error> {
     match control {
         Control::Message(incoming) if inner.running => {
-            if inner.waiting() >= shared.limits.queued_messages {
-                return Err(too_many(&hold.id));
-            }
-            incoming.place = Some(shared.queued.take(&hold.scope.principal, 1)?);
+            incoming.place = Some(place(shared, hold, inner.waiting())?);
             Ok(())
         }
         _ if inner.running => Ok(()),
@@ -228,11 +225,15 @@ pub(crate) async fn done(
     }
 }
 
-/// The error for a message that finds too many others waiting.
-pub(crate) fn too_many(id: &TaskId) -> Error {
-    Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))
-        .with_retry_after(RETRY_AFTER)
-        .with_metadata("limit", "queued_messages")
+/// A place for a message among those that wait for the runner of its task, of which there are so many.
+pub(crate) fn place(shared: &Shared, live: &Live, waiting: usize) -> Result<Permit, Error> {
+    if waiting >= shared.limits.queued_messages {
+        let message = format!("too many messages wait for task {}; try again later", live.id);
+        return Err(Error::new(ErrorKind::ResourceExhausted, message)
+            .with_retry_after(RETRY_AFTER)
+            .with_metadata("limit", "queued_messages"));
+    }
+    shared.queued.take(&live.scope.principal, 1)
 }
 
 fn address(message: &mut Message, id: &TaskId, context: ContextId) {

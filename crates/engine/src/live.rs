@@ -69,7 +69,7 @@ pub(crate) struct Inner {
     pub(crate) running: bool,
     /// What the runner has not seen yet; empty when there is none.
     inbox: VecDeque<Control>,
-    /// How many messages the runner has taken in that wait for their turn.
+    /// How many messages the runner has that wait for their turn, or may.
     pub(crate) queued: usize,
     /// The courses of messages whose turn is not over, where messages are known by their ids.
     pub(crate) courses: Vec<(MessageId, Course)>,

@@ -93,6 +93,7 @@ impl Runner {
             for control in step.controls {
                 self.take(control, Some(&mut running));
             }
+            self.count_waiting();
             if step.expired {
                 self.expire(&mut running);
             }
@@ -140,11 +141,8 @@ impl Runner {
         let Incoming { request, extensions, is_first, resumed, held, .. } = incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
-        let task = {
-            let mut inner = self.hold.lock();
-            inner.queued = self.queue.len();
-            (!is_first).then(|| Arc::clone(&inner.task))
-        };
+        self.count_waiting();
+        let task = (!is_first).then(|| Arc::clone(&self.hold.lock().task));
         let turn = Turn {
             inner: TurnInner {
                 task_id: self.hold.id.clone(),
