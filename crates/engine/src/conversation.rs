@@ -226,7 +226,11 @@ pub(crate) async fn done(
 }
 
 /// A place for a message among those that wait for the runner of its task, of which there are so many.
+///
+/// There is none while the engine stops: the message would be in the log, and not have its turn.
 pub(crate) fn place(shared: &Shared, live: &Live, waiting: usize) -> Result<Permit, Error> {
+    shared.may_work()?;
+    shared.turns.may_begin()?;
     if waiting >= shared.limits.queued_messages {
         let message = format!("too many messages wait for task {}; try again later", live.id);
         return Err(Error::new(ErrorKind::ResourceExhausted, message)
