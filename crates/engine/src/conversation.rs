@@ -123,6 +123,8 @@ impl Opening {
         let permit = shared.held(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
+            // A message that is not let in is to leave nothing behind.
+            may_start(shared, &hold)?;
             let known = push::known(shared, &self.scope, &id).await?;
             push::add(shared, &self.scope, &id, config, self.push_format, &known).await?;
         }
@@ -204,6 +206,12 @@ fn admit(shared: &Shared, hold: &Hold, inner: &Inner, control: &mut Control) -> 
             shared.turns.begin(&hold.scope.principal, limits)
         }
     }
+}
+
+/// Fails where a message would not be let in now.
+fn may_start(shared: &Shared, hold: &Hold) -> Result<(), Error> {
+    let inner = hold.lock();
+    if inner.running { place(shared, hold, inner.waiting()).map(drop) } else { shared.turn_may_begin(&hold.scope) }
 }
 
 /// Has the runner of a task do something, and waits until that is written, or was not to be done; starts a runner where
