@@ -9,7 +9,7 @@ use std::{
 };
 
 use nuncio_engine::{
-    Engine, EngineBuilder, EventBus, Limits, agent_fn,
+    Engine, EngineBuilder, EventBus, Idempotency, Limits, agent_fn,
     bus::{BusError, Subscription, Topic, Wake},
     store::Lease,
     testing::{MemoryNode, SharedMemory},
@@ -130,6 +130,32 @@ async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
         assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
         drop(unread);
     }
+}
+
+/// It is looked up whether a message from elsewhere came before.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_lease() {
+    let memory = SharedMemory::new(LEASE);
+    let known = Idempotency::Within(LEASE * 100);
+    let a = Node::of(&memory, |it| it.idempotency(known)).await;
+    let b = Node::of(&memory, |it| it.idempotency(known)).await;
+    let task = send(&a.engine, at_once(Message::user("talk"))).await.unwrap();
+    a.store.set(|faults| faults.hangs_at_messages = true);
+    let sent = tokio::spawn({
+        let (engine, request) = (b.engine.clone(), at_once(follow(&task, "more").message));
+        async move { send(&engine, request).await }
+    });
+    sleep(Duration::from_secs(2)).await;
+    let length = get(&b.engine, &task).await.artifacts[0].parts.len();
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(get(&b.engine, &task).await.artifacts[0].parts.len(), length, "the turn is held up");
+    assert_eq!(a.turns(), 1);
+    a.store.stall(true);
+    let began = Instant::now();
+    until(|| a.turns() == 0).await;
+    let took = began.elapsed();
+    assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+    sent.abort();
 }
 
 #[tokio::test(start_paused = true)]
