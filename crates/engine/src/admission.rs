@@ -106,6 +106,10 @@ impl Gauge {
     }
 
     fn add(&self, principal: &Principal, amount: usize) -> Result<(), Error> {
+        if amount == 0 {
+            // Also where too much was counted anyway.
+            return Ok(());
+        }
         let Quota { what, in_all, per_caller, kind, .. } = self.quota;
         if !self.callers.add(principal, amount, per_caller.amount) {
             return Err(self.refusals.caller(principal, what));
@@ -252,6 +256,7 @@ mod tests {
         assert_eq!((held.amount(), gauge.count()), (5, 5));
         assert_eq!(gauge.take(&a, 1).unwrap_err().kind(), ErrorKind::ResourceExhausted);
         assert_eq!(gauge.take(&Principal::named("b"), 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        held.grow(0).unwrap();
         drop(held);
         assert_eq!((gauge.count(), gauge.callers.len()), (0, 0));
     }

@@ -1,6 +1,6 @@
 //! What `SendMessage` and `SendStreamingMessage` share: a message finds its task, or begins one.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use nuncio_model::{
     ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig, op::SendMessageRequest,
@@ -8,12 +8,13 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::{RETRY_AFTER, not_now},
+    admission::{Permit, RETRY_AFTER, not_now},
     capability,
     flights::Flight,
     founding::{self, Founding},
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
+    live::{Inner, Live},
     op::With,
     push,
     registry::Hold,
@@ -122,6 +123,8 @@ impl Opening {
         let permit = shared.held(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
+            // A message that is not let in is to leave nothing behind.
+            may_start(shared, &hold)?;
             let known = push::known(shared, &self.scope, &id).await?;
             push::add(shared, &self.scope, &id, config, self.push_format, &known).await?;
         }
@@ -156,33 +159,59 @@ pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>
     receiver.await.map_err(|_| not_now("the task stopped before it took the message; try again"))?
 }
 
+/// What was not let in, and why.
+pub(crate) struct Refused {
+    pub(crate) control: Control,
+    pub(crate) error: Error,
+}
+
+impl From<Box<Refused>> for Error {
+    fn from(refused: Box<Refused>) -> Self {
+        refused.error
+    }
+}
+
 /// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
 ///
 /// Fails at a limit where it is a message; what ends a task is always let in.
-pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> Result<Option<Inline>, Error> {
+pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> Result<Option<Inline>, Box<Refused>> {
     let mut inner = hold.lock();
-    if inner.running {
-        if let Control::Message(incoming) = &mut control {
-            if inner.waiting() >= shared.limits.queued_messages {
-                return Err(too_many(&hold.id));
-            }
-            incoming.place = Some(shared.queued.take(&hold.scope.principal, 1)?);
-        }
-        let waker = inner.tell_runner(control);
-        drop(inner);
+    if let Err(error) = admit(shared, hold, &inner, &mut control) {
+        return Err(Box::new(Refused { control, error }));
+    }
+    let was_running = mem::replace(&mut inner.running, true);
+    let waker = inner.tell_runner(control);
+    drop(inner);
+    if was_running {
         if let Some(waker) = waker {
             waker.wake();
         }
         return Ok(None);
     }
-    shared.may_work()?;
-    let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
-    shared.turns.begin(&hold.scope.principal, limits)?;
-    inner.running = true;
     // A runner that has yet to be polled has no waker.
-    let _ = inner.tell_runner(control);
-    drop(inner);
     Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), hold.clone()))))
+}
+
+/// Counts a control among what waits for the runner of its task, or as one that begins a turn where there is none.
+fn admit(shared: &Shared, hold: &Hold, inner: &Inner, control: &mut Control) -> Result<(), Error> {
+    match control {
+        Control::Message(incoming) if inner.running => {
+            incoming.place = Some(place(shared, hold, inner.waiting())?);
+            Ok(())
+        }
+        _ if inner.running => Ok(()),
+        control => {
+            shared.may_work()?;
+            let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
+            shared.turns.begin(&hold.scope.principal, limits)
+        }
+    }
+}
+
+/// Fails where a message would not be let in now.
+fn may_start(shared: &Shared, hold: &Hold) -> Result<(), Error> {
+    let inner = hold.lock();
+    if inner.running { place(shared, hold, inner.waiting()).map(drop) } else { shared.turn_may_begin(&hold.scope) }
 }
 
 /// Has the runner of a task do something, and waits until that is written, or was not to be done; starts a runner where
@@ -204,11 +233,19 @@ pub(crate) async fn done(
     }
 }
 
-/// The error for a message that finds too many others waiting.
-pub(crate) fn too_many(id: &TaskId) -> Error {
-    Error::new(ErrorKind::ResourceExhausted, format!("too many messages wait for task {id}; try again later"))
-        .with_retry_after(RETRY_AFTER)
-        .with_metadata("limit", "queued_messages")
+/// A place for a message among those that wait for the runner of its task, of which there are so many.
+///
+/// There is none while the engine stops: the message would be in the log, and not have its turn.
+pub(crate) fn place(shared: &Shared, live: &Live, waiting: usize) -> Result<Permit, Error> {
+    shared.may_work()?;
+    shared.turns.may_begin()?;
+    if waiting >= shared.limits.queued_messages {
+        let message = format!("too many messages wait for task {}; try again later", live.id);
+        return Err(Error::new(ErrorKind::ResourceExhausted, message)
+            .with_retry_after(RETRY_AFTER)
+            .with_metadata("limit", "queued_messages"));
+    }
+    shared.queued.take(&live.scope.principal, 1)
 }
 
 fn address(message: &mut Message, id: &TaskId, context: ContextId) {

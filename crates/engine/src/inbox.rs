@@ -42,6 +42,11 @@ pub(crate) enum Control {
 }
 
 impl Control {
+    /// Whether others may run the task from now on.
+    pub(crate) fn is_loss(&self) -> bool {
+        matches!(self, Self::Lost)
+    }
+
     /// Tells whoever sent it why nothing comes of it.
     pub(crate) fn refuse(self, error: Error) {
         // The sender may have left.

@@ -3,6 +3,7 @@
 //! share the store each has one: a task is ended by whoever claims it.
 
 use std::{
+    collections::HashSet,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_model::{Error, TaskState, Timestamp};
+use nuncio_model::{Error, ErrorKind, TaskState, Timestamp};
 use tokio::{select, time::Instant};
 
 use crate::{
@@ -116,23 +117,39 @@ async fn forget_messages(shared: &Shared) {
     }
 }
 
-/// Ends the tasks that have waited for their client since before this moment.
+/// Ends the tasks that have waited for their client since before this moment. Those that cannot be ended come again the
+/// next time.
 async fn expire(shared: &Arc<Shared>, before: Timestamp) -> Result<(), Error> {
+    let (mut failed, mut failure) = (HashSet::new(), None);
+    let mut last = Vec::new();
     loop {
-        let resting = shared.store.resting(&INTERRUPTED, before, PAGE).await?;
-        let mut failure = None;
+        // Those that failed come before the others.
+        let limit = PAGE + failed.len();
+        let mut resting = shared.store.resting(&INTERRUPTED, before, limit).await?;
+        let is_last = resting.len() < limit;
+        resting.retain(|task| !failed.contains(task));
+        if resting == last {
+            break;
+        }
         for task in &resting {
-            if let Err(error) = end(shared, task, before).await {
-                failure = Some(error);
+            match end(shared, task, before).await {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
+                // It is not this task's fault.
+                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                Err(error) => {
+                    tracing::debug!(task = %task.id, %error, "a task that waits for too long is not ended yet");
+                    failed.insert(task.clone());
+                    failure = Some(error);
+                }
             }
         }
-        match failure {
-            // It comes again the next time.
-            Some(error) => return Err(error),
-            None if resting.len() < PAGE => return Ok(()),
-            None => {}
+        if is_last {
+            break;
         }
+        last = resting;
     }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Ends one, unless somebody is at it. Waits until that is written, but for no turn: a message may have come just now.

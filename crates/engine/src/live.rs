@@ -69,7 +69,7 @@ pub(crate) struct Inner {
     pub(crate) running: bool,
     /// What the runner has not seen yet; empty when there is none.
     inbox: VecDeque<Control>,
-    /// How many messages the runner has taken in that wait for their turn.
+    /// How many messages the runner has that wait for their turn, or may.
     pub(crate) queued: usize,
     /// The courses of messages whose turn is not over, where messages are known by their ids.
     pub(crate) courses: Vec<(MessageId, Course)>,
@@ -238,6 +238,13 @@ impl Live {
         inner.registered
     }
 
+    /// Whether the runner was told that others may run the task; else leaves its waker.
+    pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
+        let mut inner = self.lock();
+        set_waker(&mut inner.runner, cx);
+        inner.inbox.iter().any(Control::is_loss)
+    }
+
     /// Puts something into the inbox of the runner, if there is one.
     pub(crate) fn tell_runner(&self, control: Control) {
         self.has_told_runner(control);
@@ -296,6 +303,10 @@ impl Inner {
     /// Puts something into the inbox; the waker is to be woken when the lock is gone.
     #[must_use]
     pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
+        if let Control::Cancel(_) = control {
+            // Those whose client has left count no less, but this one is enough for them.
+            self.inbox.retain(|it| !matches!(it, Control::Cancel(cancel) if cancel.refused.is_closed()));
+        }
         self.inbox.push_back(control);
         self.runner.take()
     }
@@ -344,4 +355,31 @@ impl Inner {
 fn is_status(record: &Record) -> bool {
     use nuncio_model::StreamResponse::{StatusUpdate, Task};
     record.as_update().is_some_and(|event| matches!(event.response, StatusUpdate(_) | Task(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::inbox::Cancel;
+
+    #[test]
+    fn cancels_whose_clients_have_left_do_not_pile_up() {
+        let live = Live::made_here(Scope::open(), "task".into());
+        live.lock().running = true;
+        let cancel = || {
+            let (refused, told) = oneshot::channel();
+            live.tell_runner(Control::Cancel(Cancel { refused, by_letter: false }));
+            told
+        };
+        let waits = cancel();
+        for _ in 0..100 {
+            drop(cancel());
+        }
+        let mut taken = Vec::new();
+        live.lock().empty_inbox(&mut taken);
+        assert_eq!(taken.len(), 2, "the one that is waited for, and one of the others");
+        drop(waits);
+    }
 }

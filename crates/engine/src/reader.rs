@@ -150,7 +150,7 @@ impl LogReader {
 
     /// Waits until the task has ended.
     pub(crate) async fn ended(self) -> Result<Arc<Task>, Error> {
-        self.until(|inner| if_ended(inner).or_else(|| inner.broken.clone().map(Err))).await
+        self.until(ended).await
     }
 
     /// Looks at the task after each change, and needs none of the records.
@@ -184,12 +184,13 @@ pub(crate) fn settled(inner: &Inner, course: &Course) -> Option<Result<Arc<Task>
     if inner.state().is_interrupted() && course.precedes(inner.status_sequence) {
         return Some(Ok(Arc::clone(&inner.task)));
     }
-    let ended = if course.is_forwarded() { None } else { if_ended(inner) };
-    ended.or_else(|| inner.broken.clone().map(Err))
+    if course.is_forwarded() { inner.broken.clone().map(Err) } else { ended(inner) }
 }
 
-fn if_ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {
-    inner.state().is_terminal().then(|| Ok(Arc::clone(&inner.task)))
+/// The task, if it has ended; the error, if nothing more comes of it.
+pub(crate) fn ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {
+    let task = inner.state().is_terminal().then(|| Ok(Arc::clone(&inner.task)));
+    task.or_else(|| inner.broken.clone().map(Err))
 }
 
 /// The error for a message whose task ended before its turn.

@@ -187,6 +187,7 @@ impl Runner {
                 self.take(control, None);
                 self.settle_if_due().await?;
             }
+            self.count_waiting();
             if self.left {
                 return Err(stopping());
             }

@@ -297,7 +297,7 @@ pub struct ListPage {
 }
 
 /// A task that a crash left running.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Orphan {
     /// Whose task it is.
     pub scope: Scope,

@@ -49,8 +49,8 @@ impl Turns {
         let others = self.running.fetch_add(1, Ordering::SeqCst);
         let per_caller = limits.map_or(usize::MAX, |limits| limits.running_turns_per_caller);
         let is_counted = self.callers.add(principal, 1, per_caller);
-        let refusal = if self.are_draining() {
-            stopping()
+        let refusal = if let Err(stopping) = self.may_begin() {
+            stopping
         } else if !is_counted {
             self.refusals.caller(principal, WHAT)
         } else if limits.is_some_and(|limits| others >= limits.running_turns) {
@@ -78,6 +78,11 @@ impl Turns {
     /// From now on no turn begins.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails where none begins any more.
+    pub(crate) fn may_begin(&self) -> Result<(), Error> {
+        if self.are_draining() { Err(stopping()) } else { Ok(()) }
     }
 
     pub(crate) fn are_draining(&self) -> bool {

@@ -160,7 +160,8 @@ impl Correspondence {
                     return Ok(true);
                 }
             } else if status.holder.is_none() {
-                take_over(shared, hold, Control::Letters);
+                // Where it cannot be run here now, the letter is looked at again.
+                drop(take_over(shared, hold, Control::Letters));
             }
             return Ok(false);
         };

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     admission::Permit,
     bus::Topic,
-    conversation::start,
+    conversation::{Refused, start},
     inbox::{Control, Course},
     registry::Hold,
     shared::Shared,
@@ -48,17 +48,26 @@ pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
     Shared::spawn(async move {
         let left = shared.members.left().clone();
         select! {
-            () = send(&shared, &hold, control, body) => {}
+            () = send(&shared, &hold, control, &body) => {}
             () = left.cancelled() => {}
         }
     });
 }
 
-async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: Body) {
-    let Some(cluster) = shared.store.cluster() else { return };
+/// Sends it, again where nobody has the task and it cannot be run here yet.
+async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: &Body) {
+    while let Some(unsent) = send_once(shared, hold, control, body).await {
+        sleep(shared.limits.reread).await;
+        control = unsent;
+    }
+}
+
+/// Sends it. Gives what is to be sent again.
+async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: &Body) -> Option<Control> {
+    let cluster = shared.store.cluster()?;
     let (body, place) = match (body.encode(), place(shared, hold, &mut control)) {
         (Ok(body), Ok(place)) => (body, place),
-        (Err(error), _) | (_, Err(error)) => return control.refuse(error),
+        (Err(error), _) | (_, Err(error)) => return refuse(control, error),
     };
     let letter = Letter { id: id(&mut control), scope: hold.scope.clone(), task: hold.id.clone(), body };
     match leave(shared, cluster, &letter).await {
@@ -68,13 +77,16 @@ async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: Bod
             if keeps_letter(shared, &mut control, &letter.id) {
                 // It finds a place here where it waits.
                 drop(place);
-                return take_over(shared, hold, control);
+                let Refused { control, error } = *take_over(shared, hold, control).err()?;
+                let is_kept = matches!(control, Control::Cancel(_)) && !shared.turns.are_draining();
+                return if is_kept { Some(control) } else { refuse(control, error) };
             }
         }
-        Ok(Posted::NoTask) => return control.refuse(Error::task_not_found(hold.id.as_str())),
+        Ok(Posted::NoTask) => return refuse(control, Error::task_not_found(hold.id.as_str())),
         Err(error) => {
             control.refuse(error.into());
-            return take_back(shared, cluster, &letter).await;
+            take_back(shared, cluster, &letter).await;
+            return None;
         }
     }
     shared.members.listen(shared, Topic::of(&hold.id)).await;
@@ -90,6 +102,12 @@ async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: Bod
     if let Err(error) = cluster.discard(&correspondence.letter).await {
         tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is left behind");
     }
+    None
+}
+
+fn refuse(control: Control, error: Error) -> Option<Control> {
+    control.refuse(error);
+    None
 }
 
 /// A place among the messages that wait, where it is one.
@@ -155,22 +173,23 @@ fn keeps_letter(shared: &Shared, control: &mut Control, letter: &LetterId) -> bo
 }
 
 /// Runs the task here, as nobody has it.
-pub(super) fn take_over(shared: &Arc<Shared>, hold: &Hold, control: Control) {
-    match start(shared, hold, control) {
-        Ok(Some(runner)) => runner.detach(),
-        Ok(None) => {}
-        Err(error) => tracing::warn!(task = %hold.id, %error, "a task without a node is not run here"),
+pub(super) fn take_over(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Result<(), Box<Refused>> {
+    if let Some(runner) = start(shared, hold, control)? {
+        runner.detach();
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use nuncio_model::{Message, Request, Scope, TaskId, op::SendMessageRequest};
+    use nuncio_model::{ErrorKind, Message, Reply, Request, Scope, TaskId, op::SendMessageRequest};
+    use tokio::sync::oneshot;
 
     use super::*;
     use crate::{
         Engine, agent_fn,
         inbox::Incoming,
+        limits::Limits,
         store::{ListQuery, TaskStore as _},
         testing::SharedMemory,
     };
@@ -206,5 +225,27 @@ mod tests {
             assert_eq!(there.mail(10).await.unwrap().len(), sent);
         }
         running.abort();
+    }
+
+    /// What becomes of it where nobody has the task, and there is no room for its turn here.
+    #[tokio::test(start_paused = true)]
+    async fn who_finds_no_room_is_told_which() {
+        let memory = SharedMemory::new(Duration::from_mins(1));
+        let there = Engine::builder(agent_fn(|turn| async move { turn.ask("what else?").await }));
+        let there = there.store(Arc::new(memory.node().await)).build();
+        let begin = SendMessageRequest::new(Message::user("begin"));
+        let reply = there.call(Request::new(Scope::open(), begin)).await.unwrap();
+        let Reply::Task(task) = reply else { panic!("{reply:?}") };
+        let limits = Limits { running_turns: 0, ..Limits::default() };
+        let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).store(Arc::new(memory.node().await));
+        let engine = engine.limits(limits).build();
+        let hold = engine.shared().attach(&Scope::open(), &task.id).await.unwrap();
+        let mut incoming = Incoming::new(SendMessageRequest::new(Message::user("more")), Arc::default());
+        let (sender, accepted) = oneshot::channel();
+        incoming.accepted = Some(sender);
+        forward(engine.shared(), hold, Control::Message(incoming));
+        let error = accepted.await.expect("an answer").err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+        assert_eq!(error.metadata()["limit"], "running_turns");
     }
 }

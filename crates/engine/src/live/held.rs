@@ -8,14 +8,16 @@ use super::Live;
 use crate::{admission::Gauge, size};
 
 impl Live {
-    /// Counts so many bytes for it, if there may be.
-    pub(crate) fn hold(&self, gauge: &Arc<Gauge>, bytes: usize) -> Result<(), Error> {
+    /// Counts so many bytes for it, if there may be: in steps of at least this size, so that few changes change the count.
+    /// Gives how many are counted, which are more where it held more before.
+    pub(crate) fn hold(&self, gauge: &Arc<Gauge>, bytes: usize, step: usize) -> Result<usize, Error> {
         let mut inner = self.lock();
-        if let Some(held) = &mut inner.held {
-            return held.grow(bytes.saturating_sub(held.amount()));
+        let held = inner.held.get_or_insert_with(|| gauge.none(&self.scope.principal));
+        let more = bytes.saturating_sub(held.amount());
+        if more > 0 {
+            held.grow(more.max(step))?;
         }
-        inner.held = Some(gauge.take(&self.scope.principal, bytes)?);
-        Ok(())
+        Ok(held.amount())
     }
 
     /// Counts so many bytes for it, whether there may be or not.
@@ -38,5 +40,35 @@ impl Live {
             inner.is_shed = false;
             inner.task = task;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{ErrorKind, Principal, Scope, Tenant};
+
+    use super::*;
+    use crate::admission::{Most, Quota};
+
+    #[test]
+    fn a_task_that_does_not_grow_is_not_refused_where_too_much_is_held() {
+        let [in_all, per_caller] = ["held", "held_per_caller"].map(|name| Most::new(name, 100));
+        let gauge = Gauge::new(Quota { what: "bytes", in_all, per_caller, kind: ErrorKind::ResourceExhausted });
+        for principal in [Principal::Open, Principal::named("a")] {
+            let live = Live::made_here(Scope::new(Tenant::default(), principal), "task".into());
+            live.hold_anyway(&gauge, 150);
+            assert_eq!(live.hold(&gauge, 120, 64).unwrap(), 150);
+            live.hold(&gauge, 151, 64).unwrap_err();
+            assert_eq!(gauge.count(), 150);
+        }
+    }
+
+    #[test]
+    fn a_task_grows_by_steps() {
+        let gauge =
+            Gauge::new(Quota { what: "bytes", in_all: Most::NONE, per_caller: Most::NONE, kind: ErrorKind::Internal });
+        let live = Live::made_here(Scope::open(), "task".into());
+        let counted = [10, 64, 65, 300].map(|bytes| live.hold(&gauge, bytes, 64).unwrap());
+        assert_eq!(counted, [64, 64, 128, 300]);
     }
 }

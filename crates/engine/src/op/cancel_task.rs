@@ -6,9 +6,10 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskState, op::CancelTa
 use tokio::{select, sync::oneshot};
 
 use crate::{
+    admission::not_now,
     conversation::start,
     inbox::{Cancel, Control},
-    reader::LogReader,
+    reader::{self, LogReader},
     shared::Shared,
 };
 
@@ -27,7 +28,11 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRe
         select! {
             biased;
             ended = reader.ended() => ended,
-            Ok(error) = told => Err(error),
+            told = told => match told {
+                Ok(error) => Err(error),
+                // It is kept until the task has ended.
+                Err(_) => reader::ended(&hold.lock()).unwrap_or_else(|| Err(let_go())),
+            },
         }
     };
     let task = match runner {
@@ -35,6 +40,10 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRe
         None => waiting.await?,
     };
     if task.state() == TaskState::Canceled { Ok(Reply::Task(task)) } else { Err(not_cancelable(&task)) }
+}
+
+fn let_go() -> Error {
+    not_now("the task was let go of before it was canceled; try again")
 }
 
 fn not_cancelable(task: &Task) -> Error {

@@ -189,12 +189,16 @@ async fn tend(shared: Weak<Shared>) {
         return;
     };
     loop {
-        let Some(taken) = shared.upgrade().and_then(|shared| Some((shared.abandoned.take()?, shared))) else { return };
-        let next = match taken {
-            (Err(next), _) => next,
-            (Ok(due), shared) => {
-                settle_due(&shared, due).await;
-                continue;
+        let next = {
+            // Not for as long as the pause: the engine may be gone meanwhile.
+            let Some(shared) = shared.upgrade() else { return };
+            match shared.abandoned.take() {
+                None => return,
+                Some(Err(next)) => next,
+                Some(Ok(due)) => {
+                    settle_due(&shared, due).await;
+                    continue;
+                }
             }
         };
         select! {
@@ -211,5 +215,22 @@ async fn settle_due(shared: &Arc<Shared>, due: Vec<Unsettled>) {
             tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet");
         }
         shared.abandoned.tried(task, &outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Engine, agent_fn};
+
+    #[tokio::test(start_paused = true)]
+    async fn an_engine_that_is_dropped_is_not_kept_for_what_is_to_be_settled() {
+        let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).build();
+        let shared = Arc::downgrade(engine.shared());
+        engine.shared().abandon(&Scope::open(), &TaskId::from("abandoned"));
+        // Less than the pause before the first attempt.
+        tokio::time::sleep(FIRST / 2).await;
+        drop(engine);
+        assert!(shared.upgrade().is_none());
     }
 }

@@ -7,7 +7,7 @@ use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
     admission::Permit,
     cluster::{self, Body, Taking},
-    conversation::too_many,
+    conversation::place,
     housekeeping::in_words,
     inbox::{Cancel, Control, Incoming},
     size,
@@ -141,7 +141,6 @@ impl Runner {
                     (Ok(place), Ok(held)) => (place, held),
                     (Err(error), _) | (_, Err(error)) => return drop(accepted.send(Err(error))),
                 };
-                self.hold.lock().queued += 1;
                 let mut incoming = Incoming::new(*request, extensions.into());
                 incoming.accepted = Some(accepted);
                 incoming.place = place;
@@ -160,12 +159,18 @@ impl Runner {
     /// A place among the messages that wait, for one that came by letter: it counts like those that come straight. None
     /// where it need not wait.
     fn place(&self, is_busy: bool) -> Result<Option<Permit>, Error> {
-        let waiting = self.queue.len() + self.staged.len();
-        if waiting >= self.shared.limits.queued_messages {
-            return Err(too_many(&self.hold.id));
-        }
+        let waiting = self.waiting();
         let waits = is_busy || waiting > 0 || self.unsettled.is_some();
-        waits.then(|| self.shared.queued.take(&self.hold.scope.principal, 1)).transpose()
+        waits.then(|| place(&self.shared, &self.hold, waiting)).transpose()
+    }
+
+    fn waiting(&self) -> usize {
+        self.queue.len() + self.staged.len()
+    }
+
+    /// Says how many messages wait, once it is known of those that came which are taken.
+    pub(super) fn count_waiting(&self) {
+        self.hold.lock().queued = self.waiting();
     }
 
     /// Fails a task that has waited for its client since before this moment.

@@ -30,9 +30,12 @@ impl Runner {
     pub(super) async fn step(&mut self, running: &mut Running) -> Step {
         let mut step = Step::default();
         poll_fn(|cx| {
+            let can_be_found = self.hold.take_controls(cx, &mut step.controls);
+            if step.controls.iter().any(Control::is_loss) {
+                running.cut_off();
+            }
             step.outcome = running.poll_agent(cx);
             let is_quiet = step.outcome.is_none() && running.heard.is_empty();
-            let can_be_found = self.hold.take_controls(cx, &mut step.controls);
             if let Some(timer) = &mut running.timer {
                 step.expired = timer.as_mut().poll(cx).is_ready();
             } else if let Some(birth) = &self.birth

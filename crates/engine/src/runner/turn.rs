@@ -1,8 +1,9 @@
 //! One turn: the agent runs, what it says is heard, and what comes from outside is taken.
 
 use std::{
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
 };
 
@@ -19,6 +20,7 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     inbox::Incoming,
+    live::Live,
     store::{LetterId, Mark},
     turn::{Turn, TurnInner, Word},
 };
@@ -48,6 +50,20 @@ impl Running {
             tracing::warn!("an agent panicked when it was cut off");
         }
     }
+
+    /// Waits for something that is done for the turn. The agent is cut off at once where the node loses the task
+    /// meanwhile: others may run it.
+    async fn while_owned<T>(&mut self, live: &Live, done: impl Future<Output = T>) -> T {
+        let mut done = pin!(done);
+        poll_fn(|cx| {
+            let done = done.as_mut().poll(cx);
+            if done.is_pending() && live.is_being_lost(cx) {
+                self.cut_off();
+            }
+            done
+        })
+        .await
+    }
 }
 
 impl Runner {
@@ -62,9 +78,10 @@ impl Runner {
             Box::pin(self.mark(letter, mark)).await;
         }
         let mut running = self.start(incoming);
+        let live = Arc::clone(self.hold.live());
         loop {
             let mut step = self.step(&mut running).await;
-            self.refuse_repeated(&mut step.controls).await;
+            running.while_owned(&live, self.refuse_repeated(&mut step.controls)).await;
             let mut heard = std::mem::take(&mut running.heard);
             let is_flood = channel::is_flood(&heard);
             for word in heard.drain(..) {
@@ -76,6 +93,7 @@ impl Runner {
             for control in step.controls {
                 self.take(control, Some(&mut running));
             }
+            self.count_waiting();
             if step.expired {
                 self.expire(&mut running);
             }
@@ -88,7 +106,7 @@ impl Runner {
             }
             let is_over = running.agent.is_none();
             let rests = is_over && self.queue.is_empty() && self.staged.is_empty() && !self.left;
-            self.commit(rests).await?;
+            running.while_owned(&live, self.commit(rests)).await?;
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
@@ -123,11 +141,8 @@ impl Runner {
         let Incoming { request, extensions, is_first, resumed, held, .. } = incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
-        let task = {
-            let mut inner = self.hold.lock();
-            inner.queued = self.queue.len();
-            (!is_first).then(|| Arc::clone(&inner.task))
-        };
+        self.count_waiting();
+        let task = (!is_first).then(|| Arc::clone(&self.hold.lock().task));
         let turn = Turn {
             inner: TurnInner {
                 task_id: self.hold.id.clone(),

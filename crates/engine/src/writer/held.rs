@@ -18,9 +18,7 @@ impl LogWriter {
     pub(super) fn hold(&mut self, size: u64) -> Result<(), Error> {
         let holds = self.in_memory(size);
         if holds > self.counted {
-            let counted = holds.max(self.counted.saturating_add(STEP));
-            self.live.hold(&self.shared.held, counted)?;
-            self.counted = counted;
+            self.counted = self.live.hold(&self.shared.held, holds, STEP)?;
         }
         Ok(())
     }

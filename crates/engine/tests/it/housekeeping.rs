@@ -318,3 +318,23 @@ async fn whoever_reads_a_task_that_is_erased_is_told_so() {
     .await;
     assert_eq!(engine.store().scan(None, 10).await.unwrap().tasks.len(), 1, "another's task goes on");
 }
+
+#[tokio::test]
+async fn questions_that_cannot_be_ended_are_in_nobodys_way() {
+    let memory = SharedMemory::new(Duration::from_mins(1));
+    let store = Arc::new(memory.node().await);
+    let engine = agent().store(Arc::clone(&store) as _).housekeeping(expiring()).build();
+    let mut damaged = Vec::new();
+    for _ in 0..250 {
+        damaged.push(send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap());
+    }
+    quiet(&engine).await;
+    for task in &damaged {
+        store.damage(&task.id, true);
+    }
+    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    engine.recover().await.unwrap();
+    assert_state(&until_ended(&engine, &task).await, TaskState::Failed);
+    store.damage(&damaged[0].id, false);
+    assert_state(&until_ended(&engine, &damaged[0]).await, TaskState::Failed);
+}

@@ -9,7 +9,7 @@ use std::{
 };
 
 use nuncio_engine::{
-    Engine, EngineBuilder, EventBus, agent_fn,
+    Engine, EngineBuilder, EventBus, Idempotency, Limits, agent_fn,
     bus::{BusError, Subscription, Topic, Wake},
     store::Lease,
     testing::{MemoryNode, SharedMemory},
@@ -44,7 +44,7 @@ struct Node {
 }
 
 impl Node {
-    /// A node whose agent answers `now`, and is silent for ever at anything else.
+    /// A node whose agent answers `now`, talks for ever at `talk`, and is silent for ever at anything else.
     async fn of(memory: &SharedMemory, with: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
         let store = Arc::new(memory.node().await);
         let turns = Arc::<AtomicUsize>::default();
@@ -54,6 +54,11 @@ impl Node {
                 let under_way = UnderWay::of(&turns);
                 async move {
                     turn.begin().await?;
+                    let mut artifact = turn.artifact("out");
+                    while turn.message().text() == "talk" {
+                        artifact.chunk("x").await?;
+                        sleep(LEASE / 24).await;
+                    }
                     if turn.message().text() != "now" {
                         std::future::pending::<()>().await;
                     }
@@ -100,6 +105,57 @@ async fn a_turn_is_cut_off_when_the_lease_is_over_by_the_nodes_own_clock() {
         sleep(LEASE).await;
         assert_state(&get(&b.engine, &task).await, TaskState::Failed);
     }
+}
+
+/// An event of the turn cannot be written, or has a reader that holds it up.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
+    for is_read in [false, true] {
+        let memory = SharedMemory::new(LEASE);
+        let mut limits = Limits::default();
+        (limits.commit_retry, limits.slow_reader, limits.window) = (LEASE * 100, LEASE * 100, 8);
+        let a = Node::of(&memory, |it| it.limits(limits)).await;
+        let task = send(&a.engine, at_once(Message::user("talk"))).await.unwrap();
+        let unread = if is_read { Some(subscribe(&a.engine, &task).await.unwrap()) } else { None };
+        a.store.set(|faults| faults.refuses_commits = !is_read);
+        sleep(LEASE * 3).await;
+        let length = get(&a.engine, &task).await.artifacts[0].parts.len();
+        sleep(LEASE).await;
+        assert_eq!(get(&a.engine, &task).await.artifacts[0].parts.len(), length, "the turn is held up");
+        assert_eq!(a.turns(), 1);
+        a.store.stall(true);
+        let began = Instant::now();
+        until(|| a.turns() == 0).await;
+        let took = began.elapsed();
+        assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+        drop(unread);
+    }
+}
+
+/// It is looked up whether a message from elsewhere came before.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_lease() {
+    let memory = SharedMemory::new(LEASE);
+    let known = Idempotency::Within(LEASE * 100);
+    let a = Node::of(&memory, |it| it.idempotency(known)).await;
+    let b = Node::of(&memory, |it| it.idempotency(known)).await;
+    let task = send(&a.engine, at_once(Message::user("talk"))).await.unwrap();
+    a.store.set(|faults| faults.hangs_at_messages = true);
+    let sent = tokio::spawn({
+        let (engine, request) = (b.engine.clone(), at_once(follow(&task, "more").message));
+        async move { send(&engine, request).await }
+    });
+    sleep(Duration::from_secs(2)).await;
+    let length = get(&b.engine, &task).await.artifacts[0].parts.len();
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(get(&b.engine, &task).await.artifacts[0].parts.len(), length, "the turn is held up");
+    assert_eq!(a.turns(), 1);
+    a.store.stall(true);
+    let began = Instant::now();
+    until(|| a.turns() == 0).await;
+    let took = began.elapsed();
+    assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+    sent.abort();
 }
 
 #[tokio::test(start_paused = true)]

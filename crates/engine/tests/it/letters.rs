@@ -89,6 +89,27 @@ async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
     }
 }
 
+/// The node that was told to cancel finds that nobody has the task, while it cannot say that it lives itself.
+#[tokio::test(start_paused = true)]
+async fn a_cancel_that_was_taken_waits_until_its_node_may_work_again() {
+    let mut nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    nodes.limits.cancel_grace = SECOND * 8;
+    let a = nodes.node().await;
+    let task = begin(&a, "1 first?").await;
+    let canceled = tokio::spawn({
+        let (engine, task) = (a.engine.clone(), task.clone());
+        async move { cancel(&engine, &task).await }
+    });
+    sleep(SECOND / 2).await;
+    a.store.stall(true);
+    sleep(LEASE + SECOND).await;
+    assert_eq!(a.engine.running(), 0);
+    a.store.stall(false);
+    assert_state(&canceled.await.unwrap().unwrap(), TaskState::Canceled);
+    assert_eq!(nodes.runs(), 2, "the turn that was to stop was run again");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_could_not_be_noted_is_told_later() {
     let nodes = Nodes::new();

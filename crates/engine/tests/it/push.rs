@@ -160,6 +160,35 @@ async fn follow_ups_register_webhooks_too_under_the_same_limit() {
 }
 
 #[tokio::test]
+async fn a_message_that_finds_no_room_registers_no_webhook() {
+    let limits = {
+        let mut limits = Limits::default();
+        (limits.running_turns, limits.queued_messages) = (1, 0);
+        limits
+    };
+    let engine = builder(|turn| async move {
+        if turn.message().text() == "ask" {
+            return turn.ask("what else?").await;
+        }
+        turn.begin().await?;
+        std::future::pending().await
+    });
+    let engine = engine.push_guard(Arc::new(Anywhere)).limits(limits).build();
+    let rests = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    quiet(&engine).await;
+    let works = send(&engine, at_once(Message::user("work"))).await.unwrap();
+    for (task, limit) in [(&rests, "running_turns"), (&works, "queued_messages")] {
+        let error = send(&engine, with_hook(follow(task, "more"), "https://a")).await.unwrap_err();
+        assert_eq!(error.metadata()["limit"], limit);
+        assert_eq!(hooks(&engine, task).await, 0);
+    }
+    cancel(&engine, &works).await.unwrap();
+    quiet(&engine).await;
+    send(&engine, with_hook(follow(&rests, "ask"), "https://a")).await.unwrap();
+    assert_eq!(hooks(&engine, &rests).await, 1);
+}
+
+#[tokio::test]
 async fn a_configuration_with_an_empty_id_is_that_of_its_task() {
     let engine = engine_that_pushes();
     let hook = |url: &str| TaskPushNotificationConfig {

@@ -1,8 +1,8 @@
 //! Messages that wait for their turn.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use nuncio_engine::{AgentError, Engine, Limits, Turn};
+use nuncio_engine::{AgentError, Engine, Idempotency, Limits, Turn};
 use nuncio_model::{ErrorKind, Message, Task, TaskState, op::SendMessageRequest};
 use tokio::sync::Semaphore;
 
@@ -54,6 +54,50 @@ async fn no_more_than_so_many_wait() {
     quiet(&engine).await;
     let task = send(&engine, follow(&task, "last")).await.unwrap();
     assert_eq!(history(&task), ["start", "0", "1", "2", "start", "0", "1", "2", "last"]);
+}
+
+/// Too large, or sent before: they do not wait, and are in nobody's way.
+#[tokio::test]
+async fn messages_that_are_refused_do_not_count_among_those_that_wait() {
+    let limits = {
+        let mut limits = Limits::default();
+        (limits.queued_messages, limits.task_size) = (3, 10_000);
+        limits
+    };
+    let large = "x".repeat(6_000);
+    let gate = Arc::new(Semaphore::new(0));
+    let engine = builder({
+        let gate = Arc::clone(&gate);
+        move |turn| {
+            let gate = Arc::clone(&gate);
+            async move {
+                turn.begin().await?;
+                gate.acquire().await?.forget();
+                turn.ask("what else?").await
+            }
+        }
+    });
+    let engine = engine.limits(limits).idempotency(Idempotency::Within(Duration::from_mins(1))).build();
+    let task = send(&engine, at_once(Message::user(large.as_str()))).await.unwrap();
+    let other = send(&engine, at_once(Message::user("other"))).await.unwrap();
+    let again = |task: &Task| {
+        let mut request = follow_at_once(task, "again");
+        request.message.message_id = "again".into();
+        request
+    };
+    send(&engine, again(&other)).await.unwrap();
+    for _ in 0..4 {
+        let refused = send(&engine, follow_at_once(&task, &large)).await.unwrap_err();
+        assert_ne!(refused.metadata().get("limit").map(|it| &**it), Some("queued_messages"), "{refused:?}");
+        send(&engine, again(&task)).await.unwrap_err();
+    }
+    for _ in 0..3 {
+        send(&engine, follow_at_once(&task, "more")).await.unwrap();
+    }
+    let full = send(&engine, follow_at_once(&task, "too many")).await.unwrap_err();
+    assert_eq!(full.metadata()["limit"], "queued_messages");
+    gate.add_permits(6);
+    quiet(&engine).await;
 }
 
 #[tokio::test]

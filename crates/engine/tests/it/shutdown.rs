@@ -217,3 +217,26 @@ async fn what_is_told_to_a_task_that_ends_while_it_stops_is_its_end() {
     within(canceled).await.unwrap().unwrap_err();
     assert!(["completed", "failed"].contains(&words(&rest(events).await).last().unwrap().as_str()));
 }
+
+/// What is not known to have its turn is not taken.
+#[tokio::test]
+async fn a_task_at_work_takes_no_message_while_the_engine_stops_but_a_cancel() {
+    let engine = failing();
+    let task = send(&engine, at_once(Message::user("speak"))).await.unwrap();
+    let stopped = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.shutdown(Duration::from_mins(1)).await }
+    });
+    let refused = |request| {
+        let engine = &engine;
+        async move { send(engine, request).await.unwrap_err() }
+    };
+    yield_now().await;
+    let begins = refused(at_once(Message::user("speak"))).await;
+    let goes_on = refused(at_once(follow(&task, "more").message)).await;
+    assert_eq!((goes_on.kind(), goes_on.message()), (begins.kind(), begins.message()));
+    assert_eq!(goes_on.kind(), ErrorKind::Unavailable);
+    assert_eq!(history(&get(&engine, &task).await), ["speak"]);
+    assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
+    within(stopped).await.unwrap();
+}

@@ -9,7 +9,10 @@ use std::{
 use async_trait::async_trait;
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
 use parking_lot::Mutex;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 
 use super::{
     SharedMemory,
@@ -37,6 +40,8 @@ pub struct MemoryFaults {
     pub refuses_marks: bool,
     /// Nothing is committed.
     pub refuses_commits: bool,
+    /// Whether a message came before is not answered.
+    pub hangs_at_messages: bool,
 }
 
 /// A node of a [`SharedMemory`].
@@ -243,6 +248,9 @@ impl TaskStore for MemoryNode {
         message: &MessageId,
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError> {
+        while self.faults.lock().hangs_at_messages {
+            sleep(Duration::from_millis(10)).await;
+        }
         self.reach()?;
         self.shared.tasks.task_of_message(scope, message, since).await
     }
