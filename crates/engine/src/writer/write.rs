@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::LogWriter;
 #[cfg(feature = "chaos-bugs")]
 use crate::bugs::{self, Bug};
-use crate::store::{Commit, Committed, StoreError};
+use crate::store::{Commit, Committed, Portion, StoreError};
 
 impl LogWriter {
     /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
@@ -76,14 +76,25 @@ impl LogWriter {
     }
 
     /// Finds a commit that was written although it failed. Nobody else writes under its epoch, so a log that ends where
-    /// it ends has it.
+    /// it ends has it; where another node has gone on with the task, the records tell.
     async fn find_written(&self, commit: &Commit) -> Result<Committed, StoreError> {
         let stored = self.shared.store.load(&commit.scope, &commit.id).await?.ok_or(StoreError::Conflict)?;
-        if (stored.epoch, stored.sequence) == (commit.epoch, commit.sequence()) {
-            // Whether it owes pushes is not known; nobody is harmed by a look.
-            Ok(Committed { epoch: stored.epoch, owes_push: true })
+        let is_written = if stored.epoch == commit.epoch {
+            stored.sequence == commit.sequence()
         } else {
-            Err(StoreError::Conflict)
+            stored.sequence >= commit.sequence() && self.has_records(commit).await?
+        };
+        // Whether it owes pushes is not known; nobody is harmed by a look.
+        is_written.then_some(Committed { epoch: commit.epoch, owes_push: true }).ok_or(StoreError::Conflict)
+    }
+
+    /// Whether these very records are in the log: a message among them is not to be taken to another node once more.
+    async fn has_records(&self, commit: &Commit) -> Result<bool, StoreError> {
+        let Commit { scope, id, expected, records, .. } = commit;
+        match self.shared.store.events_after(scope, id, *expected, Portion::records(records.len())).await {
+            Ok(found) => Ok(found == *records),
+            Err(StoreError::Compacted) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

@@ -15,7 +15,7 @@ use nuncio_engine::{
     testing::{MemoryNode, SharedMemory},
 };
 use nuncio_model::{
-    Error, ErrorKind, EventStream, Message, Task, TaskState,
+    Error, ErrorKind, EventStream, Message, Role, Task, TaskState,
     op::{SendMessageRequest, SendStreamingMessageRequest},
 };
 use tokio::{sync::Semaphore, task::JoinHandle};
@@ -330,6 +330,30 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
     let answer = within(waiting).await.unwrap().unwrap();
     assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
     assert_eq!(*nodes.epochs.lock().unwrap(), [1, 2, 2], "the first, the first again by whoever took over, the second");
+}
+
+/// Its node does not know that it is, and learns of the takeover when it tries to store it again.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_stored_is_not_taken_to_another_node_once_more() {
+    let mut nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    nodes.limits.commit_retry = LEASE * 10;
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    a.store.set(|faults| faults.cut_off_by_commit = true);
+    let (engine, request) = (a.engine.clone(), follow(&task, "2 second?"));
+    let waiting = tokio::spawn(async move { send(&engine, request).await });
+    tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+    a.store.set(|faults| faults.cut_off_by_commit = false);
+    a.store.cut_off(false);
+    tokio::time::sleep(LEASE).await;
+    nodes.open(8);
+    let answer = within(waiting).await.unwrap().unwrap();
+    assert_eq!(answer.status.message.as_ref().unwrap().text(), "second");
+    let history = get(&b.engine, &task).await.history;
+    let said: Vec<_> = history.iter().filter(|it| it.role == Role::User).map(Message::text).collect();
+    assert_eq!(said, ["1 first?", "2 second?"]);
+    assert_eq!(nodes.runs(), 3);
 }
 
 #[tokio::test(start_paused = true)]

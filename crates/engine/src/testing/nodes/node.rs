@@ -40,6 +40,8 @@ pub struct MemoryFaults {
     pub refuses_marks: bool,
     /// Nothing is committed.
     pub refuses_commits: bool,
+    /// What is committed next is, and cuts the node off before it knows.
+    pub cut_off_by_commit: bool,
     /// Whether a message came before is not answered.
     pub hangs_at_messages: bool,
 }
@@ -192,6 +194,10 @@ impl TaskStore for MemoryNode {
             if let Some(waiting) = state.letters.get_mut(&id) {
                 waiting.status.taken = Some(sequence);
             }
+        }
+        if self.faults.lock().cut_off_by_commit {
+            self.cut_off(true);
+            self.reach()?;
         }
         Ok(Committed { epoch, ..committed })
     }
