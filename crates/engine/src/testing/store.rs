@@ -129,6 +129,7 @@ macro_rules! store_suite {
             debts_are_due_in_order
             a_removed_config_is_owed_nothing
             records_are_kept_while_they_are_owed
+            records_that_were_owed_to_a_webhook_that_was_replaced_can_go
 
             old_tasks_of_a_state_go
             a_purge_takes_no_more_than_it_may

@@ -199,3 +199,21 @@ pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
     }
     task.assert_stored(&store).await;
 }
+
+/// Who replaces a webhook that does not answer by one that wants nothing of before does not keep the log for ever.
+pub async fn records_that_were_owed_to_a_webhook_that_was_replaced_can_go<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
+    task.run(&store).await;
+    task.set(&store, TaskState::Completed, super::writer::at(1)).await;
+    let read = async || store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await;
+    let after = Timestamp::from_millisecond(i64::from(u32::MAX) * 1_000).unwrap();
+    assert_eq!(store.compact(after, 10).await.unwrap(), 0);
+    assert_eq!(read().await.unwrap(), task.log);
+    assert!(store.put_push_config(&task.scope, from_now_on(config("t", "p"))).await.unwrap());
+    // A store may drop it by itself.
+    assert!(store.compact(after, 10).await.unwrap() <= 1);
+    let records = read().await;
+    assert!(matches!(records, Err(StoreError::Compacted)), "{records:?}");
+}

@@ -28,15 +28,14 @@ impl GroupWriter<'_, '_> {
         delivered: u64,
     ) -> Written<bool> {
         let Some(mut head) = self.head(scope, task)? else { return Ok(false) };
-        self.insert_config(head.task, config, delivered.min(head.sequence), head.sequence)?;
+        let key = head.task;
+        self.insert_config(key, config, delivered.min(head.sequence), head.sequence)?;
         if !head.pushed {
             head.pushed = true;
-            self.writer
-                .connection
-                .prepare_cached("UPDATE tasks SET pushed = 1 WHERE task = ?1")?
-                .execute([head.task])?;
+            self.writer.connection.prepare_cached("UPDATE tasks SET pushed = 1 WHERE task = ?1")?.execute([key])?;
             self.changes.heads.insert(task.clone(), head);
         }
+        self.note_released(key)?;
         Ok(true)
     }
 
