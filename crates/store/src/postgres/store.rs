@@ -168,6 +168,11 @@ impl TaskStore for PostgresStore {
         housekeeping::compact(&self.chores, before, limit).await
     }
 
+    /// By the server's clock.
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        read::now(self.chores.links()).await
+    }
+
     fn cluster(&self) -> Option<&dyn Cluster> {
         Some(self)
     }
