@@ -126,6 +126,7 @@ macro_rules! store_suite {
             a_config_can_be_owed_earlier_records
             what_is_settled_is_no_longer_owed
             a_failed_attempt_waits_for_its_time
+            a_clock_that_went_back_puts_nothing_off
             debts_are_due_in_order
             a_removed_config_is_owed_nothing
             records_are_kept_while_they_are_owed

@@ -136,6 +136,25 @@ pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
     assert_eq!(due.iter().map(|it| (it.attempts, it.delivered, it.owed)).collect::<Vec<_>>(), [(0, 2, 3)]);
 }
 
+/// The clock was ahead for a while, and so are the times that it left; only a failure is waited for.
+pub async fn a_clock_that_went_back_puts_nothing_off<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
+    task.run(&store).await;
+    // First all was delivered, and then not: nothing is owed, or something.
+    for (delivered, owed) in [(1, 2), (1, 3)] {
+        assert_eq!(due(&store).await.len(), 1, "it is ours to deliver");
+        let ahead = PushSettlement { next_attempt: later(10_000_000), ..settlement(&task, "p", delivered) };
+        store.settle_push(ahead).await.unwrap();
+        task.stage(chunk("x"));
+        task.run(&store).await;
+        let due = store.due_pushes(later(1_000), 10).await.unwrap();
+        assert_eq!(due.iter().map(|it| (it.delivered, it.owed)).collect::<Vec<_>>(), [(delivered, owed)]);
+        assert!(store.next_push().await.unwrap().unwrap() <= Timestamp::now());
+    }
+}
+
 /// Longest due first, at most as many as were asked for, none before its time.
 pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;

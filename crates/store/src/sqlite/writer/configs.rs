@@ -52,11 +52,12 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Owes all configurations of a task the records up to `sequence`; `false` when it has none. A debt that is there
-    /// keeps its time; a new one is due now.
+    /// keeps its time, and a new one is due now: without a failure none is due later, whatever the clock was.
     pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET owed = ?2, \
-             next_attempt = CASE WHEN owed > delivered THEN next_attempt ELSE max(next_attempt, ?3) END \
+             next_attempt = CASE WHEN owed <= delivered THEN ?3 WHEN attempts = 0 THEN min(next_attempt, ?3) \
+             ELSE next_attempt END \
              WHERE task = ?1",
         )?;
         Ok(statement.execute((task, to_column(sequence), Timestamp::now().as_millisecond()))? > 0)
