@@ -113,13 +113,16 @@ impl Housekeeping {
     }
 
     /// Deletes what is older than it is kept, and drops logs, until there is no more of it. What fails keeps nothing else
-    /// from going: the next rule has its turn all the same.
+    /// from going: the next rule has its turn all the same. How old something is goes by the store's clock.
     ///
     /// # Errors
     ///
     /// The first of the store; what went is gone.
     pub async fn sweep(&self, store: &dyn TaskStore) -> Result<Swept, StoreError> {
-        let (now, mut swept, mut failure) = (Timestamp::now(), Swept::default(), None);
+        if self.is_idle() {
+            return Ok(Swept::default());
+        }
+        let (now, mut swept, mut failure) = (store.now().await?, Swept::default(), None);
         if let Some(before) = self.log_retention.and_then(|time| ago(now, time)) {
             let dropped = until_done(PAGE, &mut swept.logs, || store.compact(before, PAGE)).await;
             failure = failure.or(dropped.err());

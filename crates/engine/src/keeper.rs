@@ -80,9 +80,8 @@ async fn round(shared: &Arc<Shared>, is_time: bool) {
         return;
     }
     let settings = &shared.keeper.settings;
-    let before = settings.interrupted_expiry.and_then(|expiry| ago(Timestamp::now(), expiry));
-    if let Some(before) = before
-        && let Err(error) = expire(shared, before).await
+    if let Some(expiry) = settings.interrupted_expiry
+        && let Err(error) = expire(shared, expiry).await
     {
         tracing::warn!(%error, "tasks that wait for too long are not ended yet");
     }
@@ -117,9 +116,9 @@ async fn forget_messages(shared: &Shared) {
     }
 }
 
-/// Ends the tasks that have waited for their client since before this moment. Those that cannot be ended come again the
-/// next time.
-async fn expire(shared: &Arc<Shared>, before: Timestamp) -> Result<(), Error> {
+/// Ends the tasks that have waited for their client for this long. Those that cannot be ended come again the next time.
+async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
+    let Some(before) = ago(shared.store.now().await?, expiry) else { return Ok(()) };
     let (mut failed, mut failure) = (HashSet::new(), None);
     let mut last = Vec::new();
     loop {

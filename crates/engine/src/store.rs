@@ -171,6 +171,12 @@ pub trait TaskStore: Send + Sync + 'static {
     /// configuration is owed, of so many tasks at most. How many.
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
+    /// The time by which is told what is old. Where several nodes share the store it is that of one clock, so that none of
+    /// them deletes what is the others' because its own is wrong.
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        Ok(Timestamp::now())
+    }
+
     /// What there is where several nodes share the store; `None` where this process is the only one.
     fn cluster(&self) -> Option<&dyn Cluster> {
         None

@@ -216,7 +216,11 @@ impl TaskStore for MemoryStore {
 
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
         let Some(id) = config.config.task_id.clone() else { return Ok(false) };
-        Ok(self.with_head(scope, &id, |node, head| pushes::put(&self.debts, node, head, config)).is_some())
+        let put = self.with_head(scope, &id, |node, head| {
+            pushes::put(&self.debts, node, head, config);
+            head.trim(self.logs)
+        });
+        put.transpose().map(|put| put.is_some())
     }
 
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {

@@ -126,9 +126,11 @@ macro_rules! store_suite {
             a_config_can_be_owed_earlier_records
             what_is_settled_is_no_longer_owed
             a_failed_attempt_waits_for_its_time
+            a_clock_that_went_back_puts_nothing_off
             debts_are_due_in_order
             a_removed_config_is_owed_nothing
             records_are_kept_while_they_are_owed
+            records_that_were_owed_to_a_webhook_that_was_replaced_can_go
 
             old_tasks_of_a_state_go
             a_purge_takes_no_more_than_it_may

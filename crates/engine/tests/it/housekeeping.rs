@@ -6,7 +6,7 @@ use std::{
 };
 
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Record, Retention, StoreError, TaskStore,
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Record, Retention, StoreError, Swept, TaskStore,
     bus::LocalBus,
     store::{Commit, Erase, Portion},
     testing::SharedMemory,
@@ -337,4 +337,28 @@ async fn questions_that_cannot_be_ended_are_in_nobodys_way() {
     assert_state(&until_ended(&engine, &task).await, TaskState::Failed);
     store.damage(&damaged[0].id, false);
     assert_state(&until_ended(&engine, &damaged[0]).await, TaskState::Failed);
+}
+
+/// The clock of one of the nodes may be wrong: how old something is goes by that of the store.
+#[tokio::test]
+async fn what_is_old_is_so_by_the_clock_of_the_store() {
+    let hour = 3_600_000;
+    let store = Rigged::new();
+    let mut house = Housekeeping::default().with_rule(TaskState::Completed, Duration::ZERO);
+    house.log_retention = Some(Duration::ZERO);
+    house.interrupted_expiry = Some(Duration::from_secs(20));
+    let engine = agent().store(Arc::clone(&store) as Arc<dyn TaskStore>).build();
+    let told = async |text: &str| send(&engine, SendMessageRequest::new(Message::user(text))).await.unwrap();
+    let (done, asked) = (told("x").await, told("ask").await);
+    store.ahead.store(-hour, Ordering::Relaxed);
+    assert_eq!(house.sweep(&*store).await.unwrap(), Swept::default());
+    get(&engine, &done).await;
+    store.ahead.store(hour, Ordering::Relaxed);
+    assert_eq!(house.sweep(&*store).await.unwrap().tasks, 1);
+    let begun = Instant::now();
+    let engine = agent().store(Arc::clone(&store) as Arc<dyn TaskStore>).housekeeping(house).build();
+    engine.recover().await.unwrap();
+    let ended = until_ended(&engine, &asked).await;
+    assert_eq!(ended.state(), TaskState::Failed);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }

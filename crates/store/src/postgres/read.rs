@@ -6,7 +6,7 @@ use nuncio_engine::{
     Record, StoreError, lifecycle,
     store::{ListPage, ListQuery, PageToken, Portion, Stored},
 };
-use nuncio_model::{ContextId, Scope, Task, TaskId, TaskState};
+use nuncio_model::{ContextId, Scope, Task, TaskId, TaskState, Timestamp};
 use tokio_postgres::{
     Row,
     types::{FromSql, ToSql},
@@ -32,6 +32,13 @@ pub(super) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T
 /// A number of ours.
 pub(super) fn number(row: &Row, column: usize) -> Result<u64, StoreError> {
     value::<i64>(row, column).map(columns::from_column)
+}
+
+/// The time by the server's clock.
+pub(super) async fn now(links: &Links) -> Result<Timestamp, StoreError> {
+    let rows = links.query(Sql::Now, &[]).await?;
+    let now = rows.first().map(|row| value(row, 0)).transpose()?.and_then(Timestamp::from_millisecond);
+    now.ok_or_else(|| corrupt("the server's clock is out of range"))
 }
 
 /// The numbers of the last records of these tasks, in the same order.

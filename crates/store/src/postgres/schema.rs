@@ -9,7 +9,12 @@ use super::{
 use crate::SchemaVersion;
 
 /// The steps from nothing to the present schema. A step that was released is never changed.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// Brings the schema to the present version, made if it is not there, and says which it was. Of several nodes that start
 /// at once one does it, and the others wait.

@@ -108,6 +108,7 @@ statements! {
     Resting = include_str!("sql/resting.sql");
     Scan = include_str!("sql/scan.sql");
     Count = "SELECT coalesce(sum(tasks), 0)::int8 FROM totals";
+    Now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
     Check = "SELECT version FROM nuncio_schema";
     /// Writes something that changes nothing.
     Probe = "UPDATE nuncio_schema SET version = version";

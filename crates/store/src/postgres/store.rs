@@ -36,7 +36,7 @@ impl TaskStore for PostgresStore {
         match (self.committer.write(Op::Append(append, node)).await?, remember) {
             (Done::Committed(committed), remember) => {
                 if let (Some((_, remember)), Some(upkeep)) = (remember, &self.upkeep) {
-                    upkeep.forget_before(remember.since.min(begun));
+                    upkeep.forget_before(remember.since.min(begun), begun);
                 }
                 Ok(committed)
             }
@@ -101,7 +101,7 @@ impl TaskStore for PostgresStore {
 
     async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError> {
         if let Some(upkeep) = &self.upkeep {
-            upkeep.forget_before(before);
+            upkeep.forget_before(before, Timestamp::now());
             upkeep.hurry();
             return Ok(());
         }
@@ -166,6 +166,11 @@ impl TaskStore for PostgresStore {
 
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         housekeeping::compact(&self.chores, before, limit).await
+    }
+
+    /// By the server's clock.
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        read::now(self.chores.links()).await
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

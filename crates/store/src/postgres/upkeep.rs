@@ -6,13 +6,14 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use nuncio_engine::StoreError;
 use nuncio_model::{Scope, Timestamp};
+use parking_lot::Mutex;
 use tokio::{
     select,
     sync::Notify,
@@ -22,6 +23,7 @@ use tokio::{
 
 use super::{
     chores::{Chores, Dropped},
+    read::now,
     statements::Sql,
     text::ScopeColumns,
     totals::{MANY, Totals},
@@ -54,10 +56,17 @@ pub(super) struct Upkeep {
 /// What the upkeep is told meanwhile.
 #[derive(Default)]
 struct Told {
-    /// Messages that were remembered before this, in milliseconds since 1970, are forgotten.
-    forgets_before: AtomicI64,
+    useless: Mutex<Option<Useless>>,
     totals: Totals,
     is_urgent: Notify,
+}
+
+/// Messages that nobody asks for any more, in milliseconds: those that were remembered before a time, by the clock of this
+/// process, and for longer than that was ago, by the clock of the server, which is the one that they were remembered by.
+#[derive(Clone, Copy)]
+struct Useless {
+    before: i64,
+    age: i64,
 }
 
 impl Drop for Upkeep {
@@ -68,7 +77,7 @@ impl Drop for Upkeep {
 
 impl Upkeep {
     pub(super) fn start(chores: Arc<Chores>, has_written: Arc<AtomicBool>, retention: Duration) -> Self {
-        let told = Arc::new(Told { forgets_before: AtomicI64::new(i64::MIN), ..Told::default() });
+        let told = Arc::<Told>::default();
         let work = Work {
             chores,
             told: Arc::clone(&told),
@@ -79,9 +88,11 @@ impl Upkeep {
         Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
     }
 
-    /// Nobody asks any more for messages that were remembered before this.
-    pub(super) fn forget_before(&self, time: Timestamp) {
-        self.told.forgets_before.fetch_max(time.as_millisecond(), Ordering::Relaxed);
+    /// Nobody asks any more for messages that were remembered before this, as of now. What was said before does not count:
+    /// a clock may have been ahead.
+    pub(super) fn forget_before(&self, time: Timestamp, now: Timestamp) {
+        let before = time.as_millisecond();
+        *self.told.useless.lock() = Some(Useless { before, age: now.as_millisecond().saturating_sub(before) });
     }
 
     /// Does its work soon.
@@ -167,7 +178,7 @@ impl Work {
     }
 
     async fn drop_logs(&self) -> Result<bool, StoreError> {
-        let now = Timestamp::now().as_millisecond();
+        let now = now(self.chores.links()).await?.as_millisecond();
         let before = now.saturating_sub(i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX));
         in_portions(|| self.chores.drop_logs(before.saturating_add(1), Some(now), usize::MAX)).await
     }
@@ -177,7 +188,9 @@ impl Work {
     }
 
     async fn forget_messages(&self) -> Result<bool, StoreError> {
-        let before = self.told.forgets_before.load(Ordering::Relaxed);
+        let useless = *self.told.useless.lock();
+        let Some(Useless { before, age }) = useless else { return Ok(false) };
+        let before = before.min(now(self.chores.links()).await?.as_millisecond().saturating_sub(age));
         for _ in 0..PORTIONS {
             if !self.chores.forget_messages(before).await? {
                 return Ok(false);

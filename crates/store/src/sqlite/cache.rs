@@ -90,13 +90,15 @@ impl Cache {
         self.tasks.remove(id);
     }
 
-    /// To be called after it, however it went, with the task as it is now where that is known.
+    /// To be called after it, however it went, with the task as it is now where that is known. Of several writes of a task
+    /// in one transaction the last one tells.
     pub(super) fn end_write(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
         let mut stamp = self.stamp(id).lock();
         stamp.changes += 1;
         stamp.writes -= 1;
-        if let Some((stored, json)) = stored {
-            self.put(scope, stored, json);
+        match stored {
+            Some((stored, json)) => self.put(scope, stored, json),
+            None => drop(self.tasks.remove(id)),
         }
     }
 
@@ -150,6 +152,20 @@ mod tests {
         assert_eq!(sequence(&cache), None);
         cache.end_write(&scope, &id, Some((stored(3), 100)));
         assert_eq!(sequence(&cache), Some(3));
+    }
+
+    #[test]
+    fn of_several_writes_in_one_transaction_the_last_one_tells() {
+        let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
+        for (writes, left) in [([Some(1), None], None), ([None, Some(2)], Some(2)), ([Some(3), Some(4)], Some(4))] {
+            for _ in &writes {
+                cache.begin_write(&id);
+            }
+            for sequence in writes {
+                cache.end_write(&scope, &id, sequence.map(|sequence| (stored(sequence), 100)));
+            }
+            assert_eq!(sequence(&cache), left);
+        }
     }
 
     #[test]

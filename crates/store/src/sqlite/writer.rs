@@ -228,7 +228,7 @@ impl Writer {
                 self.cache.end_write(scope, id, append.and_then(|append| append.stored(self.epoch)));
             }
             self.pruner.expect_left(matches!(op, Op::Delete { .. }));
-            let pays = matches!(op, Op::Settle(_) | Op::DeleteConfig { .. });
+            let pays = matches!(op, Op::Settle(_) | Op::PutConfig { .. } | Op::DeleteConfig { .. });
             self.pruner.expect(pays || append.is_some_and(|append| append.released && append.records.is_some()));
         }
     }

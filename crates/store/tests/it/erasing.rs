@@ -2,7 +2,7 @@
 
 use nuncio_engine::{
     TaskStore,
-    store::{Erase, Purge, PushConfig},
+    store::{Commit, Erase, Purge, PushConfig},
 };
 use nuncio_model::{
     Artifact, AuthenticationInfo, Message, Part, Principal, Scope, TaskPushNotificationConfig, TaskState,
@@ -65,6 +65,28 @@ async fn what_is_erased_is_in_no_file() {
     assert_eq!(found(&place), 0);
     load(&store, "after").await;
     load(&store, "before 49").await;
+}
+
+/// Both are written in one transaction, behind a write that another program holds up until both are waiting.
+#[tokio::test]
+async fn a_task_that_is_erased_right_after_a_commit_is_gone() {
+    let place = Place::new();
+    let store = place.open().await;
+    let epoch = begin(&store, "t").await.epoch;
+    let other = place.connection();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let commit = Commit { expected: 1, epoch, ..create(&task("t", TaskState::InputRequired)) };
+    let erase = Erase::Task(Scope::open(), "t".into());
+    let behind = async {
+        tokio::task::yield_now().await;
+        tokio::join!(store.commit(commit), store.erase(&erase))
+    };
+    let (_, (committed, erased), ()) = tokio::join!(begin(&store, "u"), behind, async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        other.execute_batch("COMMIT").unwrap();
+    });
+    assert_eq!((committed.unwrap().epoch, erased.unwrap()), (epoch, 1));
+    assert!(store.load(&Scope::open(), &"t".into()).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -71,21 +71,24 @@ async fn logs_stay_while_they_are_owed_and_go_when_they_are_paid_or_nobody_wants
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_log_retention(Duration::ZERO)).await.unwrap();
     let scope = Scope::open();
-    for id in ["a", "b"] {
+    let config = |id: &str, delivered| {
         let config = TaskPushNotificationConfig {
             id: Some("p".into()),
             task_id: Some(id.into()),
             url: "https://example.org/".into(),
             ..Default::default()
         };
+        PushConfig { config, format: None, delivered }
+    };
+    for id in ["a", "b", "c"] {
         let mut commit = create(&task(id, TaskState::Working));
-        commit.push_configs.push(PushConfig { config, format: None, delivered: 0 });
+        commit.push_configs.push(config(id, 0));
         store.commit(commit).await.unwrap();
         end(&store, id).await.unwrap();
     }
     begin(&store, "another").await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(rows(&place), 5);
+    assert_eq!(rows(&place), 7);
     let settlement = PushSettlement {
         scope: scope.clone(),
         task: "a".into(),
@@ -96,6 +99,8 @@ async fn logs_stay_while_they_are_owed_and_go_when_they_are_paid_or_nobody_wants
         error: None,
     };
     store.settle_push(settlement).await.unwrap();
+    until_there_are(&place, 5).await;
+    assert!(store.put_push_config(&scope, config("c", u64::MAX)).await.unwrap());
     until_there_are(&place, 3).await;
     assert!(store.delete_push_config(&scope, &"b".into(), &"p".into()).await.unwrap());
     until_there_are(&place, 1).await;

@@ -8,6 +8,7 @@ mod faults;
 mod messages;
 mod nodes;
 pub(crate) mod place;
+mod pushes;
 mod schema;
 mod tls;
 mod upkeep;

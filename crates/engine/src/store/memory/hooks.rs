@@ -30,10 +30,16 @@ impl Hook {
         self.owed > self.delivered
     }
 
-    /// Owes the records up to `sequence`.
+    /// Whether another record would not change when it is due.
+    pub(super) fn keeps_its_time(&self, now: Timestamp) -> bool {
+        self.owes() && (self.attempts > 0 || self.next_attempt <= now)
+    }
+
+    /// Owes the records up to `sequence`. A debt that is there keeps its time, and a new one is due now: without a failure
+    /// none is due later, whatever the clock was.
     pub(super) fn owe(&mut self, sequence: u64, now: Timestamp) {
-        if !self.owes() {
-            self.next_attempt = self.next_attempt.max(now);
+        if !self.keeps_its_time(now) {
+            self.next_attempt = now;
         }
         self.owed = sequence;
     }

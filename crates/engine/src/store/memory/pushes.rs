@@ -21,7 +21,7 @@ pub(super) fn add(head: &mut Head, configs: Vec<PushConfig>) {
 pub(super) fn owe(debts: &Debts, node: &Arc<Node>, head: &mut Head, sequence: u64) {
     let now = Timestamp::now();
     for hook in head.hooks_mut().into_iter().flatten() {
-        if hook.owes() {
+        if hook.keeps_its_time(now) {
             hook.owed = sequence;
         } else {
             debts.change(node, hook, |hook| hook.owe(sequence, now));

@@ -136,6 +136,25 @@ pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
     assert_eq!(due.iter().map(|it| (it.attempts, it.delivered, it.owed)).collect::<Vec<_>>(), [(0, 2, 3)]);
 }
 
+/// The clock was ahead for a while, and so are the times that it left; only a failure is waited for.
+pub async fn a_clock_that_went_back_puts_nothing_off<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
+    task.run(&store).await;
+    // First all was delivered, and then not: nothing is owed, or something.
+    for (delivered, owed) in [(1, 2), (1, 3)] {
+        assert_eq!(due(&store).await.len(), 1, "it is ours to deliver");
+        let ahead = PushSettlement { next_attempt: later(10_000_000), ..settlement(&task, "p", delivered) };
+        store.settle_push(ahead).await.unwrap();
+        task.stage(chunk("x"));
+        task.run(&store).await;
+        let due = store.due_pushes(later(1_000), 10).await.unwrap();
+        assert_eq!(due.iter().map(|it| (it.delivered, it.owed)).collect::<Vec<_>>(), [(delivered, owed)]);
+        assert!(store.next_push().await.unwrap().unwrap() <= Timestamp::now());
+    }
+}
+
 /// Longest due first, at most as many as were asked for, none before its time.
 pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
@@ -198,4 +217,22 @@ pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
         Err(error) => assert!(matches!(error, StoreError::Compacted), "{error:?}"),
     }
     task.assert_stored(&store).await;
+}
+
+/// Who replaces a webhook that does not answer by one that wants nothing of before does not keep the log for ever.
+pub async fn records_that_were_owed_to_a_webhook_that_was_replaced_can_go<F: StoreFixture>(fixture: F) {
+    let store = fixture.open().await;
+    let mut task = Writer::new("t");
+    task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
+    task.run(&store).await;
+    task.set(&store, TaskState::Completed, super::writer::at(1)).await;
+    let read = async || store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await;
+    let after = Timestamp::from_millisecond(i64::from(u32::MAX) * 1_000).unwrap();
+    assert_eq!(store.compact(after, 10).await.unwrap(), 0);
+    assert_eq!(read().await.unwrap(), task.log);
+    assert!(store.put_push_config(&task.scope, from_now_on(config("t", "p"))).await.unwrap());
+    // A store may drop it by itself.
+    assert!(store.compact(after, 10).await.unwrap() <= 1);
+    let records = read().await;
+    assert!(matches!(records, Err(StoreError::Compacted)), "{records:?}");
 }

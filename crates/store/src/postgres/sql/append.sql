@@ -20,7 +20,7 @@ head AS (
         updated = i.updated,
         updated_rest = i.updated_rest,
         owner = CASE WHEN i.released THEN NULL ELSE coalesce(t.owner, $14::int8) END,
-        released = CASE WHEN i.released THEN $15::int8 END
+        released = CASE WHEN i.released THEN (extract(epoch FROM clock_timestamp()) * 1000)::int8 END
     FROM input AS i
     WHERE t.id = i.id AND t.tenant = i.tenant AND t.caller = i.caller
         AND t.sequence = i.expected AND t.epoch = i.epoch
@@ -34,14 +34,6 @@ snapshot AS (
     INSERT INTO bodies (task, folded, body, artifacts)
     SELECT head.id, i.sequence, i.body, i.artifacts FROM head JOIN input AS i USING (id) WHERE i.body IS NOT NULL
     ON CONFLICT (task) DO UPDATE SET folded = excluded.folded, body = excluded.body, artifacts = excluded.artifacts
-),
-debt AS (
-    -- A debt that is there keeps its time; a new one is due now.
-    UPDATE push_configs AS p SET
-        owed = head.sequence,
-        next_attempt = CASE WHEN p.owed > p.delivered THEN p.next_attempt ELSE greatest(p.next_attempt, $15) END
-    FROM head WHERE head.pushed AND p.task = head.id
-    RETURNING p.task
 ),
 letter AS (
     UPDATE letters AS l SET taken = given.sequence
@@ -67,4 +59,4 @@ moved AS (
     WHERE head.state <> head.state_before
     GROUP BY tenant, caller, change.state HAVING sum(change.tasks) <> 0
 )
-SELECT head.id, EXISTS (SELECT 1 FROM debt WHERE debt.task = head.id) FROM head
+SELECT id, CASE WHEN pushed THEN owe(id, sequence, $15::int8) ELSE false END FROM head

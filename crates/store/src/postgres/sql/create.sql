@@ -25,7 +25,7 @@ head AS (
     )
     SELECT
         i.id, i.tenant, i.caller, i.context, i.sequence, 1, CASE WHEN NOT i.released THEN $13 END,
-        i.updated, i.updated_rest, CASE WHEN i.released AND i.records IS NOT NULL THEN $14::int8 END, i.state, i.state,
+        i.updated, i.updated_rest, CASE WHEN i.released AND i.records IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000)::int8 END, i.state, i.state,
         EXISTS (SELECT 1 FROM config WHERE config.task = i.id)
     FROM input AS i WHERE (i.released OR EXISTS (SELECT 1 FROM me))
         AND NOT EXISTS (SELECT 1 FROM deleted WHERE deleted.task = i.id)
@@ -44,7 +44,7 @@ debt AS (
     INSERT INTO push_configs (
         task, id, tenant, caller, config, format, delivered, owed, attempts, next_attempt
     )
-    SELECT head.id, c.id, head.tenant, head.caller, c.config, c.format, 0, head.sequence, 0, $14
+    SELECT head.id, c.id, head.tenant, head.caller, c.config, c.format, 0, head.sequence, 0, $14::int8
     FROM head JOIN config AS c ON c.task = head.id
 ),
 message AS (

@@ -28,15 +28,14 @@ impl GroupWriter<'_, '_> {
         delivered: u64,
     ) -> Written<bool> {
         let Some(mut head) = self.head(scope, task)? else { return Ok(false) };
-        self.insert_config(head.task, config, delivered.min(head.sequence), head.sequence)?;
+        let key = head.task;
+        self.insert_config(key, config, delivered.min(head.sequence), head.sequence)?;
         if !head.pushed {
             head.pushed = true;
-            self.writer
-                .connection
-                .prepare_cached("UPDATE tasks SET pushed = 1 WHERE task = ?1")?
-                .execute([head.task])?;
+            self.writer.connection.prepare_cached("UPDATE tasks SET pushed = 1 WHERE task = ?1")?.execute([key])?;
             self.changes.heads.insert(task.clone(), head);
         }
+        self.note_released(key)?;
         Ok(true)
     }
 
@@ -53,11 +52,12 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Owes all configurations of a task the records up to `sequence`; `false` when it has none. A debt that is there
-    /// keeps its time; a new one is due now.
+    /// keeps its time, and a new one is due now: without a failure none is due later, whatever the clock was.
     pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET owed = ?2, \
-             next_attempt = CASE WHEN owed > delivered THEN next_attempt ELSE max(next_attempt, ?3) END \
+             next_attempt = CASE WHEN owed <= delivered THEN ?3 WHEN attempts = 0 THEN min(next_attempt, ?3) \
+             ELSE next_attempt END \
              WHERE task = ?1",
         )?;
         Ok(statement.execute((task, to_column(sequence), Timestamp::now().as_millisecond()))? > 0)

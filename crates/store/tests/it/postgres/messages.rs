@@ -62,6 +62,29 @@ async fn messages_whose_time_is_over_are_forgotten() {
     assert_eq!(remembered(&client).await, ["new", "old 7"]);
 }
 
+/// Also where a clock that was ahead said that nobody asks for later ones.
+#[tokio::test]
+async fn a_message_is_remembered_whatever_the_clock_said_before() {
+    let place = Place::new();
+    let (store, client) = (place.open(options()).await, place.client().await);
+    let ahead = Timestamp::from_millisecond(Timestamp::now().as_millisecond() + 3_600_000).unwrap();
+    store.forget_messages(ahead).await.unwrap();
+    store.commit(taking("t", TaskState::Working, &["m".to_owned()], at(0))).await.unwrap();
+    for _ in 0..2 {
+        // These go in the same round, after the messages.
+        let letter = "INSERT INTO letters (id, task, tenant, caller, body, left_at) \
+            VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
+        client.batch_execute(letter).await.unwrap();
+        store.forget_messages(at(0)).await.unwrap();
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while !client.query("SELECT 1 FROM letters", &[]).await.unwrap().is_empty() {
+            assert!(Instant::now() < deadline, "there was no round");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert_eq!(remembered(&client).await, ["m"]);
+}
+
 /// Commits of two nodes, and the deletion of tasks that had the messages before, take messages in one order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_do_not_wait_for_each_other() {

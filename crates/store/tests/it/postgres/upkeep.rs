@@ -7,11 +7,16 @@ use nuncio_engine::{
     StoreError, TaskStore as _,
     store::{Letter, LetterId},
 };
-use nuncio_model::{Principal, Scope, TaskState};
+use nuncio_model::{Principal, Scope, TaskState, Timestamp};
+use nuncio_store::PostgresStore;
+use nuncio_testbed::{Postgres, Proxy, Server as _};
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Client;
 
-use super::place::{Place, SLOW, options};
+use super::{
+    faults::quick,
+    place::{Place, SLOW, options},
+};
 use crate::support::{create, task};
 
 async fn count(client: &Client, sql: &str) -> i64 {
@@ -137,4 +142,17 @@ async fn what_a_deletion_left_goes_and_no_task_takes_its_place_before() {
     until_none(&client, "SELECT count(*) FROM deleted").await;
     assert_eq!(count(&client, "SELECT count(*) FROM events").await, 0);
     store.commit(create(&task("t", TaskState::Completed))).await.unwrap();
+}
+
+/// So it is told by the server, and by nobody where that is away: what is old by a node's own clock may be everything.
+#[tokio::test]
+async fn the_time_is_that_of_the_server() {
+    let place = Place::on(Postgres::shared().unwrap());
+    let proxy = Proxy::start(Postgres::shared().unwrap().address()).unwrap();
+    let store = PostgresStore::open(&place.url_by(&proxy), quick()).await.unwrap();
+    let (begun, now, done) = (Timestamp::now(), store.now().await.unwrap(), Timestamp::now());
+    // It is rounded.
+    assert!((begun.as_millisecond()..=done.as_millisecond() + 1).contains(&now.as_millisecond()), "{now:?}");
+    proxy.cut();
+    assert!(matches!(store.now().await, Err(StoreError::Unavailable(_))));
 }
