@@ -158,7 +158,9 @@ mod tests {
     fn of_several_writes_in_one_transaction_the_last_one_tells() {
         let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
         for (writes, left) in [([Some(1), None], None), ([None, Some(2)], Some(2)), ([Some(3), Some(4)], Some(4))] {
-            writes.iter().for_each(|_| cache.begin_write(&id));
+            for _ in writes {
+                cache.begin_write(&id);
+            }
             for sequence in writes {
                 cache.end_write(&scope, &id, sequence.map(|sequence| (stored(sequence), 100)));
             }
