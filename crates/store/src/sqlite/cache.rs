@@ -158,7 +158,7 @@ mod tests {
     fn of_several_writes_in_one_transaction_the_last_one_tells() {
         let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
         for (writes, left) in [([Some(1), None], None), ([None, Some(2)], Some(2)), ([Some(3), Some(4)], Some(4))] {
-            for _ in &writes {
+            for _ in writes {
                 cache.begin_write(&id);
             }
             for sequence in writes {

@@ -1,8 +1,9 @@
 -- Leaves a letter, if a node that lives is at work on the task. The lock on the head has a commit that lets go of the
--- task wait, or is waited for: either the letter is there before, or nobody is at work any more. Whether it was there
--- before this statement is told too.
+-- task wait, or is waited for: either the letter is there before, or nobody is at work any more. It is one that is waited
+-- for in turn: a lock that many share is never free for who waits, while others come. Whether the letter was there before
+-- this statement is told too.
 WITH head AS MATERIALIZED (
-    SELECT id, tenant, caller, owner FROM tasks WHERE id = $2 AND tenant = $3 AND caller = $4 FOR SHARE
+    SELECT id, tenant, caller, owner FROM tasks WHERE id = $2 AND tenant = $3 AND caller = $4 FOR NO KEY UPDATE
 ),
 holder AS MATERIALIZED (
     SELECT node FROM nodes WHERE node IN (SELECT owner FROM head) AND expires > clock_timestamp()

@@ -8,9 +8,10 @@ use nuncio_engine::{
 };
 use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
 use nuncio_store::{PostgresOptions, PostgresStore};
+use tokio::time::{Instant, sleep};
 
 use super::place::{Place, options};
-use crate::support::{create, task};
+use crate::support::{chunk, create, task};
 
 fn later(seconds: i64) -> Timestamp {
     Timestamp::from_millisecond(Timestamp::now().as_millisecond() + seconds * 1_000).unwrap()
@@ -209,4 +210,43 @@ async fn ids_may_have_any_character() {
         let stored = store.load(&Scope::open(), &id.into()).await.unwrap().unwrap();
         assert_eq!((stored.task.id.as_str(), stored.task.context_id.as_ref().unwrap().as_str()), (id, id));
     }
+}
+
+/// However many come: each has its turn at the head, and so has the commit of the node that is at work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn letters_do_not_keep_a_task_from_its_commits() {
+    let place = Place::new();
+    let owner = place.open(options()).await;
+    owner.commit(create(&task("t", TaskState::Working))).await.unwrap();
+    let client = place.client().await;
+    // As long as a disk takes to have it.
+    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+        $$ BEGIN PERFORM pg_sleep(0.003); RETURN NULL; END $$; \
+        CREATE TRIGGER slow AFTER INSERT ON letters FOR EACH ROW EXECUTE FUNCTION slow()";
+    client.batch_execute(slow).await.unwrap();
+    let mut writers = tokio::task::JoinSet::new();
+    for _ in 0..2 {
+        let node = Arc::new(place.open(options().with_connections(6)).await);
+        for _ in 0..12 {
+            let node = Arc::clone(&node);
+            writers.spawn(async move {
+                loop {
+                    let id = LetterId::generate();
+                    let letter = Letter { id, scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
+                    node.cluster().unwrap().post(&letter).await.unwrap();
+                }
+            });
+        }
+    }
+    let letters = async || client.query_one("SELECT count(*) FROM letters", &[]).await.unwrap().get::<_, i64>(0);
+    let begun = Instant::now();
+    for sequence in 1..20 {
+        let before = letters().await;
+        owner.commit(chunk("t", sequence, 1, "x")).await.unwrap();
+        while letters().await < before + 20 {
+            assert!(begun.elapsed() < Duration::from_mins(1), "no more letters come");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+    writers.shutdown().await;
 }

@@ -153,6 +153,6 @@ async fn the_time_is_that_of_the_server() {
     let (begun, now, done) = (Timestamp::now(), store.now().await.unwrap(), Timestamp::now());
     // It is rounded.
     assert!((begun.as_millisecond()..=done.as_millisecond() + 1).contains(&now.as_millisecond()), "{now:?}");
-    proxy.cut();
+    proxy.set(|faults| faults.holds = true);
     assert!(matches!(store.now().await, Err(StoreError::Unavailable(_))));
 }
