@@ -129,9 +129,7 @@ impl Runner {
         }
         self.hold.break_off(error.clone());
     }
-}
 
-impl Runner {
     /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have it
     /// done twice.
     fn at_task(&self, error: &Error) -> Error {

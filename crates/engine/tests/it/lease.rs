@@ -14,7 +14,7 @@ use nuncio_engine::{
     store::Lease,
     testing::{MemoryNode, SharedMemory},
 };
-use nuncio_model::{ErrorKind, Message, TaskState, op::SendMessageRequest};
+use nuncio_model::{ErrorKind, Message, Task, TaskState, op::SendMessageRequest};
 use tokio::time::{Instant, sleep};
 
 use crate::support::*;
@@ -107,6 +107,24 @@ async fn a_turn_is_cut_off_when_the_lease_is_over_by_the_nodes_own_clock() {
     }
 }
 
+/// Nothing more of the task is stored in this time, as this engine sees it.
+async fn assert_is_held_up(engine: &Engine, task: &Task, time: Duration) {
+    let length = async || get(engine, task).await.artifacts[0].parts.len();
+    let before = length().await;
+    sleep(time).await;
+    assert_eq!(length().await, before, "the turn is held up");
+}
+
+/// The one turn of a node whose store says nothing any more has gone by the end of its lease.
+async fn assert_is_cut_off(node: &Node) {
+    assert_eq!(node.turns(), 1);
+    node.store.stall(true);
+    let began = Instant::now();
+    until(|| node.turns() == 0).await;
+    let took = began.elapsed();
+    assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+}
+
 /// An event of the turn cannot be written, or has a reader that holds it up.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
@@ -119,15 +137,8 @@ async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
         let unread = if is_read { Some(subscribe(&a.engine, &task).await.unwrap()) } else { None };
         a.store.set(|faults| faults.refuses_commits = !is_read);
         sleep(LEASE * 3).await;
-        let length = get(&a.engine, &task).await.artifacts[0].parts.len();
-        sleep(LEASE).await;
-        assert_eq!(get(&a.engine, &task).await.artifacts[0].parts.len(), length, "the turn is held up");
-        assert_eq!(a.turns(), 1);
-        a.store.stall(true);
-        let began = Instant::now();
-        until(|| a.turns() == 0).await;
-        let took = began.elapsed();
-        assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+        assert_is_held_up(&a.engine, &task, LEASE).await;
+        assert_is_cut_off(&a).await;
         drop(unread);
     }
 }
@@ -146,15 +157,8 @@ async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_le
         async move { send(&engine, request).await }
     });
     sleep(Duration::from_secs(2)).await;
-    let length = get(&b.engine, &task).await.artifacts[0].parts.len();
-    sleep(Duration::from_secs(2)).await;
-    assert_eq!(get(&b.engine, &task).await.artifacts[0].parts.len(), length, "the turn is held up");
-    assert_eq!(a.turns(), 1);
-    a.store.stall(true);
-    let began = Instant::now();
-    until(|| a.turns() == 0).await;
-    let took = began.elapsed();
-    assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
+    assert_is_held_up(&b.engine, &task, Duration::from_secs(2)).await;
+    assert_is_cut_off(&a).await;
     sent.abort();
 }
 

@@ -44,6 +44,8 @@ pub struct MemoryFaults {
     pub cut_off_by_commit: bool,
     /// Whether a message came before is not answered.
     pub hangs_at_messages: bool,
+    /// So many times, who reads a log has the store panic.
+    pub panics_at_logs: u32,
 }
 
 /// A node of a [`SharedMemory`].
@@ -245,6 +247,11 @@ impl TaskStore for MemoryNode {
     ) -> Result<Vec<Record>, StoreError> {
         self.reach()?;
         self.reads.fetch_add(1, Ordering::Relaxed);
+        let left = self.faults.lock().panics_at_logs.checked_sub(1);
+        if let Some(left) = left {
+            self.set(|faults| faults.panics_at_logs = left);
+            panic!("the store panics");
+        }
         self.shared.tasks.events_after(scope, id, after, portion).await
     }
 
