@@ -48,7 +48,7 @@ impl fmt::Display for Principal {
 
 /// What a call may see: the tasks of one caller under one tenant. Every call of an engine or a store takes one, so a
 /// foreign id and a missing id cannot be told apart.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     /// The tenant; empty where there is none.
     pub tenant: Tenant,

@@ -6,6 +6,7 @@
 mod builder;
 mod hooks;
 mod index;
+mod key;
 mod line;
 mod list;
 mod messages;

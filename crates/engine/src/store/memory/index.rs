@@ -1,6 +1,6 @@
 //! What lists are read from: an order of tasks for each state, for a scope and for each of its contexts.
 
-use std::{iter::Peekable, sync::Arc};
+use std::iter::Peekable;
 
 use nuncio_model::TaskState;
 
@@ -115,14 +115,6 @@ impl InContext {
                 lists.remove(state, place);
                 lists.is_empty()
             }
-        }
-    }
-
-    /// Some task of the context.
-    pub(super) fn any(&self) -> Option<&Arc<super::node::Node>> {
-        match self {
-            Self::One(one) => Some(&one.node),
-            Self::Many(lists) => lists.by_state.iter().find_map(|order| order.before(None).next()).map(|it| &it.node),
         }
     }
 

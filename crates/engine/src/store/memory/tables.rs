@@ -1,20 +1,22 @@
-//! Where tasks, scopes and contexts are found: hash tables in shards, so that the growth of one stalls only a part, and
-//! for well under a millisecond.
+//! Where tasks, scopes and contexts are found: sorted tables in shards, so that few wait for one another. None of them
+//! ever has to move all that it holds, as a hash table does when it grows.
 
 use std::{
+    collections::{BTreeMap, btree_map::Entry as Slot},
     hash::{BuildHasher, Hash},
+    ops::Bound::{Excluded, Unbounded},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use hashbrown::{HashTable, hash_table::Entry as Slot};
 use nuncio_model::{ContextId, Scope, TaskId, TaskState};
 use parking_lot::Mutex;
 
 use super::{
     index::{InContext, Lists},
+    key::Key,
     messages::Messages,
     node::Node,
     order::{Entry, Place},
@@ -32,6 +34,12 @@ pub(super) struct ScopeLists {
     coming: AtomicUsize,
 }
 
+impl ScopeLists {
+    fn new(scope: Scope) -> Self {
+        Self { scope, lists: Mutex::default(), messages: Mutex::default(), coming: AtomicUsize::new(0) }
+    }
+}
+
 /// Keeps a scope in the table while a task is added to it.
 pub(super) struct Coming(Arc<ScopeLists>);
 
@@ -47,63 +55,64 @@ impl Drop for Coming {
     }
 }
 
-/// A hash table that keeps the hashes, so that growing does not touch what it points to.
-type Shard<T> = Mutex<HashTable<(u64, T)>>;
-
-struct Shards<T> {
-    shards: Box<[Shard<T>]>,
+/// A sorted table in shards, which a hash of the key chooses from.
+struct Shards<K, V> {
+    hasher: Hashing,
+    shards: Box<[Mutex<BTreeMap<K, V>>]>,
 }
 
-impl<T> Shards<T> {
+impl<K: Hash + Ord, V> Shards<K, V> {
     fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        Self { hasher: hashing(), shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
-    fn shard(&self, hash: u64) -> &Shard<T> {
-        // The table itself uses the lowest and the highest bits.
-        &self.shards[(hash >> 32) as usize % SHARDS]
+    fn shard(&self, key: &K) -> &Mutex<BTreeMap<K, V>> {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
 }
 
 /// All tasks, and the contexts and scopes that they belong to.
 pub(super) struct Tables {
-    hasher: Hashing,
-    tasks: Shards<Arc<Node>>,
-    contexts: Shards<InContext>,
-    scopes: Shards<Arc<ScopeLists>>,
+    tasks: Shards<Key<TaskId>, Arc<Node>>,
+    contexts: Shards<ContextKey, InContext>,
+    scopes: Shards<Scope, Arc<ScopeLists>>,
+}
+
+/// A context of a scope. The address is one scope's as long as a task of it is in the table.
+type ContextKey = (Key<ContextId>, usize);
+
+fn context_key(scope: &Arc<ScopeLists>, context: &ContextId) -> ContextKey {
+    (Key::of(context), Arc::as_ptr(scope).addr())
 }
 
 impl Tables {
     pub(super) fn new() -> Self {
-        Self { hasher: hashing(), tasks: Shards::new(), contexts: Shards::new(), scopes: Shards::new() }
+        Self { tasks: Shards::new(), contexts: Shards::new(), scopes: Shards::new() }
     }
 
     /// The task, when it is of this scope.
     pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Node>> {
-        let hash = self.hash(id);
-        let tasks = self.tasks.shard(hash).lock();
-        let node = tasks.find(hash, |(_, node)| node.id == *id).map(|(_, node)| Arc::clone(node))?;
-        drop(tasks);
+        let key = Key::of(id);
+        let node = self.tasks.shard(&key).lock().get(&key).map(Arc::clone)?;
         (node.scope.scope == *scope).then_some(node)
     }
 
     /// Adds a task; `false` when there is one of this id already.
     pub(super) fn add_task(&self, node: &Arc<Node>) -> bool {
-        let hash = self.hash(&node.id);
-        let mut tasks = self.tasks.shard(hash).lock();
-        match tasks.entry(hash, |(_, other)| other.id == node.id, |(hash, _)| *hash) {
+        let key = Key::of(&node.id);
+        match self.tasks.shard(&key).lock().entry(key) {
             Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
-                slot.insert((hash, Arc::clone(node)));
+                slot.insert(Arc::clone(node));
                 true
             }
         }
     }
 
     pub(super) fn remove_task(&self, node: &Node) {
-        let hash = self.hash(&node.id);
-        if let Ok(slot) =
-            self.tasks.shard(hash).lock().find_entry(hash, |(_, other)| std::ptr::eq(Arc::as_ptr(other), node))
+        let key = Key::of(&node.id);
+        if let Slot::Occupied(slot) = self.tasks.shard(&key).lock().entry(key)
+            && std::ptr::eq(Arc::as_ptr(slot.get()), node)
         {
             slot.remove();
         }
@@ -111,22 +120,19 @@ impl Tables {
 
     /// The scope's lists; `None` when it has no tasks.
     pub(super) fn scope(&self, scope: &Scope) -> Option<Arc<ScopeLists>> {
-        let hash = self.hash(scope);
-        let scopes = self.scopes.shard(hash).lock();
-        scopes.find(hash, |(_, lists)| lists.scope == *scope).map(|(_, lists)| Arc::clone(lists))
+        self.scopes.shard(scope).lock().get(scope).map(Arc::clone)
     }
 
     /// The lists of a scope that a task is about to be added to.
     pub(super) fn coming(&self, scope: &Scope) -> Coming {
-        let hash = self.hash(scope);
-        let mut scopes = self.scopes.shard(hash).lock();
-        let slot = scopes.entry(hash, |(_, lists)| lists.scope == *scope, |(hash, _)| *hash);
-        let slot = slot.or_insert_with(|| {
-            let (lists, messages, coming) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
-            (hash, Arc::new(ScopeLists { scope: scope.clone(), lists, messages, coming }))
+        let mut scopes = self.scopes.shard(scope).lock();
+        let lists = scopes.get(scope).map(Arc::clone).unwrap_or_else(|| {
+            let lists = Arc::new(ScopeLists::new(scope.clone()));
+            scopes.insert(scope.clone(), Arc::clone(&lists));
+            lists
         });
-        slot.get().1.coming.fetch_add(1, Ordering::AcqRel);
-        Coming(Arc::clone(&slot.get().1))
+        lists.coming.fetch_add(1, Ordering::AcqRel);
+        Coming(lists)
     }
 
     /// The lists of all scopes that are wanted.
@@ -134,40 +140,39 @@ impl Tables {
         let mut scopes = Vec::new();
         for shard in &self.scopes.shards {
             let shard = shard.lock();
-            scopes.extend(shard.iter().filter(|(_, lists)| wanted(&lists.scope)).map(|(_, lists)| Arc::clone(lists)));
+            scopes.extend(shard.values().filter(|lists| wanted(&lists.scope)).map(Arc::clone));
         }
         scopes
     }
 
-    /// The tasks of a shard; `None` beyond the last.
-    pub(super) fn tasks_of_shard(&self, shard: usize) -> Option<Vec<Arc<Node>>> {
+    /// Tasks of a shard behind an id in the order of the table, at most `limit`; `None` beyond the last shard.
+    pub(super) fn tasks_of_shard(&self, shard: usize, after: Option<&TaskId>, limit: usize) -> Option<Vec<Arc<Node>>> {
         let shard = self.tasks.shards.get(shard)?.lock();
-        Some(shard.iter().map(|(_, node)| Arc::clone(node)).collect())
+        let from = after.map_or(Unbounded, |id| Excluded(Key::of(id)));
+        Some(shard.range((from, Unbounded)).take(limit).map(|(_, node)| Arc::clone(node)).collect())
     }
 
     /// Drops a scope that nobody has a task in or is about to.
     pub(super) fn tidy_scope(&self, lists: &Arc<ScopeLists>) {
-        let hash = self.hash(&lists.scope);
-        let mut scopes = self.scopes.shard(hash).lock();
+        let mut scopes = self.scopes.shard(&lists.scope).lock();
         // Whoever adds a task said so under this lock.
-        if let Ok(slot) = scopes.find_entry(hash, |(_, other)| Arc::ptr_eq(other, lists))
+        if scopes.get(&lists.scope).is_some_and(|other| Arc::ptr_eq(other, lists))
             && lists.coming.load(Ordering::Acquire) == 0
             && lists.lists.lock().is_empty()
         {
-            slot.remove();
+            scopes.remove(&lists.scope);
         }
     }
 
     /// Puts a task into the lists.
     pub(super) fn list(&self, entry: Entry) {
-        entry.node.scope.lists.lock().insert(entry.clone());
-        let hash = self.context_hash(&entry.node.scope, &entry.node.context);
-        let mut contexts = self.contexts.shard(hash).lock();
-        let is_same = |(_, context): &(u64, InContext)| is_of(context, &entry.node.scope, &entry.node.context);
-        match contexts.entry(hash, is_same, |(hash, _)| *hash) {
-            Slot::Occupied(mut slot) => slot.get_mut().1.insert(entry),
+        let node = &entry.node;
+        node.scope.lists.lock().insert(entry.clone());
+        let key = context_key(&node.scope, &node.context);
+        match self.contexts.shard(&key).lock().entry(key) {
+            Slot::Occupied(mut slot) => slot.get_mut().insert(entry),
             Slot::Vacant(slot) => {
-                slot.insert((hash, InContext::One(entry)));
+                slot.insert(InContext::One(entry));
             }
         }
     }
@@ -180,9 +185,8 @@ impl Tables {
             lists.remove(state, place);
             lists.insert(entry.clone());
         }
-        let hash = self.context_hash(&node.scope, &node.context);
-        let mut contexts = self.contexts.shard(hash).lock();
-        if let Some((_, context)) = contexts.find_mut(hash, |(_, it)| is_of(it, &node.scope, &node.context)) {
+        let key = context_key(&node.scope, &node.context);
+        if let Some(context) = self.contexts.shard(&key).lock().get_mut(&key) {
             context.replace(state, place, entry);
         }
     }
@@ -190,10 +194,9 @@ impl Tables {
     /// Takes a task out of the lists, where it stands at this place.
     pub(super) fn unlist(&self, node: &Node, state: TaskState, place: Place<'_>) {
         node.scope.lists.lock().remove(state, place);
-        let hash = self.context_hash(&node.scope, &node.context);
-        let mut contexts = self.contexts.shard(hash).lock();
-        if let Ok(mut slot) = contexts.find_entry(hash, |(_, context)| is_of(context, &node.scope, &node.context))
-            && slot.get_mut().1.remove(state, place)
+        let key = context_key(&node.scope, &node.context);
+        if let Slot::Occupied(mut slot) = self.contexts.shard(&key).lock().entry(key)
+            && slot.get_mut().remove(state, place)
         {
             slot.remove();
         }
@@ -206,20 +209,7 @@ impl Tables {
         context: &ContextId,
         read: impl FnOnce(&InContext) -> R,
     ) -> Option<R> {
-        let hash = self.context_hash(scope, context);
-        let contexts = self.contexts.shard(hash).lock();
-        contexts.find(hash, |(_, it)| is_of(it, scope, context)).map(|(_, it)| read(it))
+        let key = context_key(scope, context);
+        self.contexts.shard(&key).lock().get(&key).map(read)
     }
-
-    fn hash(&self, key: &impl Hash) -> u64 {
-        self.hasher.hash_one(key)
-    }
-
-    fn context_hash(&self, scope: &Arc<ScopeLists>, context: &ContextId) -> u64 {
-        self.hasher.hash_one((Arc::as_ptr(scope), context))
-    }
-}
-
-fn is_of(tasks: &InContext, scope: &Arc<ScopeLists>, context: &ContextId) -> bool {
-    tasks.any().is_some_and(|node| Arc::ptr_eq(&node.scope, scope) && node.context == *context)
 }

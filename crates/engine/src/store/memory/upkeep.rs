@@ -94,36 +94,33 @@ pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
     gone
 }
 
-/// A page of all tasks: by shard of the table, and there by id.
+/// A page of all tasks: by shard of the table, and there in its order.
 pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
     let (mut shard, mut last) = match after {
         None => (0, None),
         Some(cursor) => {
             let (shard, id) = cursor.split_once(':').ok_or(StoreError::BadPageToken)?;
-            (shard.parse().map_err(|_| StoreError::BadPageToken)?, Some(TaskId::from(id)))
+            let shard = shard.parse().map_err(|_| StoreError::BadPageToken)?;
+            (shard, Some(TaskId::from(id)).filter(|id| !id.is_empty()))
         }
     };
     let mut page = ScanPage::default();
-    while let Some(mut nodes) = store.tables.tasks_of_shard(shard) {
-        nodes.retain(|node| last.as_ref().is_none_or(|last| node.id > *last));
-        nodes.sort_by(|one, two| one.id.cmp(&two.id));
-        for node in nodes {
-            if page.tasks.len() + page.unreadable.len() == limit {
-                page.next = last.map(|last| format!("{shard}:{last}").into());
-                return Ok(page);
-            }
-            add(&mut page, &node);
+    loop {
+        let missing = limit - page.tasks.len() - page.unreadable.len();
+        let Some(nodes) = store.tables.tasks_of_shard(shard, last.as_ref(), missing) else { return Ok(page) };
+        nodes.iter().for_each(|node| add(&mut page, node));
+        if nodes.len() < missing {
+            (shard, last) = (shard + 1, None);
+        } else if let Some(node) = nodes.last() {
             last = Some(node.id.clone());
         }
-        shard += 1;
-        last = None;
         if page.tasks.len() + page.unreadable.len() == limit {
-            // No id comes before this one.
-            page.next = Some(format!("{shard}:").into());
+            // Without an id it is the shard's beginning.
+            let last = last.as_ref().map_or("", |last| last.as_str());
+            page.next = Some(format!("{shard}:{last}").into());
             return Ok(page);
         }
     }
-    Ok(page)
 }
 
 fn add(page: &mut ScanPage, node: &Arc<Node>) {

@@ -1,0 +1,64 @@
+//! What a table has ids in order by.
+
+use uuid::{Uuid, fmt::Hyphenated};
+
+/// An id as the key of a sorted table.
+///
+/// An id that was made here is a UUID of version 7: as numbers, these grow. So what is new stands where what was new a moment
+/// ago does, and adding it touches memory that a cache still has, however many there are. A hash would send it anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Key<I> {
+    /// An id that is a UUID in its usual form.
+    Uuid([u64; 2]),
+    /// Any other.
+    Text(I),
+}
+
+impl<I: AsRef<str> + Clone> Key<I> {
+    pub(super) fn of(id: &I) -> Self {
+        canonical(id.as_ref()).map_or_else(|| Self::Text(id.clone()), |id| Self::Uuid(id.as_u64_pair().into()))
+    }
+}
+
+/// The UUID that is written in just this way: ids are told apart by their text, which may name one UUID in many forms.
+fn canonical(text: &str) -> Option<Uuid> {
+    if text.len() != Hyphenated::LENGTH {
+        return None;
+    }
+    let id = Uuid::try_parse(text).ok()?;
+    let mut again = [0; Hyphenated::LENGTH];
+    (*id.hyphenated().encode_lower(&mut again) == *text).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::TaskId;
+
+    use super::*;
+
+    #[test]
+    fn only_one_text_is_the_number() {
+        let id = TaskId::generate();
+        assert!(matches!(Key::of(&id), Key::Uuid(_)));
+        let forms = [id.as_str().to_uppercase(), id.as_str().replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")];
+        for form in forms.into_iter().chain(["".into(), "7".repeat(36), "é".repeat(18)]) {
+            let form = TaskId::from(form);
+            assert_eq!(Key::of(&form), Key::Text(form));
+        }
+    }
+
+    #[test]
+    fn what_is_made_later_comes_later() {
+        let mut last = Key::of(&TaskId::generate());
+        for _ in 0..1_000 {
+            let next = Key::of(&TaskId::generate());
+            assert!(next > last);
+            last = next;
+        }
+    }
+
+    #[test]
+    fn is_small() {
+        assert_eq!(size_of::<Key<TaskId>>(), 24);
+    }
+}
