@@ -3,7 +3,8 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use nuncio_model::{
-    ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig, op::SendMessageRequest,
+    Begins, ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig,
+    op::SendMessageRequest,
 };
 use tokio::sync::oneshot;
 
@@ -29,17 +30,18 @@ pub(crate) struct Opening {
     scope: Scope,
     request: SendMessageRequest,
     extensions: Arc<[Box<str>]>,
-    /// A webhook that comes with it, checked.
-    hook: Option<TaskPushNotificationConfig>,
+    /// A webhook that comes with it.
+    hook: Option<Box<TaskPushNotificationConfig>>,
     push_format: Option<&'static str>,
+    /// What is settled of its task, until it is there.
+    begins: Option<Box<Begins>>,
     /// The task, where this founded it.
-    founding: Option<Founding>,
+    founding: Option<Box<Founding>>,
 }
 
 impl Opening {
-    /// Checks the message, and takes its push configuration out. Then sees to it that the task is there whose id is
-    /// settled, if one is.
-    pub(crate) async fn new(
+    /// Checks the message, and takes its push configuration out.
+    pub(crate) fn new(
         shared: &Arc<Shared>,
         scope: Scope,
         mut request: SendMessageRequest,
@@ -55,22 +57,30 @@ impl Opening {
         let configured = request.configuration.as_mut().and_then(|it| it.task_push_notification_config.take());
         // One without an address is as good as none.
         let hook = configured.filter(|config| !config.url.is_empty());
-        if let Some(config) = &hook {
-            if !capability::pushes(shared) {
-                return Err(capability::no_push());
-            }
-            if let Some(guard) = &shared.guard {
-                let within = |field: &str| Some(format!("configuration.taskPushNotificationConfig.{field}"));
-                guard.check(config).await.map_err(|error| error.with_fields_named(within))?;
-            }
+        if hook.is_some() && !capability::pushes(shared) {
+            return Err(capability::no_push());
         }
-        let mut founding = None;
-        if let Some(begins) = with.begins {
-            let context = request.message.context_id.as_ref();
-            founding = Box::pin(founding::found(shared, &scope, &begins, context)).await?;
-            request.message.task_id = Some(begins.id);
+        let With { begins, push_format, .. } = with;
+        Ok(Self { scope, request, extensions, hook: hook.map(Box::new), push_format, begins, founding: None })
+    }
+
+    /// Whether there is nothing to see to before it finds its task.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.hook.is_none() && self.begins.is_none()
+    }
+
+    /// Checks where its webhook is; then sees to it that the task is there whose id is settled, if one is.
+    pub(crate) async fn settle(&mut self, shared: &Arc<Shared>) -> Result<(), Error> {
+        if let (Some(config), Some(guard)) = (&self.hook, &shared.guard) {
+            let within = |field: &str| Some(format!("configuration.taskPushNotificationConfig.{field}"));
+            guard.check(config).await.map_err(|error| error.with_fields_named(within))?;
         }
-        Ok(Self { scope, request, extensions, hook, push_format: with.push_format, founding })
+        if let Some(begins) = self.begins.take() {
+            let context = self.request.message.context_id.as_ref();
+            self.founding = founding::found(shared, &self.scope, &begins, context).await?.map(Box::new);
+            self.request.message.task_id = Some(begins.id);
+        }
+        Ok(())
     }
 
     /// The task that the message is for; `None` where it begins one.
@@ -92,7 +102,7 @@ impl Opening {
         address(&mut self.request.message, &id, context);
         let push_configs = self.hook.map(|mut config| {
             push::name(&mut config, &id);
-            PushConfig { config, format: self.push_format.map(Box::from), delivered: 0 }
+            PushConfig { config: *config, format: self.push_format.map(Box::from), delivered: 0 }
         });
         let hold = shared.registry.create(&self.scope, id);
         let mut incoming = Incoming::new(self.request, self.extensions);
@@ -126,12 +136,12 @@ impl Opening {
             // A message that is not let in is to leave nothing behind.
             may_start(shared, &hold)?;
             let known = push::known(shared, &self.scope, &id).await?;
-            push::add(shared, &self.scope, &id, config, self.push_format, &known).await?;
+            push::add(shared, &self.scope, &id, *config, self.push_format, &known).await?;
         }
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
-        incoming.founding = self.founding;
+        incoming.founding = self.founding.map(|founding| *founding);
         incoming.held = permit;
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;

@@ -1,7 +1,7 @@
 //! The engine: an agent, its card, its store, and the tasks that are live.
 
 use std::{
-    future::Future,
+    future::{Future, ready},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -186,11 +186,17 @@ impl Engine {
     /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]
     /// and for data or metadata that nests deeper than [`Limits::nesting`].
     /// Dropping the future changes nothing for a task that exists.
-    pub async fn call(&self, request: Request) -> Result<Reply, Error> {
-        capability::check(&self.0, &request)?;
-        ids::check(&request, self.0.limits.id_length)?;
-        nesting::check_call(&request.call, self.0.limits.nesting)?;
-        op::call(&self.0, request).await
+    pub fn call(&self, request: Request) -> Calling<'_> {
+        match self.check(&request) {
+            Ok(()) => op::call(&self.0, request),
+            Err(error) => Box::pin(ready(Err(error))),
+        }
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Error> {
+        capability::check(&self.0, request)?;
+        ids::check(request, self.0.limits.id_length)?;
+        nesting::check_call(&request.call, self.0.limits.nesting)
     }
 
     /// The public card, as it was given.
@@ -335,7 +341,7 @@ impl Engine {
 
 impl Caller for Engine {
     fn call(&self, request: Request) -> Calling<'_> {
-        Box::pin(Engine::call(self, request))
+        Engine::call(self, request)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
 /// Something for a runner to do between two words of its agent.
 pub(crate) enum Control {
     /// A message for the task; its turn comes after those before it.
-    Message(Incoming),
+    Message(Box<Incoming>),
     /// The client wants the task canceled.
     Cancel(Cancel),
     /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason otherwise.
@@ -68,7 +68,7 @@ pub(crate) struct Cancel {
     pub(crate) by_letter: bool,
 }
 
-/// A message on its way to its turn.
+/// A message on its way to its turn, in a box: it is handed on often.
 pub(crate) struct Incoming {
     pub(crate) request: Arc<SendMessageRequest>,
     pub(crate) extensions: Arc<[Box<str>]>,
@@ -96,9 +96,9 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// A message that nobody needs to be told about.
-    pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Self {
+    pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Box<Self> {
         let request = Arc::new(request);
-        Self {
+        Box::new(Self {
             request,
             extensions,
             accepted: None,
@@ -111,7 +111,7 @@ impl Incoming {
             held: None,
             letter: None,
             unsent: None,
-        }
+        })
     }
 
     /// The letter by which it came, and whose writer is to know how far it has come.
@@ -120,11 +120,14 @@ impl Incoming {
     }
 
     /// A message that a crash kept from its turn, as it was sent to this tenant.
-    pub(crate) fn again(tenant: &Tenant, message: Message, sent: Sent, resumed: bool) -> Self {
+    pub(crate) fn again(tenant: &Tenant, message: Message, sent: Sent, resumed: bool) -> Box<Self> {
         let tenant = Some(tenant.clone()).filter(|tenant| !tenant.is_empty());
         let Sent { configuration, metadata, extensions } = sent;
         let request = SendMessageRequest { tenant, message, configuration, metadata };
-        Self { waits: !resumed, resumed, ..Self::new(request, extensions.into()) }
+        let mut incoming = Self::new(request, extensions.into());
+        incoming.waits = !resumed;
+        incoming.resumed = resumed;
+        incoming
     }
 
     /// Its message is in the log, and a letter that was not sent is done with it.

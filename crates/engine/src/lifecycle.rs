@@ -152,13 +152,13 @@ fn fold(task: &mut Task, response: &StreamResponse, position: impl FnOnce(&[Arti
 
 /// A client's message enters the history, behind what the agent last said.
 fn receive(task: &mut Task, message: Message) {
-    task.history.extend(task.status.message.take());
+    task.history.extend(task.status.message.take().map(|message| *message));
     task.history.push(message);
 }
 
 /// A new status: the message of the old one moves into the history.
 fn set_status(task: &mut Task, status: TaskStatus) {
-    task.history.extend(task.status.message.take());
+    task.history.extend(task.status.message.take().map(|message| *message));
     task.status = status;
 }
 

@@ -12,39 +12,41 @@ mod send_message;
 mod send_streaming_message;
 mod subscribe_to_task;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
-use nuncio_model::{Begins, Call, Error, Reply, Request, TaskPushNotificationConfig, resume};
+use nuncio_model::{Begins, Call, Calling, Request, TaskPushNotificationConfig, resume};
 
 use crate::shared::Shared;
 
 /// Calls the operation that a request names.
-pub(crate) async fn call(shared: &Arc<Shared>, request: Request) -> Result<Reply, Error> {
+///
+/// A future for each, because one of them all would be as large as the largest.
+pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
     let Request { call, scope, extensions, last_event, begins, push_format } = request;
     let with = With { extensions, begins, push_format };
     match call {
-        Call::SendStreamingMessage(_) if last_event.is_some() => Err(resume::invalid(
+        Call::SendStreamingMessage(_) if last_event.is_some() => Box::pin(ready(Err(resume::invalid(
             "a stream is resumed by SubscribeToTask; the message was not taken again, send it without this",
-        )),
-        Call::SendMessage(call) => send_message::call(shared, scope, call, with).await,
-        Call::SendStreamingMessage(call) => send_streaming_message::call(shared, scope, call.0, with).await,
-        Call::GetTask(call) => get_task::call(shared, &scope, call).await,
-        Call::ListTasks(call) => list_tasks::call(shared, &scope, call).await,
-        Call::CancelTask(call) => cancel_task::call(shared, &scope, call).await,
-        Call::SubscribeToTask(call) => subscribe_to_task::call(shared, &scope, call, last_event).await,
+        )))),
+        Call::SendMessage(call) => Box::pin(send_message::call(shared, scope, call, with)),
+        Call::SendStreamingMessage(call) => Box::pin(send_streaming_message::call(shared, scope, call.0, with)),
+        Call::GetTask(call) => Box::pin(get_task::call(shared, scope, call)),
+        Call::ListTasks(call) => Box::pin(list_tasks::call(shared, scope, call)),
+        Call::CancelTask(call) => Box::pin(cancel_task::call(shared, scope, call)),
+        Call::SubscribeToTask(call) => Box::pin(subscribe_to_task::call(shared, scope, call, last_event)),
         Call::CreateTaskPushNotificationConfig(call) => {
-            create_task_push_notification_config::call(shared, &scope, call, push_format).await
+            Box::pin(create_task_push_notification_config::call(shared, scope, call, push_format))
         }
         Call::GetTaskPushNotificationConfig(call) => {
-            get_task_push_notification_config::call(shared, &scope, call).await
+            Box::pin(get_task_push_notification_config::call(shared, scope, call))
         }
         Call::ListTaskPushNotificationConfigs(call) => {
-            list_task_push_notification_configs::call(shared, &scope, call).await
+            Box::pin(list_task_push_notification_configs::call(shared, scope, call))
         }
         Call::DeleteTaskPushNotificationConfig(call) => {
-            delete_task_push_notification_config::call(shared, &scope, call).await
+            Box::pin(delete_task_push_notification_config::call(shared, scope, call))
         }
-        Call::GetExtendedAgentCard(_) => get_extended_agent_card::call(shared, &scope),
+        Call::GetExtendedAgentCard(_) => Box::pin(ready(get_extended_agent_card::call(shared, &scope))),
     }
 }
 

@@ -36,13 +36,13 @@ pub(crate) struct Runner {
     /// The task to be, until it exists.
     birth: Option<Birth>,
     /// The message that begins it.
-    first: Option<Incoming>,
+    first: Option<Box<Incoming>>,
     /// Keeps its repetitions waiting until the task is in the store.
     flight: Option<Flight>,
     /// Accepted messages that wait for their turn.
-    queue: VecDeque<Incoming>,
+    queue: VecDeque<Box<Incoming>>,
     /// Messages that are staged, to be told once they are committed.
-    staged: Vec<Incoming>,
+    staged: VecDeque<Box<Incoming>>,
     /// What other nodes wanted of it while nobody had it.
     letters: Vec<Letter>,
     /// Who wants it canceled.
@@ -83,7 +83,7 @@ impl Runner {
     pub(crate) fn begin(
         shared: Arc<Shared>,
         hold: Hold,
-        first: Incoming,
+        mut first: Box<Incoming>,
         push_configs: Vec<PushConfig>,
         patience: Duration,
         flight: Option<Flight>,
@@ -102,7 +102,8 @@ impl Runner {
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { request, extensions, patience });
         runner.flight = flight;
-        runner.first = Some(Incoming { is_first: true, ..first });
+        first.is_first = true;
+        runner.first = Some(first);
         runner
     }
 
@@ -121,7 +122,7 @@ impl Runner {
             first: None,
             flight: None,
             queue: VecDeque::new(),
-            staged: Vec::new(),
+            staged: VecDeque::new(),
             letters: Vec::new(),
             cancels: Vec::new(),
             unsettled: None,
@@ -214,7 +215,7 @@ impl Runner {
     }
 
     /// The message whose turn is next, if there is one. That it begins is staged where it waited for it.
-    fn next(&mut self) -> Option<Incoming> {
+    fn next(&mut self) -> Option<Box<Incoming>> {
         let next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal())?;
         if next.waits {
             self.writer.stage_begun();

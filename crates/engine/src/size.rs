@@ -62,7 +62,7 @@ pub(crate) fn of_event(response: &StreamResponse) -> usize {
         StreamResponse::Task(task) => of_task(task),
         StreamResponse::Message(message) => of_message(message),
         StreamResponse::StatusUpdate(update) => {
-            update.status.message.as_ref().map_or(0, of_message) + of_struct(update.metadata.as_deref())
+            update.status.message.as_deref().map_or(0, of_message) + of_struct(update.metadata.as_deref())
         }
         StreamResponse::ArtifactUpdate(update) => of_artifact(&update.artifact) + of_struct(update.metadata.as_deref()),
     }
@@ -70,7 +70,7 @@ pub(crate) fn of_event(response: &StreamResponse) -> usize {
 
 pub(crate) fn of_task(task: &Task) -> usize {
     task.artifacts.iter().map(of_artifact).sum::<usize>()
-        + task.history.iter().chain(&task.status.message).map(of_message).sum::<usize>()
+        + task.messages().map(of_message).sum::<usize>()
         + of_struct(task.metadata.as_deref())
 }
 

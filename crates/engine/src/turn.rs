@@ -31,7 +31,8 @@ pub type Said = Result<(), AgentError>;
 /// Dropping a turn says nothing; what the agent's `run` returns does.
 #[derive(Debug)]
 pub struct Turn {
-    pub(crate) inner: TurnInner,
+    /// In a box, because an agent's future has room for its turn more than once.
+    pub(crate) inner: Box<TurnInner>,
     pub(crate) words: Sender,
 }
 
@@ -72,7 +73,7 @@ impl Word {
     }
 
     pub(crate) fn status(state: TaskState, message: Option<Message>) -> Self {
-        let status = TaskStatus { message, ..TaskStatus::new(state) };
+        let status = TaskStatus { message: message.map(Box::new), ..TaskStatus::new(state) };
         Self::new(StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() }))
     }
 }

@@ -51,7 +51,7 @@ json_object! {
         /// The state.
         pub state: TaskState => required "state",
         /// The agent's words about it: a question, a reason, progress.
-        pub message: Option<Message> => presence "message",
+        pub message: Option<Box<Message>> => presence "message",
         /// Since when.
         pub timestamp: Option<Timestamp> => presence "timestamp",
     }
@@ -65,7 +65,7 @@ impl TaskStatus {
 
     /// Says something about it.
     pub fn with_message(mut self, message: impl Into<Message>) -> Self {
-        self.message = Some(message.into());
+        self.message = Some(Box::new(message.into()));
         self
     }
 }
@@ -97,6 +97,16 @@ impl Task {
     /// The state.
     pub const fn state(&self) -> TaskState {
         self.status.state
+    }
+
+    /// All its messages: the history, and behind it the one of its status.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.history.iter().chain(self.status.message.as_deref())
+    }
+
+    /// The same, to change them.
+    pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut Message> {
+        self.history.iter_mut().chain(self.status.message.as_deref_mut())
     }
 
     /// Keeps at most the `limit` newest messages of the history (section 3.2.4); `None` keeps all.

@@ -1,6 +1,6 @@
 //! Reading a request's body: whole, bounded in size and in time.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
@@ -76,7 +76,7 @@ pub(crate) async fn read_body(
     if let Err(too_large) = limits.check(headers) {
         // One that asks first whether to send it is not told to.
         if !headers.contains_key(EXPECT) {
-            drain(&mut body).await;
+            Box::pin(drain(&mut body)).await;
         }
         return Err(too_large);
     }
@@ -85,18 +85,19 @@ pub(crate) async fn read_body(
         return Ok(Whole { bytes: Bytes::new(), _counted: None });
     }
     let mut permit = gauge.take(principal, 0)?;
-    let bytes = {
-        let mut whole = pin!(collect(&mut body, limits, &mut permit));
-        // What is there already needs no timer.
-        match (&mut whole).now_or_never() {
-            Some(bytes) => bytes,
-            None => tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow())),
+    let first = next(&mut body).now_or_never();
+    let bytes = match first {
+        // What is there whole needs no timer, and no room for more.
+        Some(Ok(Some(first))) if body.is_end_stream() => take(first, limits, &mut permit),
+        first => {
+            let whole = Box::pin(collect(&mut body, first, limits, &mut permit));
+            tokio::time::timeout(limits.time, whole).await.unwrap_or_else(|_| Err(limits.too_slow()))
         }
     };
     if bytes.as_ref().is_err_and(|error| error.kind() == ErrorKind::PayloadTooLarge) {
         // It did not say how long it is. What was read of it counts no more.
         drop(permit);
-        drain(&mut body).await;
+        Box::pin(drain(&mut body)).await;
         return Err(limits.too_large());
     }
     Ok(Whole { bytes: bytes?, _counted: Some(permit) })
@@ -121,12 +122,28 @@ async fn drain(body: &mut RequestBody) {
     let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
-async fn collect(body: &mut RequestBody, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
-    let Some(first) = next(body).await? else { return Ok(Bytes::new()) };
+/// Takes the first piece of a body.
+fn take(first: Bytes, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes, Error> {
     if limits.is_exceeded(first.len()) {
         return Err(limits.too_large());
     }
     counted.grow(first.len())?;
+    Ok(first)
+}
+
+/// Reads a body, of which the first piece may be there.
+async fn collect(
+    body: &mut RequestBody,
+    first: Option<Result<Option<Bytes>, Error>>,
+    limits: BodyLimits,
+    counted: &mut Permit,
+) -> Result<Bytes, Error> {
+    let first = match first {
+        Some(first) => first,
+        None => next(body).await,
+    };
+    let Some(first) = first? else { return Ok(Bytes::new()) };
+    let first = take(first, limits, counted)?;
     if body.is_end_stream() {
         return Ok(first);
     }

@@ -1,6 +1,6 @@
 //! What all bindings share: a call with all that its head says goes into the engine, and its reply comes out (CARD-10).
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
@@ -67,22 +67,15 @@ pub(crate) enum Outcome {
 }
 
 /// The engine, for callers over the network: what it says to some of them only is known here.
-struct Guarded<'a>(&'a Service);
-
-impl Guarded<'_> {
-    fn check(&self, request: &Request) -> Result<(), Error> {
-        match &request.call {
-            Call::GetExtendedAgentCard(_) => self.0.cards.check_extended(&request.scope.principal),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Caller for Guarded<'_> {
+impl Caller for Service {
     fn call(&self, request: Request) -> Calling<'_> {
-        match self.check(&request) {
-            Ok(()) => Caller::call(&self.0.engine, request),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+        let checked = match &request.call {
+            Call::GetExtendedAgentCard(_) => self.cards.check_extended(&request.scope.principal),
+            _ => Ok(()),
+        };
+        match checked {
+            Ok(()) => self.engine.call(request),
+            Err(error) => Box::pin(ready(Err(error))),
         }
     }
 }
@@ -90,10 +83,23 @@ impl Caller for Guarded<'_> {
 /// A request, the place of its stream where it opens one, and the extensions that are active.
 type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
 
+/// A call under way, and what its answer needs beside its reply.
+struct Begun<'a> {
+    reply: Calling<'a>,
+    permit: Option<StreamPermit>,
+    extensions: Vec<Box<str>>,
+}
+
 impl Service {
     /// Calls an operation for this caller, who sent a request with this head, in this version.
-    pub(crate) async fn call(&self, incoming: Incoming<'_>, call: Call) -> Result<Answer, Error> {
-        let method = call.method();
+    ///
+    /// Not an `async fn`, which would have room for the call as long as the reply is waited for.
+    pub(crate) fn answer<'a>(
+        &'a self,
+        incoming: Incoming<'a>,
+        call: Call,
+    ) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
+        let (method, head) = (call.method(), incoming.head);
         let span = tracing::debug_span!(
             "call",
             otel.name = method.name(),
@@ -102,26 +108,30 @@ impl Service {
             a2a.tenant = call.tenant().map(tracing::field::display),
             a2a.version = incoming.dialect.version().as_str(),
         );
-        let Incoming { head, dialect, .. } = incoming;
-        // What is prepared is not async, so that it is not part of a future that stays.
-        let result = match self.prepare(incoming, call) {
-            Ok((request, permit, extensions)) => {
-                let guarded = Guarded(self);
-                let reply = match dialect.serve(request, &guarded) {
-                    Course::Direct(request) => match guarded.check(&request) {
-                        Ok(()) => self.engine.call(request).instrument(span).await,
-                        Err(error) => Err(error),
-                    },
-                    Course::Steps(steps) => steps.instrument(span).await,
-                };
-                reply.map(|reply| Answer { outcome: self.outcome(reply, permit, head, &extensions), extensions })
+        let begun = self.begin(incoming, call);
+        async move {
+            let result = match begun {
+                Ok(Begun { reply, permit, extensions }) => reply
+                    .instrument(span)
+                    .await
+                    .map(|reply| Answer { outcome: self.outcome(reply, permit, head, &extensions), extensions }),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = &result {
+                log(error, method.name());
             }
-            Err(error) => Err(error),
-        };
-        if let Err(error) = &result {
-            log(error, method.name());
+            result
         }
-        result
+    }
+
+    fn begin(&self, incoming: Incoming<'_>, call: Call) -> Result<Begun<'_>, Error> {
+        let dialect = incoming.dialect;
+        let (request, permit, extensions) = self.prepare(incoming, call)?;
+        let reply = match dialect.serve(request, self) {
+            Course::Direct(request) => Caller::call(self, request),
+            Course::Steps(steps) => steps,
+        };
+        Ok(Begun { reply, permit, extensions })
     }
 
     fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {

@@ -115,7 +115,7 @@ pub(crate) fn chunks(updates: &[TaskArtifactUpdateEvent]) -> Vec<(String, bool, 
 
 /// What the agent said with the task's state.
 pub(crate) fn said(task: &Task) -> String {
-    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+    task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
 /// The text of the only artifact.

@@ -53,7 +53,7 @@ pub(crate) fn with_id(prefix: &str, text: &str) -> Message {
 
 /// What the agent said with the task's state.
 pub(crate) fn said(task: &Task) -> String {
-    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+    task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
 /// The state and what was said with it.

@@ -13,8 +13,8 @@ use crate::{
     shared::Shared,
 };
 
-pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
-    let hold = shared.attach(scope, &call.id).await?;
+pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
+    let hold = shared.attach(&scope, &call.id).await?;
     let (reader, task, _) = LogReader::from_now(hold.clone());
     if task.state().is_terminal() {
         if shared.cancel_is_idempotent && task.state() == TaskState::Canceled {

@@ -8,10 +8,10 @@ use crate::shared::Shared;
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
-    scope: &Scope,
+    scope: Scope,
     call: DeleteTaskPushNotificationConfigRequest,
 ) -> Result<Reply, Error> {
-    if shared.store.delete_push_config(scope, &call.task_id, &call.id).await? {
+    if shared.store.delete_push_config(&scope, &call.task_id, &call.id).await? {
         Ok(Reply::Deleted)
     } else {
         Err(Error::task_not_found(call.task_id.as_str()))

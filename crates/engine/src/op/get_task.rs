@@ -6,8 +6,8 @@ use nuncio_model::{Error, Reply, Scope, op::GetTaskRequest};
 
 use crate::{conversation::with_history, shared::Shared};
 
-pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskRequest) -> Result<Reply, Error> {
-    let live = shared.registry.find(scope, &call.id).and_then(|hold| {
+pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: GetTaskRequest) -> Result<Reply, Error> {
+    let live = shared.registry.find(&scope, &call.id).and_then(|hold| {
         let inner = hold.lock();
         // What another node may have written to is read from the store.
         let is_newest = inner.is_owned() || shared.store.cluster().is_none();
@@ -15,7 +15,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: GetTaskReque
     });
     let task = match live {
         Some(task) => task,
-        None => match shared.store.load(scope, &call.id).await? {
+        None => match shared.store.load(&scope, &call.id).await? {
             Some(stored) => stored.task,
             None => return Err(Error::task_not_found(call.id.as_str())),
         },

@@ -9,10 +9,10 @@ use crate::{push, shared::Shared};
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
-    scope: &Scope,
+    scope: Scope,
     call: GetTaskPushNotificationConfigRequest,
 ) -> Result<Reply, Error> {
-    let configs = push::known(shared, scope, &call.task_id).await?;
+    let configs = push::known(shared, &scope, &call.task_id).await?;
     let found = configs.into_iter().find(|known| known.config.id.as_ref() == Some(&call.id));
     let known = found.ok_or_else(|| {
         // PUSH-5 names this error for a configuration too.

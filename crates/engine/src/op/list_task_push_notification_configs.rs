@@ -12,10 +12,10 @@ use crate::{push, shared::Shared};
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
-    scope: &Scope,
+    scope: Scope,
     call: ListTaskPushNotificationConfigsRequest,
 ) -> Result<Reply, Error> {
-    let configs = push::known(shared, scope, &call.task_id).await?;
+    let configs = push::known(shared, &scope, &call.task_id).await?;
     let mut rest = configs.into_iter().map(|known| without_secrets(known.config)).peekable();
     if let Some(token) = &call.page_token {
         // The token is the id of the last configuration of the page before.

@@ -9,7 +9,7 @@ use nuncio_model::{
 
 use crate::{shared::Shared, store::ListQuery};
 
-pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: ListTasksRequest) -> Result<Reply, Error> {
+pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: ListTasksRequest) -> Result<Reply, Error> {
     let page_size = call.page_size.unwrap_or(ListTasksRequest::DEFAULT_PAGE_SIZE);
     let artifacts = call.include_artifacts == Some(true);
     let query = ListQuery {
@@ -20,7 +20,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: &Scope, call: ListTasksReq
         page_token: call.page_token,
         artifacts,
     };
-    let page = shared.store.list(scope, &query).await?;
+    let page = shared.store.list(&scope, &query).await?;
     let history = call.history_length.and_then(|length| usize::try_from(length).ok());
     Ok(Reply::Tasks(ListTasksResponse {
         tasks: page.tasks.into_iter().map(|task| listed(&task, history, artifacts)).collect(),

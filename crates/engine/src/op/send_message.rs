@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_model::{Error, Reply, Scope, Task, op::SendMessageRequest};
+use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
     admission::not_now,
@@ -17,23 +17,27 @@ use crate::{
 
 use super::With;
 
-pub(super) async fn call(
+/// Not an `async fn`, which would have room for the message twice.
+#[expect(clippy::manual_async_fn, reason = "it is larger as one")]
+pub(super) fn call(
     shared: &Arc<Shared>,
     scope: Scope,
     request: SendMessageRequest,
     with: With,
-) -> Result<Reply, Error> {
-    let history = request.history_length();
-    let reply = if shared.idempotency.is_on() {
-        // In a box, as are other ways that few messages go: their room would be every message's.
-        Box::pin(once(shared, scope, request, with)).await?
-    } else {
-        attempt(shared, scope, request, with, None).await?
-    };
-    Ok(match reply {
-        Reply::Task(task) => Reply::Task(with_history(task, history)),
-        message => message,
-    })
+) -> impl Future<Output = Result<Reply, Error>> + Send {
+    async move {
+        let history = request.history_length();
+        let reply = if shared.idempotency.is_on() {
+            // In a box, as are other ways that few messages go: their room would be every message's.
+            Box::pin(once(shared, scope, request, with)).await?
+        } else {
+            Attempt::new(shared, scope, request, with, None)?.outcome().await?
+        };
+        Ok(match reply {
+            Reply::Task(task) => Reply::Task(with_history(task, history)),
+            message => message,
+        })
+    }
 }
 
 /// A message that may be known by its id.
@@ -47,7 +51,11 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
             }
             Entry::Answered(message) => return Ok(Reply::Message(message)),
         };
-        match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {
+        let outcome = match Attempt::new(shared, scope.clone(), request.clone(), with.clone(), flight) {
+            Ok(attempt) => attempt.outcome().await,
+            Err(error) => Err(error),
+        };
+        match outcome {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
             outcome => return outcome,
@@ -55,21 +63,48 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
     }
 }
 
-async fn attempt(
-    shared: &Arc<Shared>,
-    scope: Scope,
-    request: SendMessageRequest,
-    with: With,
-    flight: Option<Flight>,
-) -> Result<Reply, Error> {
-    let at_once = request.returns_immediately();
-    let opening = Opening::new(shared, scope, request, with).await?;
-    if let Some(id) = opening.task_id() {
-        let going_on = async { go_on(opening.go_on(shared, id).await?, at_once).await };
-        return Box::pin(going_on).await.map(Reply::Task);
+/// A message that is let in.
+enum Attempt<'a> {
+    /// It has begun an interaction.
+    Begun { beginning: Beginning, at_once: bool },
+    /// There is something to see to before, or a task to go on with.
+    Other(Calling<'a>),
+}
+
+impl<'a> Attempt<'a> {
+    fn new(
+        shared: &'a Arc<Shared>,
+        scope: Scope,
+        request: SendMessageRequest,
+        with: With,
+        flight: Option<Flight>,
+    ) -> Result<Self, Error> {
+        let at_once = request.returns_immediately();
+        let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
+        let mut opening = Opening::new(shared, scope, request, with)?;
+        if opening.is_settled() && opening.task_id().is_none() {
+            return Ok(Self::Begun { beginning: opening.begin(shared, patience, flight)?, at_once });
+        }
+        Ok(Self::Other(Box::pin(async move {
+            opening.settle(shared).await?;
+            match opening.task_id() {
+                Some(id) => go_on(opening.go_on(shared, id).await?, at_once).await.map(Reply::Task),
+                None => begun(opening.begin(shared, patience, flight)?, at_once).await,
+            }
+        })))
     }
-    let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
-    let Beginning { hold, runner, course } = opening.begin(shared, patience, flight)?;
+
+    async fn outcome(self) -> Result<Reply, Error> {
+        match self {
+            Self::Begun { beginning, at_once } => begun(beginning, at_once).await,
+            Self::Other(outcome) => outcome.await,
+        }
+    }
+}
+
+/// Waits for what comes of an interaction that was begun.
+async fn begun(beginning: Beginning, at_once: bool) -> Result<Reply, Error> {
+    let Beginning { hold, runner, course } = beginning;
     match runner.until(|| answer(&hold, &course, at_once)).await {
         Some(answer) => answer,
         None => Box::pin(elsewhere(hold, course)).await,

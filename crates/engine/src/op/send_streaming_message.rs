@@ -69,7 +69,10 @@ async fn attempt(
     flight: Option<Flight>,
 ) -> Result<Feed, Error> {
     let history = request.history_length();
-    let opening = Opening::new(shared, scope, request, with).await?;
+    let mut opening = Opening::new(shared, scope, request, with)?;
+    if !opening.is_settled() {
+        Box::pin(opening.settle(shared)).await?;
+    }
     Ok(match opening.task_id() {
         None => {
             let Beginning { hold, runner, course } =

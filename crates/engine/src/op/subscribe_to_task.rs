@@ -19,11 +19,11 @@ use crate::{
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
-    scope: &Scope,
+    scope: Scope,
     call: SubscribeToTaskRequest,
     last_event: Option<u64>,
 ) -> Result<Reply, Error> {
-    let hold = shared.attach(scope, &call.id).await?;
+    let hold = shared.attach(&scope, &call.id).await?;
     let live = Arc::clone(hold.live());
     let (mut reader, task, sequence) = LogReader::from_now(hold);
     #[cfg(feature = "chaos-bugs")]

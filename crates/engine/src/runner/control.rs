@@ -74,7 +74,7 @@ impl Runner {
                 let letter = incoming.letter.as_ref();
                 let sent = self.sent(&incoming.request, &incoming.extensions, incoming.waits);
                 self.writer.stage_received(incoming.request.message.clone(), sent, incoming.waits, letter);
-                self.staged.push(incoming);
+                self.staged.push_back(incoming);
             }
             (Control::Cancel(cancel), turn) => {
                 self.cancel(turn);

@@ -53,8 +53,7 @@ impl Running {
 
     /// Waits for something that is done for the turn. The agent is cut off at once where the node loses the task
     /// meanwhile: others may run it.
-    async fn while_owned<T>(&mut self, live: &Live, done: impl Future<Output = T>) -> T {
-        let mut done = pin!(done);
+    async fn while_owned<T>(&mut self, live: &Live, mut done: Pin<&mut impl Future<Output = T>>) -> T {
         poll_fn(|cx| {
             let done = done.as_mut().poll(cx);
             if done.is_pending() && live.is_being_lost(cx) {
@@ -68,7 +67,7 @@ impl Running {
 
 impl Runner {
     /// One turn of the agent.
-    pub(super) async fn turn(&mut self, incoming: Incoming) -> Result<(), Error> {
+    pub(super) async fn turn(&mut self, incoming: Box<Incoming>) -> Result<(), Error> {
         let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
         course.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
@@ -81,7 +80,7 @@ impl Runner {
         let live = Arc::clone(self.hold.live());
         loop {
             let mut step = self.step(&mut running).await;
-            running.while_owned(&live, self.refuse_repeated(&mut step.controls)).await;
+            running.while_owned(&live, pin!(self.refuse_repeated(&mut step.controls))).await;
             let mut heard = std::mem::take(&mut running.heard);
             let is_flood = channel::is_flood(&heard);
             for word in heard.drain(..) {
@@ -106,7 +105,7 @@ impl Runner {
             }
             let is_over = running.agent.is_none();
             let rests = is_over && self.queue.is_empty() && self.staged.is_empty() && !self.left;
-            running.while_owned(&live, self.commit(rests)).await?;
+            running.while_owned(&live, pin!(self.commit(rests))).await?;
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
@@ -137,14 +136,14 @@ impl Runner {
         }
     }
 
-    fn start(&mut self, incoming: Incoming) -> Running {
-        let Incoming { request, extensions, is_first, resumed, held, .. } = incoming;
+    fn start(&mut self, incoming: Box<Incoming>) -> Running {
+        let Incoming { request, extensions, is_first, resumed, held, .. } = *incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         self.count_waiting();
         let task = (!is_first).then(|| Arc::clone(&self.hold.lock().task));
         let turn = Turn {
-            inner: TurnInner {
+            inner: Box::new(TurnInner {
                 task_id: self.hold.id.clone(),
                 context_id: self.writer.context().clone(),
                 request,
@@ -155,7 +154,7 @@ impl Runner {
                 extensions,
                 cancelled: cancelled.clone(),
                 store: Arc::clone(&self.shared.store),
-            },
+            }),
             words: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));

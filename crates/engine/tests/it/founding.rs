@@ -50,7 +50,7 @@ async fn asks(turn: Turn) -> Result<(), AgentError> {
 }
 
 fn said(task: &Task) -> String {
-    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+    task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
 /// The task in the store, once it has ended or rests.

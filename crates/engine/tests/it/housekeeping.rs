@@ -79,7 +79,7 @@ async fn until_ended(engine: &Engine, task: &Task) -> Task {
 }
 
 fn reason(task: &Task) -> String {
-    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+    task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
 #[tokio::test]

@@ -54,8 +54,8 @@ async fn a_call_that_nests_too_deep_is_refused_and_names_its_fields() {
 fn words(levels: usize) -> Vec<(&'static str, StreamResponse)> {
     let metadata = || Some(Box::new(members(levels)));
     let artifact = |artifact| TaskArtifactUpdateEvent { artifact, ..Default::default() };
-    let status = |message| TaskStatusUpdateEvent {
-        status: TaskStatus { state: TaskState::Working, message, timestamp: None },
+    let status = |message: Option<Message>| TaskStatusUpdateEvent {
+        status: TaskStatus { state: TaskState::Working, message: message.map(Box::new), timestamp: None },
         ..Default::default()
     };
     let parts = |part| Message { parts: vec![part], ..Message::agent("x") };

@@ -367,7 +367,7 @@ async fn after_an_outage_a_turn_that_cannot_be_taken_up_again_fails() {
         }
         let task = all_rest(&engine).await.remove(0);
         assert_state(&task, TaskState::Failed);
-        let reason = task.status.message.as_ref().map(Message::text).unwrap();
+        let reason = task.status.message.as_deref().map(Message::text).unwrap();
         assert_eq!(reason, "the task store failed while the agent was at work");
         assert_eq!(history(&task), ["one", "two"]);
         assert_eq!((turns.lock().unwrap().len(), store.at_work()), (1, 0));

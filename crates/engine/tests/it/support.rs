@@ -128,5 +128,5 @@ pub(crate) fn history(task: &Task) -> Vec<String> {
 }
 
 pub(crate) fn assert_state(task: &Task, state: TaskState) {
-    assert_eq!(task.state(), state, "{:?}", task.status.message.as_ref().map(Message::text));
+    assert_eq!(task.state(), state, "{:?}", task.status.message.as_deref().map(Message::text));
 }

@@ -106,7 +106,7 @@ async fn call(
         let message = message(&body.bytes, service.body_limits.size)?;
         let call = dialect.decode_call(method, &message)?;
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
-        let answer = service.call(incoming, call).await;
+        let answer = service.answer(incoming, call).await;
         answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))
     });
     let answer = answer.await?;

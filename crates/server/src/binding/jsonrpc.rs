@@ -78,20 +78,21 @@ async fn call(
         Ok((method, dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?))
     };
     let (dialect, call) = match meant.older {
-        Some(older) if claims(service, &principal, older, incoming).await => (older, read(older)),
+        Some(older) if Box::pin(claims(service, &principal, older, incoming)).await => (older, read(older)),
         _ => {
             let call = read(meant.dialect);
             let reader = if call.is_ok() { meant.dialect } else { meant.refusing(&incoming.method) };
             (reader, call.or_else(|_| read(reader)))
         }
     };
-    let answer = async {
-        let (method, call) = call?;
-        let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
-        let answer = service.call(incoming, call).await;
-        Ok((method, answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))?))
+    let (method, call) = match call {
+        Ok(call) => call,
+        Err(error) => return (dialect, Err(error)),
     };
-    (dialect, answer.await)
+    let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
+    let answer = service.answer(incoming, call).await;
+    let named = |error: Error| error.with_fields_named(|field| dialect.field_name(method, field));
+    (dialect, answer.map(|answer| (method, answer)).map_err(named))
 }
 
 /// Whether a call that a newer version could mean as well is of this older one.

@@ -50,7 +50,7 @@ async fn call(
     let content_type = head::content_type(&head.headers);
     let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body.bytes)?;
     let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
-    let answer = service.call(incoming, call).await;
+    let answer = service.answer(incoming, call).await;
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))
 }
 

@@ -51,13 +51,13 @@ struct BareMessage<'a> {
 impl<'a> Snapshot<'a> {
     pub(super) fn of(task: &'a Task) -> Self {
         let TaskStatus { state, message, timestamp } = &task.status;
-        let mut messages = message.iter().chain(&task.history).peekable();
+        let mut messages = task.messages().peekable();
         let is_of_it = |it: &Message| it.task_id.as_ref() == Some(&task.id) && it.context_id == task.context_id;
         let bare = messages.peek().is_some() && task.context_id.is_some() && messages.all(is_of_it);
         let said = |message| Said { message, bare };
         Self {
             bare,
-            status: Status { state: *state, message: message.as_ref().map(said), timestamp: *timestamp },
+            status: Status { state: *state, message: message.as_deref().map(said), timestamp: *timestamp },
             history: task.history.iter().map(said).collect(),
             metadata: task.metadata.as_deref(),
         }
@@ -93,7 +93,7 @@ impl ReadSnapshot {
     pub(super) fn into_task(self, id: TaskId, context: ContextId) -> Task {
         let Self { bare, mut status, mut history, metadata } = self;
         if bare {
-            for message in status.message.iter_mut().chain(&mut history) {
+            for message in status.message.as_deref_mut().into_iter().chain(&mut history) {
                 message.task_id = Some(id.clone());
                 message.context_id = Some(context.clone());
             }
@@ -152,7 +152,7 @@ mod tests {
                 1 + usize::from(odd.task_id == Some("the-task".into()))
             );
             let mut status = task(vec![own("a")]);
-            status.status.message = Some(odd);
+            status.status.message = Some(Box::new(odd));
             written(&status);
         }
         let mut without_context = task(vec![Message { context_id: None, ..own("a") }]);

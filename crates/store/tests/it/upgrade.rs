@@ -28,7 +28,7 @@ async fn sample(store: &SqliteStore) {
     let mut small = task("small", TaskState::Completed);
     small.metadata = Some(Box::new(serde_json::from_str(r#"{"k":null,"ü":[1.5,"x"]}"#).unwrap()));
     small.artifacts.push(Artifact::new("a", vec![Part::text("x"), Part::raw(*b"\0\xff"), Part::data(3)]));
-    small.status.message = Some(Message { message_id: "s".into(), ..Message::agent("done") });
+    small.status.message = Some(Box::new(Message { message_id: "s".into(), ..Message::agent("done") }));
     store.commit(create(&small)).await.unwrap();
     let mut big = task("big", TaskState::Failed);
     big.artifacts.push(Artifact::new("a", vec![Part::text("x".repeat(5_000))]));

@@ -174,8 +174,9 @@ fn limited(reply: Reply, limit: Option<i32>) -> Reply {
 fn in_session(task: &mut Task, sent: Option<ContextId>) {
     if task.context_id.is_none() {
         task.context_id = sent;
-        for message in task.status.message.iter_mut().chain(&mut task.history) {
-            message.context_id.clone_from(&task.context_id);
+        let context = task.context_id.clone();
+        for message in task.messages_mut() {
+            message.context_id.clone_from(&context);
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn is_stop(state: TaskState) -> bool {
 
 /// The status that stands for an agent's direct answer, which 0.1 does not have.
 pub(super) fn answered(message: &Message) -> TaskStatus {
-    TaskStatus { state: TaskState::Completed, message: Some(message.clone()), timestamp: None }
+    TaskStatus { state: TaskState::Completed, message: Some(Box::new(message.clone())), timestamp: None }
 }
 
 /// An event as it came.

@@ -58,9 +58,10 @@ pub(super) fn complete(task: &mut Task) {
     for message in &mut task.history {
         message::complete(message, Role::Unspecified);
     }
-    for message in task.status.message.iter_mut().chain(&mut task.history) {
-        message.task_id = Some(task.id.clone());
-        message.context_id.clone_from(&task.context_id);
+    let (id, context) = (task.id.clone(), task.context_id.clone());
+    for message in task.messages_mut() {
+        message.task_id = Some(id.clone());
+        message.context_id.clone_from(&context);
     }
 }
 

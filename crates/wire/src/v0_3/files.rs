@@ -21,7 +21,7 @@ impl Files for Message {
 impl Files for Task {
     fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
         self.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts).for_each(&mut *change);
-        for message in self.status.message.iter_mut().chain(&mut self.history) {
+        for message in self.messages_mut() {
             message.each_part(change);
         }
     }

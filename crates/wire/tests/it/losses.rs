@@ -158,9 +158,9 @@ pub(crate) fn hold<S: Strategy>(
 /// The messages in an event.
 pub(crate) fn messages(event: &mut StreamResponse) -> Vec<&mut Message> {
     match event {
-        StreamResponse::Task(task) => task.status.message.iter_mut().chain(&mut task.history).collect(),
+        StreamResponse::Task(task) => task.messages_mut().collect(),
         StreamResponse::Message(message) => vec![message],
-        StreamResponse::StatusUpdate(update) => update.status.message.iter_mut().collect(),
+        StreamResponse::StatusUpdate(update) => update.status.message.as_deref_mut().into_iter().collect(),
         StreamResponse::ArtifactUpdate(_) => Vec::new(),
     }
 }

@@ -40,8 +40,9 @@ mod tests {
     fn only_one_text_is_the_number() {
         let id = TaskId::generate();
         assert!(matches!(Key::of(&id), Key::Uuid(_)));
-        let forms = [id.as_str().to_uppercase(), id.as_str().replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")];
-        for form in forms.into_iter().chain(["".into(), "7".repeat(36), "é".repeat(18)]) {
+        let forms =
+            [id.as_str().to_uppercase(), id.as_str().replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")];
+        for form in forms.into_iter().chain([String::new(), "7".repeat(36), "é".repeat(18)]) {
             let form = TaskId::from(form);
             assert_eq!(Key::of(&form), Key::Text(form));
         }

@@ -67,7 +67,7 @@ impl<K: Hash + Ord, V> Shards<K, V> {
     }
 
     fn shard(&self, key: &K) -> &Mutex<BTreeMap<K, V>> {
-        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+        &self.shards[(self.hasher.hash_one(key) >> 32) as usize % SHARDS]
     }
 }
 
@@ -126,13 +126,12 @@ impl Tables {
     /// The lists of a scope that a task is about to be added to.
     pub(super) fn coming(&self, scope: &Scope) -> Coming {
         let mut scopes = self.scopes.shard(scope).lock();
-        let lists = scopes.get(scope).map(Arc::clone).unwrap_or_else(|| {
-            let lists = Arc::new(ScopeLists::new(scope.clone()));
-            scopes.insert(scope.clone(), Arc::clone(&lists));
-            lists
-        });
+        if !scopes.contains_key(scope) {
+            scopes.insert(scope.clone(), Arc::new(ScopeLists::new(scope.clone())));
+        }
+        let lists = &scopes[scope];
         lists.coming.fetch_add(1, Ordering::AcqRel);
-        Coming(lists)
+        Coming(Arc::clone(lists))
     }
 
     /// The lists of all scopes that are wanted.

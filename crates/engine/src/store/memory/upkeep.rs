@@ -108,7 +108,9 @@ pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Re
     loop {
         let missing = limit - page.tasks.len() - page.unreadable.len();
         let Some(nodes) = store.tables.tasks_of_shard(shard, last.as_ref(), missing) else { return Ok(page) };
-        nodes.iter().for_each(|node| add(&mut page, node));
+        for node in &nodes {
+            add(&mut page, node);
+        }
         if nodes.len() < missing {
             (shard, last) = (shard + 1, None);
         } else if let Some(node) = nodes.last() {

@@ -142,7 +142,7 @@ impl From<&ModelStatus> for TaskStatus {
     fn from(status: &ModelStatus) -> Self {
         Self {
             state: State(status.state),
-            message: status.message.as_ref().map(Message::from),
+            message: status.message.as_deref().map(Message::from),
             timestamp: status.timestamp.map(Time),
         }
     }
@@ -152,7 +152,7 @@ impl From<TaskStatus> for ModelStatus {
     fn from(status: TaskStatus) -> Self {
         Self {
             state: status.state.0,
-            message: status.message.map(Into::into),
+            message: status.message.map(|message| Box::new(message.into())),
             timestamp: status.timestamp.map(|time| time.0),
         }
     }

@@ -32,7 +32,7 @@ fn task(value: &Value, metadata: &Struct) -> Task {
     let parts = || vec![Part::data(value.clone()).with_metadata(metadata.clone())];
     let message = || Message { parts: parts(), ..Message::agent("x") }.with_metadata(metadata.clone());
     let mut task = Task::new("t".into(), "c".into());
-    task.status = TaskStatus { state: TaskState::Completed, message: Some(message()), timestamp: None };
+    task.status = TaskStatus { state: TaskState::Completed, message: Some(Box::new(message())), timestamp: None };
     task.history = vec![message()];
     let artifact = Artifact { metadata: Some(Box::new(metadata.clone())), ..Artifact::new("a", parts()) };
     task.artifacts = vec![artifact];

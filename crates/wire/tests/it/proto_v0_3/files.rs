@@ -27,7 +27,7 @@ fn task(bytes: &[u8], media_type: &str) -> Task {
     Task {
         id: "t".into(),
         context_id: Some("c".into()),
-        status: TaskStatus { message: Some(message.clone()), ..TaskStatus::default() },
+        status: TaskStatus { message: Some(Box::new(message.clone())), ..TaskStatus::default() },
         artifacts: vec![Artifact::new("a", message.parts.clone())],
         history: vec![message],
         ..Task::default()

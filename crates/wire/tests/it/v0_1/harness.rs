@@ -227,5 +227,5 @@ pub(crate) fn task(reply: Reply) -> Task {
 }
 
 pub(crate) fn said(task: &Task) -> String {
-    task.status.message.as_ref().map(Message::text).unwrap_or_default()
+    task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }

@@ -32,10 +32,10 @@ fn of_event(ledger: &Ledger, response: &mut StreamResponse) {
     }
     artifacts(response).into_iter().enumerate().for_each(|(place, it)| of_artifact(ledger, it, place));
     match response {
-        StreamResponse::Task(task) => of_marked(task.state(), task.status.message.as_mut(), &mut task.metadata),
+        StreamResponse::Task(task) => of_marked(task.state(), task.status.message.as_deref_mut(), &mut task.metadata),
         StreamResponse::StatusUpdate(update) => {
             ledger.lose("TaskStatusUpdateEvent.contextId", &mut update.context_id, "".into());
-            of_marked(update.status.state, update.status.message.as_mut(), &mut update.metadata);
+            of_marked(update.status.state, update.status.message.as_deref_mut(), &mut update.metadata);
         }
         StreamResponse::ArtifactUpdate(update) => {
             ledger.lose("TaskArtifactUpdateEvent.contextId", &mut update.context_id, "".into());

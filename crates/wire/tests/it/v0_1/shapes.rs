@@ -120,7 +120,7 @@ fn states_roles_and_times_are_read_as_far_as_they_go() {
 #[test]
 fn states_that_0_1_lacks_come_back() {
     for (state, known) in [(TaskState::Rejected, "failed"), (TaskState::AuthRequired, "input-required")] {
-        for said in [None, Some(Message::agent("why"))] {
+        for said in [None, Some(Box::new(Message::agent("why")))] {
             let status = TaskStatus { message: said.clone(), ..TaskStatus::new(state) };
             let task = Task { status: status.clone(), ..Task::new("t".into(), "c".into()) };
             let document = written(task);
@@ -248,12 +248,12 @@ proptest! {
         let mut message = Message::new(Role::Agent, parts.clone());
         message.task_id = Some("t".into());
         message.context_id = Some("c".into());
-        task.status.message = Some(message.clone());
+        task.status.message = Some(Box::new(message.clone()));
         task.history.push(message);
         task.artifacts.push(nuncio_model::Artifact { name: name.map(Into::into), ..nuncio_model::Artifact::new("0", parts) });
         let mut read = read_task(&written(task.clone()));
         // Messages have no ids in 0.1.
-        for (message, sent) in read.status.message.iter_mut().chain(&mut read.history).zip(task.status.message.iter().chain(&task.history)) {
+        for (message, sent) in read.messages_mut().zip(task.messages()) {
             message.message_id = sent.message_id.clone();
         }
         prop_assert_eq!(read, task);
