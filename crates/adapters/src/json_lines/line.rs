@@ -7,7 +7,6 @@ use serde::{Deserialize, de::IgnoredAny};
 
 /// What a line says.
 #[derive(Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(super) enum Line {
     /// A chunk of the default artifact.
     Text(Box<str>),
