@@ -115,7 +115,7 @@ pub(crate) const SECTIONS: [Word; 11] = [
 ];
 
 /// How much of everything a run measures.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
     pub(crate) slice: Duration,
