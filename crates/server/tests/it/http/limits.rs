@@ -144,22 +144,45 @@ async fn a_store_that_is_away_says_when_to_try_again() {
         let retry = details.iter().find(|it| it["@type"] == "type.googleapis.com/google.rpc.RetryInfo").unwrap();
         retry["retryDelay"].clone()
     };
-    for (method, params) in [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello"))] {
+    // A stream has not begun when its first event cannot be stored (STREAM-15).
+    for (method, params) in
+        [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello")), ("SendStreamingMessage", message("hello"))]
+    {
         let error = running.error(method, &params).await;
         assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")), "{method}");
     }
     for answer in [
         running.send("GET", "/tasks/t").fetch().await,
         running.send("POST", "/message:send").json(&message("hello")).fetch().await,
+        running.send("POST", "/message:stream").json(&message("hello")).fetch().await,
     ] {
         assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
+        assert_eq!(answer.media_type(), "application/json");
         let error = answer.rest_error();
         assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")));
     }
-    // A stream has begun when its first event cannot be stored.
-    let stream = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
-    let text = String::from_utf8(stream.body.to_vec()).unwrap();
-    let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
-    let error: Value = serde_json::from_str(data).unwrap();
-    assert_eq!((reason(&error["error"]), retry_delay(&error["error"])), ("UNAVAILABLE", json!("1s")));
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_an_error_of_the_call_in_versions_before_1_0_too() {
+    let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
+    let message =
+        json!({"messageId": "m", "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]});
+    let sent = [
+        ("message/stream", json!({"message": message})),
+        (
+            "tasks/sendSubscribe",
+            json!({"id": "t", "message":
+        {"role": "user", "parts": [{"type": "text", "text": "hi"}]}}),
+        ),
+    ];
+    for (method, params) in sent {
+        let answer = running.rpc(method, &params).fetch().await;
+        assert_eq!((answer.status, answer.media_type()), (200, "application/json"), "{method}");
+        let error = answer.json()["error"].take();
+        assert!(error["message"].as_str().unwrap().contains("store is unavailable"), "{method}: {error}");
+    }
+    let message = json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "hi"}]}});
+    let answer = running.send("POST", "/v1/message:stream").json(&message).fetch().await;
+    assert_eq!((answer.status, answer.media_type()), (503, "application/json"));
 }

@@ -104,7 +104,7 @@ async fn a_required_extension_must_be_declared() {
         AgentExtension { uri: "https://example.com/required".to_owned(), required: true, ..Default::default() };
     demanding.capabilities.extensions.push(required);
     let running = Running::of(engine().card(demanding).build(), |builder| builder).await;
-    for (method, params) in every_call().into_iter().take(2) {
+    for (method, params) in every_call() {
         let error = running.error(method, &params).await;
         assert_eq!((&error["code"], reason(&error)), (&json!(-32008), "EXTENSION_SUPPORT_REQUIRED"), "{method}");
     }
