@@ -163,26 +163,26 @@ async fn a_store_that_is_away_says_when_to_try_again() {
     }
 }
 
+/// Over JSON-RPC, 0.3 has the error as the one event of a stream, as it has all that refuse one.
 #[tokio::test]
-async fn a_store_that_is_away_is_an_error_of_the_call_in_versions_before_1_0_too() {
+async fn a_stream_that_cannot_begin_is_refused_in_versions_before_1_0_too() {
     let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
+    let is_told = |error: &Value| error["message"].as_str().is_some_and(|told| told.contains("store is unavailable"));
+
     let message =
         json!({"messageId": "m", "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]});
-    let sent = [
-        ("message/stream", json!({"message": message})),
-        (
-            "tasks/sendSubscribe",
-            json!({"id": "t", "message":
-        {"role": "user", "parts": [{"type": "text", "text": "hi"}]}}),
-        ),
-    ];
-    for (method, params) in sent {
-        let answer = running.rpc(method, &params).fetch().await;
-        assert_eq!((answer.status, answer.media_type()), (200, "application/json"), "{method}");
-        let error = answer.json()["error"].take();
-        assert!(error["message"].as_str().unwrap().contains("store is unavailable"), "{method}: {error}");
-    }
+    let mut feed = running.rpc("message/stream", &json!({"message": message})).without("a2a-version").open().await;
+    let events = feed.rest().await;
+    let error: Value = serde_json::from_str(&events[0].data).unwrap();
+    assert!(events.len() == 1 && is_told(&error["error"]), "{error}");
+
+    let message = json!({"role": "user", "parts": [{"type": "text", "text": "hi"}]});
+    let old = running.rpc("tasks/sendSubscribe", &json!({"id": "t", "message": message})).without("a2a-version");
+    let answer = old.fetch().await;
+    assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
+    assert!(is_told(&answer.json()["error"]), "{answer:?}");
+
     let message = json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "hi"}]}});
-    let answer = running.send("POST", "/v1/message:stream").json(&message).fetch().await;
-    assert_eq!((answer.status, answer.media_type()), (503, "application/json"));
+    let web = running.send("POST", "/v1/message:stream").without("a2a-version").json(&message).fetch().await;
+    assert_eq!((web.status, web.media_type()), (503, "application/json"));
 }
