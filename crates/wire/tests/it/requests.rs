@@ -76,7 +76,7 @@ fn half_a_pair_of_surrogates_is_called_that() {
         }
     }
     // What is no escape at all is not that.
-    let error = params(Method::GetTask, r#"{"id":"\ud8"}"#).unwrap_err();
+    let error = request("POST", "/message:send", r#"{"message":{"messageId":"\ud8"}}"#).unwrap_err();
     assert!(!error.message().contains("surrogate"), "{error}");
     let whole = r#"{"message":{"messageId":"m","role":1,"parts":[{"text":"\ud83d\ude00"}]}}"#;
     assert!(params(Method::SendMessage, whole).is_ok());
