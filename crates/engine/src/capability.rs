@@ -19,7 +19,9 @@ pub(crate) fn check(shared: &Shared, request: &Request) -> Result<(), Error> {
         {
             return Err(no_push());
         }
-        Call::GetExtendedAgentCard(_) => return Ok(()),
+        Call::GetExtendedAgentCard(_) if !capabilities.extends_card() => {
+            return Err(Error::new(ErrorKind::UnsupportedOperation, "this agent has no extended card"));
+        }
         _ => {}
     }
     let missing = capabilities

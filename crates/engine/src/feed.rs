@@ -67,14 +67,6 @@ impl Feed {
         Self { reader: Some(reader), store: Arc::clone(&shared.store), buffer, taken, fill: None, until, history: None }
     }
 
-    /// Waits until there is something to read, or it is clear that there will not be.
-    pub(crate) async fn begun(self) -> Result<Self, Error> {
-        if let Some(reader) = self.reader.as_ref().filter(|_| self.buffer.is_empty()) {
-            reader.begun().await?;
-        }
-        Ok(self)
-    }
-
     /// Shows at most so many messages of a task's history (HIST-5).
     pub(crate) fn with_history(mut self, length: Option<i32>) -> Self {
         self.history = length.and_then(|length| usize::try_from(length).ok());

@@ -20,6 +20,7 @@ use nuncio_model::{
     ContextId, MessageId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp,
 };
 pub use page_token::PageToken;
+pub(crate) use page_token::{seal, unseal};
 pub use portion::Portion;
 pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 

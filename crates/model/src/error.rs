@@ -148,6 +148,12 @@ impl Error {
         error
     }
 
+    /// Names a field that is wrong, beside what the message says of it.
+    pub fn with_violation(mut self, field: impl Into<String>, description: impl Into<String>) -> Self {
+        self.0.violations.push(FieldViolation { field: field.into(), description: description.into() });
+        self
+    }
+
     /// The error with wrong parameters named otherwise, as another place or version of the protocol names them; `None`
     /// leaves a name as it is.
     pub fn with_fields_named(mut self, name: impl Fn(&str) -> Option<String>) -> Self {

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
+    Engine as _, alphabet,
+    engine::{
+        GeneralPurpose,
+        general_purpose::{NO_PAD, STANDARD},
+    },
 };
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -210,14 +213,14 @@ impl<'de> de::Visitor<'de> for PartVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Part, A::Error> {
         let mut text: Option<Box<str>> = None;
-        let mut raw: Option<Box<str>> = None;
+        let mut raw: Option<Base64> = None;
         let mut url: Option<Box<str>> = None;
         let mut data: Option<Value> = None;
         let mut rare = Rare::default();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match &*key.0 {
                 "text" => text = next_field(&mut map)?,
-                "raw" => raw = next_field(&mut map)?,
+                "raw" => raw = map.next_value()?,
                 "url" => url = next_field(&mut map)?,
                 "data" => data = Some(map.next_value()?),
                 "metadata" => rare.metadata = next_field(&mut map)?,
@@ -238,21 +241,20 @@ impl<'de> de::Visitor<'de> for PartVisitor {
 /// The one member that is set. A member spelled out as its default (`""`, `null`) does not hide another beside it.
 fn one_content<E: de::Error>(
     text: Option<Box<str>>,
-    raw: Option<Box<str>>,
+    raw: Option<Base64>,
     url: Option<Box<str>>,
     data: Option<Value>,
 ) -> Result<PartContent, E> {
     let filled = |member: &Option<Box<str>>| member.as_ref().is_some_and(|value| !value.is_empty());
     let value = data.as_ref().is_some_and(|value| !value.is_null());
-    let set = [filled(&text), filled(&raw), filled(&url), value];
+    let bytes = raw.as_ref().is_some_and(|raw| !raw.0.is_empty());
+    let set = [filled(&text), bytes, filled(&url), value];
     if set.iter().filter(|set| **set).count() > 1 {
         return Err(E::custom("a part carries exactly one of text, raw, url and data; more than one is set"));
     }
     match (set, text, raw, url, data) {
         ([true, ..], Some(text), ..) => Ok(PartContent::Text(text)),
-        ([_, true, ..], _, Some(raw), ..) => {
-            decode_base64(&raw).map(PartContent::Raw).map_err(|reason| E::custom(format_args!("raw is {reason}")))
-        }
+        ([_, true, ..], _, Some(raw), ..) => Ok(PartContent::Raw(raw.0)),
         ([_, _, true, _], _, _, Some(url), _) => Ok(PartContent::Url(url)),
         ([.., true], .., Some(data)) => Ok(PartContent::Data(Box::new(data))),
         // Nothing is set to more than its default: the first that is there counts.
@@ -264,7 +266,30 @@ fn one_content<E: de::Error>(
     }
 }
 
-/// Reads base64 in the standard or the URL-safe alphabet, with or without padding. Fails with the reason.
+/// Bytes as they stand in JSON; read where they stand, so that an error names their member.
+struct Base64(Box<[u8]>);
+
+impl<'de> Deserialize<'de> for Base64 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Base64Visitor;
+        impl de::Visitor<'_> for Base64Visitor {
+            type Value = Base64;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a base64 string")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Base64, E> {
+                decode_base64(text).map(Base64).map_err(|reason| E::custom(format_args!("raw is {reason}")))
+            }
+        }
+        from.deserialize_str(Base64Visitor)
+    }
+}
+
+/// As lenient readers elsewhere have it: bits behind the last byte count for nothing.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
+
+/// Reads base64 in the standard or the URL-safe alphabet, with or without padding, whatever the bits behind the last byte
+/// are. Fails with the reason.
 pub fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
     let standard: String = text
         .trim_end_matches('=')
@@ -275,7 +300,7 @@ pub fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
             c => c,
         })
         .collect();
-    STANDARD_NO_PAD.decode(standard).map(Vec::into_boxed_slice).map_err(|error| format!("not base64: {error}"))
+    LENIENT.decode(standard).map(Vec::into_boxed_slice).map_err(|error| format!("not base64: {error}"))
 }
 
 #[cfg(test)]
@@ -315,6 +340,14 @@ mod tests {
     fn base64_is_read_in_every_form() {
         for text in ["+/8=", "+/8", "-_8=", "-_8"] {
             assert_eq!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap(), Part::raw([0xfb, 0xff]), "{text}");
+        }
+        // The bits behind the last byte.
+        for text in ["+/9=", "+/-", "-_-=", "-__"] {
+            assert_eq!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap(), Part::raw([0xfb, 0xff]), "{text}");
+        }
+        assert_eq!(decode_base64("AAF=").unwrap(), Box::from([0, 1]));
+        for text in ["A", "AAAAA", "A*==", "AA=A", "ä"] {
+            assert!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap_err().to_string().contains("not base64"), "{text}");
         }
         assert_eq!(serde_json::to_string(&Part::raw([0xfb, 0xff])).unwrap(), r#"{"raw":"+/8="}"#);
     }

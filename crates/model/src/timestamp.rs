@@ -2,16 +2,32 @@
 
 use std::{fmt, str::FromStr};
 
-use jiff::tz::TimeZone;
+use jiff::{civil, fmt::temporal::Pieces, tz::TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::json::Field;
 
-/// A moment in UTC, with nanoseconds; `google.protobuf.Timestamp`.
+/// The first second of the year 1.
+const FIRST: i64 = -62_135_596_800;
+
+/// The last second of the year 9999.
+const LAST: i64 = 253_402_300_799;
+
+/// After 400 years the calendar repeats itself. The calendar here ends some hours before the protocol's last year does,
+/// so that dates are looked up in the cycle before.
+const CYCLE_YEARS: i16 = 400;
+const CYCLE: i64 = 146_097 * 86_400;
+
+/// A moment in UTC, with nanoseconds, in the years 1 to 9999; `google.protobuf.Timestamp`.
 ///
 /// Written as RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second; read with any offset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Timestamp(jiff::Timestamp);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp {
+    /// Since 1970.
+    second: i64,
+    /// After the second; never negative.
+    nanosecond: i32,
+}
 
 impl Timestamp {
     /// The present moment, cut to the millisecond as section 5.6.1 recommends.
@@ -22,28 +38,41 @@ impl Timestamp {
 
     /// The moment so many milliseconds after 1970; `None` outside the years 1 to 9999, as protobuf has it.
     pub fn from_millisecond(millisecond: i64) -> Option<Self> {
-        jiff::Timestamp::from_millisecond(millisecond).ok().and_then(Self::within)
+        let (second, rest) = (millisecond.div_euclid(1_000), millisecond.rem_euclid(1_000));
+        Self::from_parts(second, i32::try_from(rest * 1_000_000).ok()?)
     }
 
     /// Milliseconds since 1970, rounded towards it.
     pub fn as_millisecond(self) -> i64 {
-        self.0.as_millisecond()
+        let millisecond = self.second * 1_000 + i64::from(self.nanosecond / 1_000_000);
+        millisecond + i64::from(millisecond < 0 && self.nanosecond % 1_000_000 != 0)
     }
 
-    /// The moment so many seconds and nanoseconds after 1970, as protobuf carries it; `None` outside its years.
-    pub fn from_parts(seconds: i64, nanoseconds: i32) -> Option<Self> {
-        jiff::Timestamp::new(seconds, nanoseconds).ok().and_then(Self::within)
-    }
-
-    fn within(at: jiff::Timestamp) -> Option<Self> {
-        const YEAR_1: i128 = -62_135_596_800_000_000_000;
-        (at.as_nanosecond() >= YEAR_1).then_some(Self(at))
+    /// The moment so many seconds and nanoseconds after 1970, as protobuf carries it; `None` outside its years, and where
+    /// the nanoseconds are negative or make a second.
+    pub fn from_parts(second: i64, nanosecond: i32) -> Option<Self> {
+        let is_within = (FIRST..=LAST).contains(&second) && (0..1_000_000_000).contains(&nanosecond);
+        is_within.then_some(Self { second, nanosecond })
     }
 
     /// Seconds since 1970 and the nanoseconds after them, never negative, as protobuf wants them.
     pub fn into_parts(self) -> (i64, i32) {
-        let (second, nanosecond) = (self.0.as_second(), self.0.subsec_nanosecond());
-        if nanosecond < 0 { (second - 1, nanosecond + 1_000_000_000) } else { (second, nanosecond) }
+        (self.second, self.nanosecond)
+    }
+
+    fn of(at: jiff::Timestamp) -> Option<Self> {
+        let (second, nanosecond) = (at.as_second(), at.subsec_nanosecond());
+        let carry = i32::from(nanosecond < 0);
+        Self::from_parts(second - i64::from(carry), nanosecond + carry * 1_000_000_000)
+    }
+
+    /// Reads a moment of the last hours of the year 9999, where the calendar here does not reach.
+    fn of_last_hours(text: &str) -> Option<Self> {
+        let pieces = Pieces::parse(text).ok()?;
+        let (date, time, offset) = (pieces.date(), pieces.time()?, pieces.to_numeric_offset()?);
+        let date = civil::Date::new(date.year() - CYCLE_YEARS, date.month(), date.day()).ok()?;
+        let at = Self::of(offset.to_timestamp(date.to_datetime(time)).ok()?)?;
+        Self::from_parts(at.second + CYCLE, at.nanosecond)
     }
 }
 
@@ -51,15 +80,16 @@ impl Timestamp {
     /// Writes the text into `to` and gives it back. By hand, since every event carries a time.
     #[expect(clippy::cast_sign_loss, reason = "no part of a time is negative, for the years begin with 1")]
     fn write(self, to: &mut [u8; 30]) -> &str {
-        let at = TimeZone::UTC.to_datetime(self.0);
+        let cycle_before = jiff::Timestamp::from_second(self.second - CYCLE).unwrap_or_default();
+        let at = TimeZone::UTC.to_datetime(cycle_before);
         *to = *b"0000-00-00T00:00:00.000000000Z";
-        digits(&mut to[..4], at.year() as u32);
+        digits(&mut to[..4], (at.year() + CYCLE_YEARS) as u32);
         digits(&mut to[5..7], at.month() as u32);
         digits(&mut to[8..10], at.day() as u32);
         digits(&mut to[11..13], at.hour() as u32);
         digits(&mut to[14..16], at.minute() as u32);
         digits(&mut to[17..19], at.second() as u32);
-        let nanosecond = at.subsec_nanosecond() as u32;
+        let nanosecond = self.nanosecond as u32;
         digits(&mut to[20..29], nanosecond);
         let length = match nanosecond {
             0 => 19,
@@ -86,14 +116,18 @@ impl fmt::Display for Timestamp {
     }
 }
 
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timestamp({self})")
+    }
+}
+
 impl FromStr for Timestamp {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        text.parse()
-            .ok()
-            .and_then(Self::within)
-            .ok_or_else(|| format!("`{text}` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"))
+        let read = text.parse().map_or_else(|_| Self::of_last_hours(text), Self::of);
+        read.ok_or_else(|| format!("`{text}` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"))
     }
 }
 
@@ -156,8 +190,32 @@ mod tests {
         }
         let first = "0001-01-01T00:00:00Z";
         assert_eq!(first.parse::<Timestamp>().unwrap().to_string(), first);
-        assert_eq!(Timestamp::from_parts(i64::MIN, 0), None);
-        assert_eq!(Timestamp::from_millisecond(-62_135_596_800_001).map(|at| at.to_string()), None);
+        let last = "9999-12-31T23:59:59.999999999Z";
+        assert_eq!(last.parse::<Timestamp>().unwrap().to_string(), last);
+        assert_eq!(last.parse::<Timestamp>().unwrap().into_parts(), (LAST, 999_999_999));
+        for text in ["9999-12-31T23:59:59.5-00:01", "9999-12-31T24:00:00Z", "9999-12-31T23:00:00", "9999-12-31", "9999"]
+        {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+        for (second, nanosecond) in
+            [(i64::MIN, 0), (i64::MAX, 0), (FIRST - 1, 999_999_999), (LAST + 1, 0), (0, -1), (0, 1_000_000_000)]
+        {
+            assert_eq!(Timestamp::from_parts(second, nanosecond), None, "{second} {nanosecond}");
+        }
+        for millisecond in [i64::MIN, FIRST * 1_000 - 1, (LAST + 1) * 1_000, i64::MAX] {
+            assert_eq!(Timestamp::from_millisecond(millisecond), None, "{millisecond}");
+        }
+        assert_eq!(Timestamp::from_millisecond(LAST * 1_000 + 999).unwrap().to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn milliseconds_are_rounded_towards_1970() {
+        let milliseconds = |second, nanosecond| Timestamp::from_parts(second, nanosecond).unwrap().as_millisecond();
+        assert_eq!(milliseconds(1, 1_999_999), 1_001);
+        assert_eq!(milliseconds(-1, 0), -1_000);
+        assert_eq!(milliseconds(-1, 1), -999);
+        assert_eq!(milliseconds(-1, 999_999_999), 0);
+        assert_eq!(milliseconds(-2, 500_000_001), -1_499);
     }
 
     #[test]
@@ -165,5 +223,31 @@ mod tests {
         let before = "1969-12-31T23:59:59.500Z".parse::<Timestamp>().unwrap();
         assert_eq!(before.into_parts(), (-1, 500_000_000));
         assert_eq!(Timestamp::from_parts(-1, 500_000_000), Some(before));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_whole_range_is_written_and_read(
+            second in proptest::prop_oneof![FIRST..=LAST, FIRST..FIRST + 100_000, LAST - 100_000..=LAST, -100_000..100_000_i64],
+            nanosecond in proptest::prop_oneof![0..1_000_000_000, proptest::strategy::Just(999_999_999)],
+            offset in -1_439..=1_439_i64,
+        ) {
+            let at = Timestamp::from_parts(second, nanosecond).unwrap();
+            let text = at.to_string();
+            proptest::prop_assert_eq!(text.parse(), Ok(at));
+            proptest::prop_assert!(text.ends_with('Z') && text.len() <= 30 && text.as_bytes()[4] == b'-');
+            // What it is elsewhere, where the year there has four digits.
+            if let Some(there) = Timestamp::from_parts(second + offset * 60, nanosecond) {
+                let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+                let there = there.to_string().replace('Z', &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60));
+                proptest::prop_assert_eq!(there.parse(), Ok(at), "{}", there);
+            }
+            // As the calendar has it, as far as it reaches.
+            if let Ok(known) = jiff::Timestamp::new(second, nanosecond) {
+                proptest::prop_assert_eq!(known.as_millisecond(), at.as_millisecond());
+                proptest::prop_assert_eq!(text.parse(), Ok::<_, String>(Timestamp::of(known).unwrap()));
+                proptest::prop_assert_eq!(&known.to_string()[..19], &text[..19]);
+            }
+        }
     }
 }

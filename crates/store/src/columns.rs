@@ -83,7 +83,7 @@ mod tests {
             "1970-01-01T00:00:00Z",
             "2026-01-31T12:00:00.123456789Z",
             "2026-01-31T12:00:00.124Z",
-            "9999-12-30T00:00:00Z",
+            "9999-12-31T23:59:59.999999999Z",
         ];
         let times = times.map(|time| time.parse::<Timestamp>().unwrap());
         let moments = times.map(Moment::from);

@@ -90,6 +90,11 @@ fn reason(error: &serde_json::Error) -> String {
     if let Some(place) = reason.rfind(" at line ") {
         reason.truncate(place);
     }
+    // Both are said of half a pair and of nothing else: the first where no escape follows it at all.
+    if error.is_syntax() && ["unexpected end of hex escape", "lone leading surrogate in hex escape"].contains(&&*reason)
+    {
+        return "a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair".to_owned();
+    }
     reason
 }
 

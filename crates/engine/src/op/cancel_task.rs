@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskState, op::CancelTaskRequest};
+use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskId, TaskState, op::CancelTaskRequest};
 use tokio::{select, sync::oneshot};
 
 use crate::{
@@ -35,11 +35,23 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
             },
         }
     };
-    let task = match runner {
-        Some(runner) => runner.with(waiting).await?,
-        None => waiting.await?,
+    let outcome = match runner {
+        Some(runner) => runner.with(waiting).await,
+        None => waiting.await,
     };
+    let task = outcome.map_err(|error| in_doubt(&call.id, error))?;
     if task.state() == TaskState::Canceled { Ok(Reply::Task(task)) } else { Err(not_cancelable(&task)) }
+}
+
+/// What is said of the task to those who sent it a message, that they had better not do so again, does not hold for a
+/// cancel.
+fn in_doubt(id: &TaskId, error: Error) -> Error {
+    if error.kind() != ErrorKind::Unavailable || !error.metadata().contains_key("taskId") {
+        return error;
+    }
+    not_now(&format!("it is not known whether task {id} will be canceled; cancel it again"))
+        .with_metadata("taskId", id.as_str())
+        .with_source(error)
 }
 
 fn let_go() -> Error {

@@ -7,9 +7,6 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope};
 use crate::shared::Shared;
 
 pub(super) fn call(shared: &Arc<Shared>, scope: &Scope) -> Result<Reply, Error> {
-    if !shared.card.capabilities.extends_card() {
-        return Err(Error::new(ErrorKind::UnsupportedOperation, "this agent has no extended card"));
-    }
     if !scope.principal.is_authenticated() {
         return Err(Error::new(ErrorKind::Unauthenticated, "the extended card is for authenticated callers"));
     }

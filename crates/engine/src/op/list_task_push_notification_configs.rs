@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use nuncio_model::{
-    Error, Reply, Scope,
+    Error, Reply, Scope, TaskId,
     op::{ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse},
 };
 
 use super::without_secrets;
-use crate::{push, shared::Shared};
+use crate::{
+    push,
+    shared::Shared,
+    store::{StoreError, seal, unseal},
+};
 
 pub(super) async fn call(
     shared: &Arc<Shared>,
@@ -16,17 +20,25 @@ pub(super) async fn call(
     call: ListTaskPushNotificationConfigsRequest,
 ) -> Result<Reply, Error> {
     let configs = push::known(shared, &scope, &call.task_id).await?;
+    let list = list(&call.task_id);
     let mut rest = configs.into_iter().map(|known| without_secrets(known.config)).peekable();
     if let Some(token) = &call.page_token {
-        // The token is the id of the last configuration of the page before.
-        while rest.next_if(|config| config.id.as_ref().is_some_and(|id| id.as_str() <= &**token)).is_some() {}
+        let last = unseal(&list, token).ok_or(StoreError::BadPageToken)?;
+        while rest.next_if(|config| config.id.as_ref().is_some_and(|id| id.as_str().as_bytes() <= &*last)).is_some() {}
     }
-    let size = usize::try_from(call.page_size).ok().filter(|size| *size > 0).unwrap_or(usize::MAX);
+    let size = usize::try_from(call.page_size).ok().filter(|size| *size > 0);
+    let size = size.map_or(usize::MAX, |size| size.min(shared.limits.push_configs.max(1)));
     let configs: Vec<_> = rest.by_ref().take(size).collect();
     let last = configs.last().and_then(|config| config.id.as_ref());
     let next_page_token = match (rest.peek(), last) {
-        (Some(_), Some(last)) => last.as_str().into(),
+        (Some(_), Some(last)) => seal(&list, last.as_str().as_bytes()),
         _ => Box::default(),
     };
     Ok(Reply::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, next_page_token }))
+}
+
+/// What a token of this list is good for. Its place is the id of the last configuration of the page before.
+fn list(task: &TaskId) -> Vec<u8> {
+    // No text has the last byte, so that the end of the id is told from what follows.
+    [&b"webhooks"[..], task.as_str().as_bytes(), &[0xff]].concat()
 }

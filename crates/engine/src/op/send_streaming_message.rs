@@ -48,12 +48,7 @@ async fn events_once(
                 return Ok(Box::pin(once(ready(Ok(Arc::new(answer))))));
             }
         };
-        let feed = attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await;
-        let begun = match feed {
-            Ok(feed) => feed.begun().await,
-            Err(error) => Err(error),
-        };
-        match begun {
+        match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
             outcome => return Ok(Box::pin(outcome?.with_history(history))),
@@ -61,6 +56,8 @@ async fn events_once(
     }
 }
 
+/// The events of a message, once the first is there or is sure to come: what keeps it away is an error of the call
+/// (STREAM-15). How long a silent agent is waited for is a limit, `first_word_streaming`.
 async fn attempt(
     shared: &Arc<Shared>,
     scope: Scope,
@@ -79,6 +76,7 @@ async fn attempt(
                 opening.begin(shared, shared.limits.first_word_streaming, flight)?;
             let reader = LogReader::from_start(hold);
             runner.detach();
+            reader.begun().await?;
             Feed::new(reader, shared, Until::InputRequired(course), [])
         }
         Some(id) => {

@@ -17,20 +17,18 @@ pub struct PageToken {
     pub id: TaskId,
 }
 
-const CHECK: usize = size_of::<u32>();
-const TIME: usize = CHECK + size_of::<i64>() + size_of::<i32>();
+const SECONDS: usize = size_of::<i64>();
+const TIME: usize = SECONDS + size_of::<i32>();
 
 impl PageToken {
     /// The token's text for this list: base64url of a check sum, the time and the id.
     pub fn encode(&self, query: &ListQuery) -> Box<str> {
         let (seconds, nanoseconds) = self.updated.into_parts();
-        let mut bytes = vec![0; CHECK];
-        bytes.extend_from_slice(&seconds.to_be_bytes());
-        bytes.extend_from_slice(&nanoseconds.to_be_bytes());
-        bytes.extend_from_slice(self.id.as_str().as_bytes());
-        let check = check_sum(query, &bytes[CHECK..]);
-        bytes[..CHECK].copy_from_slice(&check.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes).into()
+        let mut place = Vec::with_capacity(TIME + self.id.as_str().len());
+        place.extend_from_slice(&seconds.to_be_bytes());
+        place.extend_from_slice(&nanoseconds.to_be_bytes());
+        place.extend_from_slice(self.id.as_str().as_bytes());
+        seal(&query.filters(), &place)
     }
 
     /// Reads a token.
@@ -78,11 +76,10 @@ impl ListQuery {
 }
 
 fn read(text: &str, query: &ListQuery) -> Option<PageToken> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-    let (check, rest) = bytes.split_first_chunk()?;
-    let (time, id) = bytes.split_at_checked(TIME)?;
-    let (seconds, nanoseconds) = time[CHECK..].split_first_chunk()?;
-    if u32::from_be_bytes(*check) != check_sum(query, rest) || id.is_empty() {
+    let place = unseal(&query.filters(), text)?;
+    let (time, id) = place.split_at_checked(TIME)?;
+    let (seconds, nanoseconds) = time.split_first_chunk::<SECONDS>()?;
+    if id.is_empty() {
         return None;
     }
     let nanoseconds = i32::from_be_bytes(nanoseconds.try_into().ok()?);
@@ -92,14 +89,27 @@ fn read(text: &str, query: &ListQuery) -> Option<PageToken> {
     })
 }
 
-/// FNV-1a over the filters and the place: tells a token of this list from that of another, and from text that merely
+/// The text of a place in a list, good for that list alone.
+pub(crate) fn seal(list: &[u8], place: &[u8]) -> Box<str> {
+    let check = check_sum(list, place).to_be_bytes();
+    URL_SAFE_NO_PAD.encode([&check[..], place].concat()).into()
+}
+
+/// The place that a text names; `None` where [`seal`] did not make it, or made it for another list.
+pub(crate) fn unseal(list: &[u8], text: &str) -> Option<Vec<u8>> {
+    let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (check, place) = bytes.split_first_chunk()?;
+    if u32::from_be_bytes(*check) != check_sum(list, place) {
+        return None;
+    }
+    bytes.drain(..size_of::<u32>());
+    Some(bytes)
+}
+
+/// FNV-1a over what the list is and the place: tells a token of this list from that of another, and from text that merely
 /// looks like one.
-fn check_sum(query: &ListQuery, bytes: &[u8]) -> u32 {
-    query
-        .filters()
-        .iter()
-        .chain(bytes)
-        .fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+fn check_sum(list: &[u8], place: &[u8]) -> u32 {
+    list.iter().chain(place).fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]

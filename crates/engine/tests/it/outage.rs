@@ -91,13 +91,10 @@ async fn a_task_that_was_created_although_its_creation_failed_does_not_stay_at_w
     let store = Rigged::new();
     let engine = engine_over(&store, impatient());
     store.commits([Fate::FailsAfterWriting]);
-    let mut events = stream(&engine, Message::user("x")).await.unwrap();
-    // The reader stays, unread, while the task is settled.
+    let error = stream(&engine, Message::user("x")).await.err().unwrap();
     let task = all_rest(&engine).await.remove(0);
     assert_state(&task, TaskState::Failed);
-    let error = within(events.next()).await.unwrap().unwrap_err();
     assert_eq!((error.kind(), &*error.metadata()["taskId"]), (ErrorKind::Unavailable, task.id.as_str()));
-    drop(events);
     quiet(&engine).await;
 }
 
@@ -230,6 +227,31 @@ async fn a_message_waits_no_longer_than_the_outage_of_its_task() {
     assert_eq!((error.kind(), &*error.metadata()["taskId"]), (ErrorKind::Unavailable, task.id.as_str()));
     store.full.store(false, Ordering::Release);
     assert_state(&all_rest(&engine).await[0], TaskState::Failed);
+}
+
+#[tokio::test]
+async fn a_cancel_in_an_outage_is_to_be_repeated() {
+    let store = Rigged::new();
+    let engine = builder(|turn| async move {
+        turn.begin().await?;
+        turn.cancelled().cancelled().await;
+        Ok(())
+    })
+    .store(Arc::clone(&store) as _)
+    .limits(impatient())
+    .build();
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    store.full.store(true, Ordering::Release);
+    let error = cancel(&engine, &task).await.unwrap_err();
+    assert_eq!((error.kind(), &*error.metadata()["taskId"]), (ErrorKind::Unavailable, task.id.as_str()));
+    assert!(error.retry_after().is_some(), "{error:?}");
+    assert!(error.message().ends_with("cancel it again") && !error.message().contains("message"), "{error}");
+    store.full.store(false, Ordering::Release);
+    // Who does so finds it canceled, or failed in between.
+    match cancel(&engine, &task).await {
+        Ok(task) => assert_state(&task, TaskState::Canceled),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::TaskNotCancelable, "{error}"),
+    }
 }
 
 #[tokio::test]

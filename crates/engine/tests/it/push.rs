@@ -61,8 +61,9 @@ async fn configurations_are_made_read_listed_and_deleted() {
     let Reply::PushConfigs(page) = call(&engine, list.clone()).await.unwrap() else { panic!() };
     assert_eq!(page.configs.len(), 1);
     let list = ListTaskPushNotificationConfigsRequest { page_token: Some(page.next_page_token), ..list };
-    let Reply::PushConfigs(page) = call(&engine, list).await.unwrap() else { panic!() };
-    assert_eq!((page.configs.len(), &*page.next_page_token), (1, ""));
+    let Reply::PushConfigs(other) = call(&engine, list).await.unwrap() else { panic!() };
+    assert_eq!((other.configs.len(), &*other.next_page_token), (1, ""));
+    assert_ne!(other.configs[0].id, page.configs[0].id);
     for _ in 0..2 {
         let delete = DeleteTaskPushNotificationConfigRequest {
             task_id: task.id.clone(),
@@ -73,6 +74,78 @@ async fn configurations_are_made_read_listed_and_deleted() {
     }
     let error = call(&engine, get(&ids[0])).await.map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskNotFound);
+}
+
+#[tokio::test]
+async fn a_page_of_configurations_begins_where_one_of_the_same_list_ended() {
+    let engine = engine_that_pushes();
+    let (task, other) = (
+        send(&engine, at_once(Message::user("x"))).await.unwrap(),
+        send(&engine, at_once(Message::user("x"))).await.unwrap(),
+    );
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        let Reply::PushConfig(config) = call(&engine, config(&task)).await.unwrap() else { panic!() };
+        made.push(config.id.unwrap());
+        call(&engine, self::config(&other)).await.unwrap();
+    }
+    made.sort();
+    let page = |task: &nuncio_model::Task, token: Option<&str>| {
+        let (task_id, page_token) = (task.id.clone(), token.map(Box::from));
+        let list = ListTaskPushNotificationConfigsRequest { task_id, page_size: 1, page_token, ..Default::default() };
+        let engine = engine.clone();
+        async move {
+            match call(&engine, list).await? {
+                Reply::PushConfigs(page) => Ok(page),
+                _ => panic!(),
+            }
+        }
+    };
+    let (mut seen, mut token) = (Vec::new(), None::<Box<str>>);
+    while token.as_deref() != Some("") {
+        let next = page(&task, token.as_deref()).await.unwrap();
+        seen.extend(next.configs.into_iter().map(|config| config.id.unwrap()));
+        if !next.next_page_token.is_empty() {
+            let error: Error = page(&other, Some(&next.next_page_token)).await.unwrap_err();
+            assert_eq!(error.field_violations()[0].field, "pageToken");
+        }
+        token = Some(next.next_page_token);
+    }
+    assert_eq!(seen, made);
+    for garbage in ["garbage", made[0].as_str(), "0", "ü", "", "zzzz"] {
+        let error = page(&task, Some(garbage)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidParams, "{garbage}");
+        assert_eq!(error.field_violations()[0].field, "pageToken", "{garbage}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_holds_no_more_configurations_than_a_task_may_have() {
+    let limits = {
+        let mut limits = Limits::default();
+        limits.push_configs = 2;
+        limits
+    };
+    let engine = builder(|turn| async move {
+        turn.begin().await?;
+        std::future::pending().await
+    })
+    .push_guard(Arc::new(Anywhere))
+    .limits(limits)
+    .build();
+    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
+    for _ in 0..2 {
+        call(&engine, config(&task)).await.unwrap();
+    }
+    let sized = |page_size| ListTaskPushNotificationConfigsRequest {
+        task_id: task.id.clone(),
+        page_size,
+        ..Default::default()
+    };
+    for (size, expected) in [(0, 2), (1, 1), (2, 2), (i32::MAX, 2)] {
+        let Reply::PushConfigs(page) = call(&engine, sized(size)).await.unwrap() else { panic!() };
+        assert_eq!((page.configs.len(), page.next_page_token.is_empty()), (expected, size != 1), "{size}");
+    }
 }
 
 #[tokio::test]

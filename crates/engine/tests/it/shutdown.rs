@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, poll};
 use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn, admission::RETRY_AFTER};
 use nuncio_model::{
     AgentCard, Error, ErrorKind, Message, Reply, Task, TaskId, TaskState,
@@ -137,12 +137,20 @@ async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
         let engine = engine.clone();
         async move { send(&engine, SendMessageRequest::new(Message::user("silent"))).await }
     });
-    let streamed = stream(&engine, Message::user("silent")).await.unwrap();
-    until_running(&engine).await;
+    let streamed = tokio::spawn({
+        let engine = engine.clone();
+        async move { rest(stream(&engine, Message::user("silent")).await.unwrap()).await }
+    });
+    within(async {
+        while engine.running() < 2 {
+            yield_now().await;
+        }
+    })
+    .await;
     yield_now().await;
     stop(&engine).await;
     assert_state(&within(sent).await.unwrap().unwrap(), TaskState::Failed);
-    assert_eq!(words(&rest(streamed).await), ["task:submitted", "failed"]);
+    assert_eq!(words(&within(streamed).await.unwrap()), ["task:submitted", "failed"]);
     quiet(&engine).await;
 }
 
@@ -151,7 +159,10 @@ async fn a_turn_that_has_not_begun_to_run_is_cut_off_too() {
     let engine = failing();
     for text in ["silent", "speak"] {
         // Its runner is spawned and was not polled yet.
-        drop(stream(&engine, Message::user(text)).await.unwrap());
+        let mut call = Box::pin(stream(&engine, Message::user(text)));
+        assert!(poll!(&mut call).is_pending());
+        drop(call);
+        assert!(engine.running() > 0);
     }
     stop(&engine).await;
     quiet(&engine).await;

@@ -49,8 +49,8 @@ async fn a_silent_agent_does_not_delay_the_first_event_for_ever() {
     })
     .limits(limits)
     .build();
-    let mut events = stream(&engine, Message::user("hi")).await.unwrap();
     let begun = tokio::time::Instant::now();
+    let mut events = stream(&engine, Message::user("hi")).await.unwrap();
     assert_eq!(word(&*next(&mut events).await), "task:submitted");
     assert!(begun.elapsed() < Duration::from_millis(300));
     assert_eq!(words(&rest(events).await), ["completed"]);

@@ -16,7 +16,7 @@ json_object! {
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",
-        /// How many a page holds; all where zero.
+        /// How many a page holds; all where zero. A server may give fewer, and a `nextPageToken`.
         pub page_size: i32 => implicit "pageSize" | "page_size",
         /// Where the page begins: the `nextPageToken` of the page before.
         pub page_token: Option<Box<str>> => implicit "pageToken" | "page_token",

@@ -85,11 +85,13 @@ fn text() -> BoxedStrategy<String> {
 
 fn timestamp() -> BoxedStrategy<Value> {
     let fraction = prop_oneof![Just(""), Just(".120"), Just(".000001"), Just(".123456789")];
-    (1..=9999, 1..=12, 1..=28, 0..=23, 0..=59, 0..=59, fraction)
-        .prop_map(|(year, month, day, hour, minute, second, fraction)| {
-            json!(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
-        })
-        .boxed()
+    let any = (1..=9999, 1..=12, 1..=28, 0..=23, 0..=59, 0..=59, fraction).prop_map(
+        |(year, month, day, hour, minute, second, fraction)| {
+            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+        },
+    );
+    let ends = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"].map(str::to_owned);
+    prop_oneof![9 => any, 1 => proptest::sample::select(ends.to_vec())].prop_map(Value::from).boxed()
 }
 
 fn any_json() -> BoxedStrategy<Value> {

@@ -57,13 +57,17 @@ impl Fault {
         self
     }
 
-    /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf.
+    /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf, which names it
+    /// where it came that far.
     pub(crate) fn into_request_error(self) -> Error {
         let path = self.path();
         match self.0.nature {
             Nature::Wrong => Error::invalid_params(path, self.0.description),
             Nature::Garbage if path.is_empty() => Error::new(ErrorKind::Parse, self.0.description),
-            Nature::Garbage => Error::new(ErrorKind::Parse, format!("{path}: {}", self.0.description)),
+            Nature::Garbage => {
+                let message = format!("{path}: {}", self.0.description);
+                Error::new(ErrorKind::Parse, message).with_violation(path, self.0.description)
+            }
         }
     }
 

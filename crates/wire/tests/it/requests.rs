@@ -46,6 +46,8 @@ fn wrong_params_name_their_field() {
     let with = |message: &str| send(&format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER",{message}}}}}"#));
     assert_eq!(with(r#""parts":[{"text":"a"},{}]"#), ["message.parts[1]"]);
     assert_eq!(with(r#""parts":[{"text":7}]"#), ["message.parts[0].text"]);
+    assert_eq!(with(r#""parts":[{"raw":"*"}]"#), ["message.parts[0].raw"]);
+    assert_eq!(with(r#""parts":[{"raw":7}]"#), ["message.parts[0].raw"]);
     assert_eq!(with(r#""parts":"x""#), ["message.parts"]);
     assert_eq!(with(r#""parts":[{"text":"a"}],"metadata":[]"#), ["message.metadata"]);
     assert_eq!(send(r#"{"message":{"messageId":"m","role":"ROLE_KING","parts":[{"text":"a"}]}}"#), ["message.role"]);
@@ -61,6 +63,23 @@ fn wrong_params_name_their_field() {
     }
     let error = params(Method::SendMessage, r#"{"message":{"parts":[{"text":7}]}}"#).unwrap_err();
     assert_eq!(error.message(), "message.parts[0].text: invalid type: integer `7`, expected a string");
+}
+
+#[test]
+fn half_a_pair_of_surrogates_is_called_that() {
+    for text in [r"\ud800", r"\udfff", r"a\ud83dz", r"\ud83d\n", r"\ud800\u0041", r"\ude00\ud83d"] {
+        let json = format!(r#"{{"message":{{"messageId":"m","role":1,"parts":[{{"text":"{text}"}}]}}}}"#);
+        for outcome in [params(Method::SendMessage, &json), request("POST", "/message:send", &json)] {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.field_violations()[0].field, "message.parts[0].text", "{text}");
+            assert!(error.message().contains("a lone surrogate"), "{text}: {error}");
+        }
+    }
+    // What is no escape at all is not that.
+    let error = request("POST", "/message:send", r#"{"message":{"messageId":"\ud8"}}"#).unwrap_err();
+    assert!(!error.message().contains("surrogate"), "{error}");
+    let whole = r#"{"message":{"messageId":"m","role":1,"parts":[{"text":"\ud83d\ude00"}]}}"#;
+    assert!(params(Method::SendMessage, whole).is_ok());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Which version a request speaks.
 
+use std::sync::Arc;
+
 use http::Method as Verb;
-use nuncio_model::{Error, ErrorKind, Method};
+use nuncio_model::{Error, ErrorKind, Method, Reply, Task, TaskState, TaskStatus, Timestamp};
 use nuncio_wire::{Version, Versions, dialect, negotiate::declared, rest::RouteError};
 
 #[test]
@@ -37,6 +39,37 @@ fn every_version_has_its_dialect() {
             let grpc = dialect.grpc();
             let path = grpc.and_then(|grpc| grpc.path(method));
             assert!(path.is_none_or(|path| grpc.unwrap().method(path) == Some(method)), "{method:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_moment_and_the_last_go_through_every_version_and_binding() {
+    for time in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"] {
+        let at: Timestamp = time.parse().unwrap();
+        let mut task = Task::new("t".into(), "c".into());
+        task.status = TaskStatus { timestamp: Some(at), ..TaskStatus::new(TaskState::Working) };
+        let reply = Reply::Task(Arc::new(task));
+        let told = |read: Reply| match read {
+            Reply::Task(task) => task.status.timestamp,
+            other => panic!("{other:?}"),
+        };
+        for version in Version::ALL {
+            let dialect = dialect(*version);
+            let mut bytes = Vec::new();
+            dialect.jsonrpc().encode_reply(Method::GetTask, &reply, &mut bytes).unwrap();
+            assert!(String::from_utf8_lossy(&bytes).contains(time), "{version}");
+            assert_eq!(told(dialect.jsonrpc().decode_reply(Method::GetTask, &bytes).unwrap()), Some(at), "{version}");
+            if let Some(web) = dialect.rest() {
+                let mut bytes = Vec::new();
+                web.encode_reply(Method::GetTask, &reply, &mut bytes).unwrap();
+                assert_eq!(told(web.decode_reply(Method::GetTask, &bytes).unwrap()), Some(at), "{version}");
+            }
+            if let Some(grpc) = dialect.grpc() {
+                let mut bytes = Vec::new();
+                grpc.encode_reply(Method::GetTask, &reply, &mut bytes).unwrap();
+                assert_eq!(told(grpc.decode_reply(Method::GetTask, &bytes).unwrap()), Some(at), "{version}");
+            }
         }
     }
 }

@@ -29,6 +29,20 @@ pub async fn lists_newest_first_and_then_by_id<F: StoreFixture>(fixture: F) {
     }
     let page = list(&store, &ListQuery::default()).await;
     assert_eq!((ids(&page), page.next.as_deref(), page.total), (vec!["f", "c", "b", "a", "d", "e"], None, 6));
+    // The first moment and the last are kept as they are, and pages end at them, too.
+    let ends = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"].map(|time| time.parse().unwrap());
+    for (id, time) in ["first", "last"].into_iter().zip(ends) {
+        Writer::new(id).in_state(TaskState::Submitted, time).run(&store).await;
+    }
+    let page = list(&store, &ListQuery::default()).await;
+    assert_eq!(ids(&page), ["last", "f", "c", "b", "a", "d", "e", "first"]);
+    for (task, time) in [(&page.tasks[7], ends[0]), (&page.tasks[0], ends[1])] {
+        assert_eq!(task.status.timestamp, Some(time));
+    }
+    let one = ListQuery { page_size: 1, ..ListQuery::default() };
+    let page = store.list(&Scope::open(), &one).await.unwrap();
+    let page = store.list(&Scope::open(), &ListQuery { page_token: page.next, ..one }).await.unwrap();
+    assert_eq!(ids(&page), ["f"]);
 }
 
 /// Filters by context and by state, alone and together; the total is that of what matches.
@@ -76,6 +90,7 @@ pub async fn lists_since_a_time_inclusive<F: StoreFixture>(fixture: F) {
         (times[2], vec!["c"]),
         ("2026-01-31T12:00:00.000000002Z", vec![]),
         ("9999-01-01T00:00:00Z", vec![]),
+        ("9999-12-31T23:59:59.999999999Z", vec![]),
     ] {
         for context in [None, Some("context of c")] {
             let expected: Vec<_> =

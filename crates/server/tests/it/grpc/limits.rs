@@ -87,7 +87,11 @@ async fn a_deadline_ends_a_stream() {
 #[tokio::test]
 async fn a_store_that_is_away_says_when_to_try_again() {
     let running = Running::of(engine().store(crate::store::away().await), |builder| builder).await;
-    for call in [Outgoing::call(GetTaskRequest::new("t")), Outgoing::call(text("hello"))] {
+    for call in [
+        Outgoing::call(GetTaskRequest::new("t")),
+        Outgoing::call(text("hello")),
+        Outgoing::call(SendStreamingMessageRequest(text("hello"))),
+    ] {
         let answer = running.client.send(call).await;
         let error = answer.error();
         assert_eq!((answer.code(), error.kind()), (14, ErrorKind::Unavailable));

@@ -144,22 +144,44 @@ async fn a_store_that_is_away_says_when_to_try_again() {
         let retry = details.iter().find(|it| it["@type"] == "type.googleapis.com/google.rpc.RetryInfo").unwrap();
         retry["retryDelay"].clone()
     };
-    for (method, params) in [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello"))] {
+    // A stream has not begun when its first event cannot be stored (STREAM-15).
+    for (method, params) in
+        [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello")), ("SendStreamingMessage", message("hello"))]
+    {
         let error = running.error(method, &params).await;
         assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")), "{method}");
     }
     for answer in [
         running.send("GET", "/tasks/t").fetch().await,
         running.send("POST", "/message:send").json(&message("hello")).fetch().await,
+        running.send("POST", "/message:stream").json(&message("hello")).fetch().await,
     ] {
         assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
         let error = answer.rest_error();
         assert_eq!((reason(&error), retry_delay(&error)), ("UNAVAILABLE", json!("1s")));
     }
-    // A stream has begun when its first event cannot be stored.
-    let stream = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
-    let text = String::from_utf8(stream.body.to_vec()).unwrap();
-    let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
-    let error: Value = serde_json::from_str(data).unwrap();
-    assert_eq!((reason(&error["error"]), retry_delay(&error["error"])), ("UNAVAILABLE", json!("1s")));
+}
+
+/// Over JSON-RPC, 0.3 has the error as the one event of a stream, as it has all that refuse one.
+#[tokio::test]
+async fn a_stream_that_cannot_begin_is_refused_in_versions_before_1_0_too() {
+    let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
+    let is_told = |error: &Value| error["message"].as_str().is_some_and(|told| told.contains("store is unavailable"));
+
+    let message =
+        json!({"messageId": "m", "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]});
+    let mut feed = running.rpc("message/stream", &json!({"message": message})).without("a2a-version").open().await;
+    let events = feed.rest().await;
+    let error: Value = serde_json::from_str(&events[0].data).unwrap();
+    assert!(events.len() == 1 && is_told(&error["error"]), "{error}");
+
+    let message = json!({"role": "user", "parts": [{"type": "text", "text": "hi"}]});
+    let old = running.rpc("tasks/sendSubscribe", &json!({"id": "t", "message": message})).without("a2a-version");
+    let answer = old.fetch().await;
+    assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
+    assert!(is_told(&answer.json()["error"]), "{answer:?}");
+
+    let message = json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "hi"}]}});
+    let web = running.send("POST", "/v1/message:stream").without("a2a-version").json(&message).fetch().await;
+    assert_eq!((web.status, web.media_type()), (503, "application/json"));
 }

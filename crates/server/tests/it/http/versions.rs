@@ -1,5 +1,6 @@
 //! Which version a request speaks, and its extensions.
 
+use nuncio_auth::Tokens;
 use nuncio_model::card::AgentExtension;
 use nuncio_wire::Versions;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Running,
     agent::{EXTENSION, OTHER, card, engine, message},
-    client::reason,
+    client::{Outgoing, reason},
 };
 
 fn every_call() -> [(&'static str, Value); 11] {
@@ -103,15 +104,32 @@ async fn a_required_extension_must_be_declared() {
     let required =
         AgentExtension { uri: "https://example.com/required".to_owned(), required: true, ..Default::default() };
     demanding.capabilities.extensions.push(required);
-    let running = Running::of(engine().card(demanding).build(), |builder| builder).await;
-    for (method, params) in every_call().into_iter().take(2) {
-        let error = running.error(method, &params).await;
-        assert_eq!((&error["code"], reason(&error)), (&json!(-32008), "EXTENSION_SUPPORT_REQUIRED"), "{method}");
+    // The extended card is for callers who are known.
+    let tokens = Tokens::new().with("alice", "of-alice").unwrap();
+    let running = Running::of(engine().card(demanding).build(), |builder| builder.authenticator(tokens)).await;
+    let known = |call: Outgoing| call.header("authorization", "Bearer of-alice");
+    for (method, params) in every_call() {
+        let answer = known(running.rpc(method, &params)).fetch().await.json();
+        let error = &answer["error"];
+        assert_eq!((&error["code"], reason(error)), (&json!(-32008), "EXTENSION_SUPPORT_REQUIRED"), "{method}");
     }
-    let answer = running.send("POST", "/message:stream").json(&message("hello")).fetch().await;
-    assert_eq!((answer.status, reason(&answer.rest_error())), (400, "EXTENSION_SUPPORT_REQUIRED"));
-    let call = running.rpc("SendMessage", &message("hello")).header("a2a-extensions", "https://example.com/required");
+    for call in
+        [running.send("POST", "/message:stream").json(&message("hello")), running.send("GET", "/extendedAgentCard")]
+    {
+        let answer = known(call).fetch().await;
+        assert_eq!((answer.status, reason(&answer.rest_error())), (400, "EXTENSION_SUPPORT_REQUIRED"));
+    }
+    let answer = known(running.send("GET", "/v1/card").without("a2a-version")).fetch().await;
+    assert_eq!((answer.status, answer.json()["code"].as_i64()), (400, Some(-32008)), "{answer:?}");
+    let required = "https://example.com/required";
+    let call = known(running.rpc("SendMessage", &message("hello"))).header("a2a-extensions", required);
     assert!(call.fetch().await.json()["result"]["task"].is_object());
+    let call = known(running.send("GET", "/extendedAgentCard")).header("a2a-extensions", required);
+    assert_eq!(call.fetch().await.status, 200);
+    let call = known(running.send("GET", "/v1/card").without("a2a-version")).header("x-a2a-extensions", required);
+    assert_eq!(call.fetch().await.status, 200);
+    // The public card says what is required.
+    assert_eq!(running.send("GET", "/.well-known/agent-card.json").fetch().await.status, 200);
 }
 
 #[tokio::test]

@@ -99,7 +99,23 @@ fn what_is_not_protobuf_is_a_parse_error() {
         let (kind, _, message) = send(bytes).unwrap_err();
         assert_eq!(kind, ErrorKind::Parse, "{bytes:x?}: {message}");
     }
-    assert!(send(b"\x12\x06\x0a\x02\xff\xfe\x20\x01").unwrap_err().2.starts_with("message.messageId: "));
+}
+
+#[test]
+fn what_is_not_protobuf_within_a_field_names_it() {
+    for (bytes, field) in [
+        // No UTF-8, a number where a string is, a string that is cut off, a message that is.
+        (&b"\x12\x06\x0a\x02\xff\xfe\x20\x01"[..], "message.messageId"),
+        (b"\x12\x02\x08\x01", "message.messageId"),
+        (b"\x12\x07\x2a\x05\x0a\x09abc", "message.parts[0].text"),
+        (b"\x12\x05ab", "message"),
+    ] {
+        let (kind, fields, message) = send(bytes).unwrap_err();
+        assert_eq!((kind, &*fields), (ErrorKind::Parse, &[field.to_owned()][..]), "{message}");
+        assert!(message.starts_with(&format!("{field}: ")), "{message}");
+    }
+    // A tag that is cut off is of no field.
+    assert!(send(b"\xa0").unwrap_err().1.is_empty());
 }
 
 #[test]

@@ -91,7 +91,9 @@ fn any_single(field: &FieldDescriptor, side: Side, required: bool) -> BoxedStrat
 }
 
 fn any_timestamp(descriptor: MessageDescriptor) -> BoxedStrategy<DynamicMessage> {
-    (-62_135_596_800_i64..253_402_200_000, 0..1_000_000_000_i32)
+    let (first, last) = (-62_135_596_800_i64, 253_402_300_799);
+    let ends = prop_oneof![Just((first, 0)), Just((last, 999_999_999))];
+    prop_oneof![9 => (first..=last, 0..1_000_000_000_i32), 1 => ends]
         .prop_map(move |(seconds, nanos)| {
             let mut message = DynamicMessage::new(descriptor.clone());
             message.set_field_by_name("seconds", Reflected::I64(seconds));
