@@ -20,10 +20,10 @@ pub(super) async fn call(
     call: ListTaskPushNotificationConfigsRequest,
 ) -> Result<Reply, Error> {
     let configs = push::known(shared, &scope, &call.task_id).await?;
-    let list = list(&call.task_id);
+    let of_task = list_of(&call.task_id);
     let mut rest = configs.into_iter().map(|known| without_secrets(known.config)).peekable();
     if let Some(token) = &call.page_token {
-        let last = unseal(&list, token).ok_or(StoreError::BadPageToken)?;
+        let last = unseal(&of_task, token).ok_or(StoreError::BadPageToken)?;
         while rest.next_if(|config| config.id.as_ref().is_some_and(|id| id.as_str().as_bytes() <= &*last)).is_some() {}
     }
     let size = usize::try_from(call.page_size).ok().filter(|size| *size > 0);
@@ -31,14 +31,14 @@ pub(super) async fn call(
     let configs: Vec<_> = rest.by_ref().take(size).collect();
     let last = configs.last().and_then(|config| config.id.as_ref());
     let next_page_token = match (rest.peek(), last) {
-        (Some(_), Some(last)) => seal(&list, last.as_str().as_bytes()),
+        (Some(_), Some(last)) => seal(&of_task, last.as_str().as_bytes()),
         _ => Box::default(),
     };
     Ok(Reply::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, next_page_token }))
 }
 
 /// What a token of this list is good for. Its place is the id of the last configuration of the page before.
-fn list(task: &TaskId) -> Vec<u8> {
+fn list_of(task: &TaskId) -> Vec<u8> {
     // No text has the last byte, so that the end of the id is told from what follows.
     [&b"webhooks"[..], task.as_str().as_bytes(), &[0xff]].concat()
 }

@@ -121,30 +121,27 @@ async fn a_page_of_configurations_begins_where_one_of_the_same_list_ended() {
 
 #[tokio::test]
 async fn a_page_holds_no_more_configurations_than_a_task_may_have() {
-    let limits = {
+    let store = Arc::new(nuncio_engine::MemoryStore::default());
+    let engine = |push_configs| {
         let mut limits = Limits::default();
-        limits.push_configs = 2;
-        limits
+        limits.push_configs = push_configs;
+        let waits = builder(|turn| async move {
+            turn.begin().await?;
+            std::future::pending().await
+        });
+        waits.push_guard(Arc::new(Anywhere)).store(Arc::clone(&store) as _).limits(limits).build()
     };
-    let engine = builder(|turn| async move {
-        turn.begin().await?;
-        std::future::pending().await
-    })
-    .push_guard(Arc::new(Anywhere))
-    .limits(limits)
-    .build();
-    let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
-    for _ in 0..2 {
-        call(&engine, config(&task)).await.unwrap();
+    let before = engine(3);
+    let task = send(&before, at_once(Message::user("x"))).await.unwrap();
+    for _ in 0..3 {
+        call(&before, config(&task)).await.unwrap();
     }
-    let sized = |page_size| ListTaskPushNotificationConfigsRequest {
-        task_id: task.id.clone(),
-        page_size,
-        ..Default::default()
-    };
-    for (size, expected) in [(0, 2), (1, 1), (2, 2), (i32::MAX, 2)] {
-        let Reply::PushConfigs(page) = call(&engine, sized(size)).await.unwrap() else { panic!() };
-        assert_eq!((page.configs.len(), page.next_page_token.is_empty()), (expected, size != 1), "{size}");
+    // The limit is lower now; who names no size still has them all.
+    let after = engine(2);
+    for (page_size, expected) in [(0, 3), (1, 1), (2, 2), (3, 2), (i32::MAX, 2)] {
+        let list = ListTaskPushNotificationConfigsRequest { task_id: task.id.clone(), page_size, ..Default::default() };
+        let Reply::PushConfigs(page) = call(&after, list).await.unwrap() else { panic!() };
+        assert_eq!((page.configs.len(), page.next_page_token.is_empty()), (expected, expected == 3), "{page_size}");
     }
 }
 

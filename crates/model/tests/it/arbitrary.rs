@@ -1,7 +1,7 @@
 //! Any JSON that a message can be written as, made from the specification's tables.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::spec::{Field, Messages};
 
