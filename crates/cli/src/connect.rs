@@ -145,7 +145,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.timeouts.stall = Some(idle).filter(|idle| !idle.is_zero());
     // What a stream does not tell, the task does when it is asked for.
     let mut reconnect = Reconnect::default();
-    reconnect.patience = Some(Duration::from_secs(15));
+    reconnect.patience = settings.timeouts.stall.into_iter().chain([Duration::from_secs(15)]).min();
     let mut builder = Client::builder().http(settings).reconnect(reconnect).prefer(bindings(context, args)?);
     let mut has_credentials = false;
     let bearer = context.value(args.bearer.clone(), "bearer", secret)?;

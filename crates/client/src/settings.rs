@@ -120,8 +120,8 @@ pub struct Reconnect {
     /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
     /// How long in all it is tried without anything new in between, however many attempts are left: the attempts and the
-    /// waits before them. A subscription that nobody answers takes long. None, by default; 15 s of the command, which can
-    /// ask for the task instead.
+    /// waits before them. A subscription that nobody answers takes long. None, by default; at most 15 s of the command, which
+    /// can ask for the task instead.
     pub patience: Option<Duration>,
 }
 

@@ -302,6 +302,33 @@ fn hints_say_what_to_do() {
 }
 
 #[test]
+fn no_mutual_version_is_no_fault_of_the_card() {
+    let home = Home::new();
+    let newer = json!([{"url": "http://localhost:1", "protocolBinding": "JSONRPC", "protocolVersion": "1.1"}]);
+    home.write("card.json", &json!({"name": "x", "supportedInterfaces": newer}).to_string());
+    for pin in [&[][..], &["--a2a-version", "1.0"]] {
+        let run = home.run(&[&["send", "x", "-a", "card.json", "-o", "json"], pin].concat());
+        let error = run.error("VersionNotSupportedError", 1);
+        assert!(error["message"].as_str().unwrap().contains("JSONRPC 1.1 at http://localhost:1"), "{error}");
+        assert!(error["a2aCode"].is_null(), "no agent was asked: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_says_how_it_can() {
+    let home = Home::new();
+    let error = home.run(&["send", "x", "--svc-param", "a b:s3cr3t", "-a", "localhost:1", "-o", "json"]);
+    let error = error.error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().contains("no header has such a name"), "{error}");
+    let path = home.path().join("bytes");
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    let mut command = home.command(&["send", "-", "-a", "localhost:1", "-o", "json"]);
+    let output = command.stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("--file-part PATH"), "{said}");
+}
+
+#[test]
 fn a_path_without_a_card_is_no_silent_way_to_another_agent() {
     let home = Home::new();
     let agent = home.serve(&[]);

@@ -158,3 +158,35 @@ async fn a_task_is_polled_until_it_ends() {
     }
     assert_eq!(states, ["submitted", "working", "input-required"]);
 }
+
+#[tokio::test]
+async fn an_answer_to_another_request_is_none() {
+    let of = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": task_event("TASK_STATE_COMPLETED")});
+    for (id, is_own) in [(json!(1), true), (json!("1"), true), (json!(null), true), (json!(99), false), (json!("x"), false)]
+    {
+        let fake = Fake::start({
+            let answer = of(id.clone());
+            move |_, _| ok(&answer)
+        })
+        .await;
+        let client = || Client::builder().endpoint(&fake.url, Binding::JsonRpc).unwrap();
+        let sent = client().send("hi").await;
+        let stream = Fake::start({
+            let answer = of(id.clone());
+            move |_, _| sse(&[(None, answer.clone())], true)
+        })
+        .await;
+        let mut watch =
+            Client::builder().endpoint(&stream.url, Binding::JsonRpc).unwrap().send_stream("hi").await.unwrap();
+        let event = watch.next().await.unwrap();
+        if is_own {
+            assert!(sent.is_ok() && event.is_ok(), "{id}: {sent:?} {event:?}");
+            continue;
+        }
+        for error in [sent.unwrap_err(), event.unwrap_err()] {
+            let error = error.as_agent_error().unwrap().clone();
+            assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{id}");
+            assert_eq!(error.message(), format!("the agent's answer has the id {id}, and is none to the request 1"));
+        }
+    }
+}
