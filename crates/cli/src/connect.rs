@@ -4,7 +4,9 @@ mod notice;
 
 use std::time::Duration;
 
-use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Reconnect, Resolved, UnknownBinding};
+use nuncio_client::{
+    AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Reconnect, Resolved, UnknownBinding,
+};
 
 use crate::{
     args::{ConnectArgs, duration, file_bytes, key_value, secret},

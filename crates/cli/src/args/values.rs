@@ -36,7 +36,9 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
             let name = text[..at].trim();
             // It is not said which: what stands before the mark may be a part of a secret.
             if !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter)) {
-                return Err("NAME:VALUE is wanted, and no header has such a name: letters, digits and hyphens".to_owned());
+                return Err(
+                    "NAME:VALUE is wanted, and no header has such a name: letters, digits and hyphens".to_owned()
+                );
             }
             Ok((name.to_owned(), secret(text[at + 1..].trim())?))
         }

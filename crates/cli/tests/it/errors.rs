@@ -390,3 +390,16 @@ fn a_file_that_is_too_large_is_told_from_a_broken_connection() {
         assert!(error["hint"].as_str().unwrap().contains("--max-body"), "{error}");
     }
 }
+
+#[test]
+fn bytes_are_sent_as_they_are_over_grpc_so_nothing_is_said_of_base64() {
+    let home = Home::new();
+    let agent = home.serve(&["--max-body", "2K"]);
+    let text = "x".repeat(4096);
+    for (transport, says_so) in [("jsonrpc", true), ("rest", true), ("grpc", false)] {
+        let run = home.run(&["send", &text, "--transport", transport, "-o", "json", "-a", &agent.address]);
+        let error: serde_json::Value = run.json()["error"].clone();
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("--max-body") && hint.contains("base64") == says_so, "{transport}: {error}");
+    }
+}

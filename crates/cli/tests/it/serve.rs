@@ -188,7 +188,11 @@ fn what_is_wrong_is_said_with_what_to_do() {
     home.write("broken.json", "{\n  \"name\":");
     for (arguments, said, hint) in [
         (&["--port", port, "--store", "memory"][..], "cannot listen on 127.0.0.1:", "another --port"),
-        (&["--port", "0", "--store", "sqlite:./held.db"], "is in use by another process", "of its own: --store sqlite:PATH"),
+        (
+            &["--port", "0", "--store", "sqlite:./held.db"],
+            "is in use by another process",
+            "of its own: --store sqlite:PATH",
+        ),
         (&["--port", "0", "--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
         (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
         (

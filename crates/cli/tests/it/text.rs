@@ -156,7 +156,8 @@ fn a_page_names_the_command_of_the_next_and_a_card_that_is_valid_is_said_to_be()
     let page = home.run(&["task", "list", "--limit", "1", "-o", "jsonl", "-a", &agent.address]).ok();
     assert_eq!(page.lines().len(), 1);
     let next = page.err.split("hint: the next page: nuncio ").nth(1).unwrap_or_else(|| panic!("{page:?}"));
-    let last = home.run(&next.trim().split(' ').collect::<Vec<_>>().into_iter().chain(["-o", "jsonl"]).collect::<Vec<_>>());
+    let last =
+        home.run(&next.trim().split(' ').collect::<Vec<_>>().into_iter().chain(["-o", "jsonl"]).collect::<Vec<_>>());
     assert_eq!((last.lines().len(), last.err.as_str()), (1, ""));
     assert_ne!(last.out, page.out);
     let valid = home.run(&["card", "get", &agent.address, "--validate"]).ok();

@@ -144,8 +144,8 @@ impl Machine {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
                 // A task that stood still when the stream began may go on; and who is only silent has not closed it.
-                self.is_owed = matches!(verdict, Some(End::Interrupted(_)))
-                    && (!self.progress.is_parked() || is_silence(&error));
+                self.is_owed =
+                    matches!(verdict, Some(End::Interrupted(_))) && (!self.progress.is_parked() || is_silence(&error));
                 self.broken = Some(error);
                 Ok(None)
             }

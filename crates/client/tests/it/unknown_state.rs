@@ -83,9 +83,8 @@ async fn a_task_of_1_0_without_a_state_is_asked_on_about_and_its_stream_goes_on(
         }
         assert!(soon(poll.next()).await.is_none());
     }
-    let update = |state: &str| {
-        answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}}))
-    };
+    let update =
+        |state: &str| answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}}));
     let events = [update("TASK_STATE_UNSPECIFIED"), update("TASK_STATE_COMPLETED")].map(|event| (None, event));
     let fake = Fake::start(move |_, _| sse(&events, true)).await;
     let mut watch = client(&fake).send_stream("hello").await.unwrap();

@@ -132,18 +132,15 @@ async fn read_text(path: &str) -> Result<String, CliError> {
 
 async fn stdin_text() -> Result<String, CliError> {
     let mut text = String::new();
-    tokio::io::stdin()
-        .read_to_string(&mut text)
-        .await
-        .map_err(|error| {
-            let failed = CliError::usage(format!("stdin cannot be read: {error}"));
-            match error.kind() {
-                std::io::ErrorKind::InvalidData => {
-                    failed.with_hint("a text is UTF-8; send other bytes as a file: --file-part PATH")
-                }
-                _ => failed.with_hint("look where stdin comes from"),
+    tokio::io::stdin().read_to_string(&mut text).await.map_err(|error| {
+        let failed = CliError::usage(format!("stdin cannot be read: {error}"));
+        match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                failed.with_hint("a text is UTF-8; send other bytes as a file: --file-part PATH")
             }
-        })?;
+            _ => failed.with_hint("look where stdin comes from"),
+        }
+    })?;
     Ok(text)
 }
 

@@ -142,7 +142,8 @@ fn extensions(settings: &Settings, name: &str) -> Result<Vec<String>, CliError> 
         uri => Ok(uri.to_owned()),
     };
     let refuse = |reason: String| {
-        let hint = format!("it is a URI such as https://example.com/ext; one --{name} for each, or commas between them");
+        let hint =
+            format!("it is a URI such as https://example.com/ext; one --{name} for each, or commas between them");
         settings.wrong(name, &reason).with_hint(hint)
     };
     settings.list(name).into_iter().map(|uri| read(uri).map_err(refuse)).collect()

@@ -156,9 +156,7 @@ mod tests {
 
     #[test]
     fn a_flag_that_is_none_is_not_taken_for_a_program() {
-        let hint = |line: &str, tips: &[&str]| {
-            flag_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>(), tips)
-        };
+        let hint = |line: &str, tips: &[&str]| flag_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>(), tips);
         let behind = "to pass '--bogus' as a value, use '-- --bogus'";
         let told = hint("nuncio serve --bogus", &[behind]).unwrap();
         assert_eq!(told, "`nuncio serve --help` lists the flags");
