@@ -277,7 +277,8 @@ fn a_stream_that_falls_silent_is_no_reason_to_hang() {
 fn an_older_agent_that_says_nothing_when_it_is_subscribed_to_is_asked_instead() {
     let home = Home::new();
     let url = hole();
-    let arguments = ["task", "subscribe", "t1", "-e", &url, "--transport", "rest", "--a2a-version", "0.3", "-o", "json"];
+    let arguments =
+        ["task", "subscribe", "t1", "-e", &url, "--transport", "rest", "--a2a-version", "0.3", "-o", "json"];
     let run = home.run(&[&arguments[..], &["--idle-timeout", "200ms", "--timeout", "30s"]].concat()).ok();
     assert_eq!(run.json()["status"]["state"], "TASK_STATE_COMPLETED", "{run:?}");
 }
@@ -289,7 +290,8 @@ fn a_task_whose_state_is_not_known_is_asked_on_about() {
     let site = || {
         let asked = std::sync::atomic::AtomicUsize::new(0);
         Site::start(move |line| {
-            let task = |state: &str| format!(r#"{{"id":"t1","contextId":"c1","status":{{"state":"TASK_STATE_{state}"}}}}"#);
+            let task =
+                |state: &str| format!(r#"{{"id":"t1","contextId":"c1","status":{{"state":"TASK_STATE_{state}"}}}}"#);
             match line.split(' ').nth(1).unwrap() {
                 "/message:stream" => (501, String::new()),
                 "/message:send" => (200, format!(r#"{{"task":{}}}"#, task("UNSPECIFIED"))),

@@ -167,6 +167,14 @@ impl Machine {
         if self.news.has_lasted() && !is_mute {
             self.has_gone_on();
         }
+        // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is silent
+        // too.
+        if is_mute
+            && let Some(task) = &task
+            && self.look(task.clone()).await?
+        {
+            return Ok(());
+        }
         let wait = self.broken.as_ref().and_then(Error::retry_after);
         let delay = self.reconnect.delay(self.attempts);
         let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
@@ -238,11 +246,36 @@ impl Machine {
             }
             Err(error) => return Err(error),
         };
+        self.close_with(task);
+        Ok(())
+    }
+
+    /// Asks how the task is, of which a connection told nothing. Whether that is the end.
+    async fn look(&mut self, task: TaskId) -> Result<bool, Error> {
+        let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
+        match reply.and_then(Task::try_from) {
+            Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.is_owed) => {
+                self.close_with(task);
+                Ok(true)
+            }
+            Ok(_) => {
+                self.has_gone_on();
+                Ok(false)
+            }
+            Err(error) if may_pass(&error) => {
+                self.broken = Some(error);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells a task as it is, and nothing after it.
+    fn close_with(&mut self, task: Task) {
         self.is_owed = false;
         let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
         self.progress.accept(&event, true);
         self.ready.push_back(event);
-        Ok(())
     }
 }
 

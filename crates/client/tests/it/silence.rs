@@ -234,18 +234,45 @@ async fn comments_keep_a_stream_and_a_slow_beginning_is_no_stall() {
 
 #[tokio::test]
 async fn what_brings_nothing_is_given_up_when_patience_ends() {
-    let fake = Fake::start(|seen, _| match seen.path.as_str() {
-        "/message:stream" => open_end(&[task_event("TASK_STATE_WORKING")], false),
-        _ => open_end(&[], false),
+    let (subscribed, mut subscriptions) = mpsc::unbounded_channel();
+    let url = serve(move |request| {
+        let subscribed = subscribed.clone();
+        async move {
+            if request.uri().path() == "/message:stream" {
+                return open_end(&[task_event("TASK_STATE_WORKING")], false);
+            }
+            subscribed.send(()).unwrap();
+            pending().await
+        }
     })
     .await;
     let mut reconnect = Reconnect::default();
     reconnect.first_delay = Duration::from_millis(1);
     reconnect.patience = Some(SHORT / 2);
     let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
-    let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    let mut watch = builder.endpoint(&url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
     assert!(within(watch.next()).await.unwrap().is_ok());
     let last = within(watch.next()).await.unwrap();
     assert!(is_late(&last), "{last:?}");
-    assert_eq!((watch.end(), fake.calls().len()), (Some(End::Lost), 2));
+    assert_eq!(watch.end(), Some(End::Lost));
+    assert!(subscriptions.try_recv().is_ok());
+    assert!(subscriptions.try_recv().is_err(), "one of eight attempts took as long as there is patience");
+}
+
+#[tokio::test]
+async fn a_task_whose_streams_tell_nothing_is_looked_at() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/message:stream" => open_end(&[task_event("TASK_STATE_WORKING")], false),
+        "/tasks/t1:subscribe" => open_end(&[], false),
+        _ => {
+            let looks = fake.lines().iter().filter(|line| *line == "GET /tasks/t1").count();
+            ok(&task(if looks < 2 { "TASK_STATE_WORKING" } else { "TASK_STATE_COMPLETED" }))
+        }
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    (reconnect.attempts, reconnect.first_delay) = (2, Duration::from_millis(1));
+    let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
+    let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    assert_eq!(states(&mut watch).await, ["task working", "task completed"]);
 }

@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<Set, CliError> {
 fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
     let at = path.display();
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         let message = error.message();
         CliError::usage(format!("{at}, line {line}: {message}")).with_hint(if message.contains("duplicate key") {
             "a setting stands in the file once; take one of them out"
@@ -178,7 +178,8 @@ mod tests {
         let broken = read("port = ").unwrap_err();
         assert!(broken.message.contains("line 1") && broken.hint.unwrap().contains("`port = 8080`"));
         let twice = read("port = 1\nport = 2\n").unwrap_err();
-        assert!(twice.message.contains("line 2") && twice.hint.unwrap().contains("take one of them out"));
+        let hint = twice.hint.unwrap();
+        assert!(twice.message.contains("line 2") && hint.contains("take one of them out"), "{} {hint}", twice.message);
     }
 
     #[test]
