@@ -40,6 +40,8 @@ pub(crate) struct Machine {
     attempts: u32,
     /// Since when nothing new has come.
     barren: Option<Instant>,
+    /// The task as it has ended, where its last events have not come.
+    ended: Option<Task>,
     /// What the connection tells beyond the one before it.
     news: News,
     is_first: bool,
@@ -73,6 +75,7 @@ impl Machine {
             progress,
             attempts: 0,
             barren: None,
+            ended: None,
             news: News::default(),
             is_first: false,
             is_owed: false,
@@ -137,7 +140,8 @@ impl Machine {
                     self.has_gone_on();
                 }
                 // A silent agent is subscribed to time and again, and each time says how the task is.
-                let is_same = !is_news && is_first && self.news.is_all_there_was();
+                let was_silent = self.broken.as_ref().is_some_and(is_silence);
+                let is_same = is_first && was_silent && !is_news && self.news.is_all_there_was();
                 Ok(Some(event).filter(|_| is_new && !is_same))
             }
             Some(Err(error)) if may_pass(&error) => {
@@ -169,6 +173,10 @@ impl Machine {
         }
         // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is silent
         // too.
+        if is_mute && let Some(ended) = self.ended.take() {
+            self.close_with(ended);
+            return Ok(());
+        }
         if is_mute
             && let Some(task) = &task
             && self.look(task.clone()).await?
@@ -222,6 +230,7 @@ impl Machine {
     fn has_gone_on(&mut self) {
         self.attempts = 0;
         self.barren = None;
+        self.ended = None;
     }
 
     /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a wait.
@@ -255,8 +264,13 @@ impl Machine {
         let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
         match reply.and_then(Task::try_from) {
             Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.is_owed) => {
-                self.close_with(task);
-                Ok(true)
+                // Its last events may still come one by one.
+                let may_come = self.resumes && self.progress.read(|seen| seen.sequence.is_some());
+                match may_come {
+                    true => self.ended = Some(task),
+                    false => self.close_with(task),
+                }
+                Ok(!may_come)
             }
             Ok(_) => {
                 self.has_gone_on();
