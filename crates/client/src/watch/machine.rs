@@ -266,9 +266,10 @@ impl Machine {
             Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.is_owed) => {
                 // Its last events may still come one by one.
                 let may_come = self.resumes && self.progress.read(|seen| seen.sequence.is_some());
-                match may_come {
-                    true => self.ended = Some(task),
-                    false => self.close_with(task),
+                if may_come {
+                    self.ended = Some(task);
+                } else {
+                    self.close_with(task);
                 }
                 Ok(!may_come)
             }

@@ -115,8 +115,8 @@ async fn an_interruption_from_before_can_be_polled_through() {
     while let Some(task) = soon(poll.next()).await {
         states.push(task.unwrap().state());
     }
-    use TaskState::{InputRequired, Working};
-    assert_eq!(states, [InputRequired, InputRequired, Working, InputRequired]);
+    let asks = TaskState::InputRequired;
+    assert_eq!(states, [asks, asks, TaskState::Working, asks]);
     let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10));
     assert!(soon(poll.next()).await.is_some());
     assert!(soon(poll.next()).await.is_none(), "without that it is an end");
