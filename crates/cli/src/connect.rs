@@ -4,10 +4,12 @@ mod notice;
 
 use std::time::Duration;
 
-use nuncio_client::{AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Resolved, UnknownBinding};
+use nuncio_client::{
+    AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Reconnect, Resolved, UnknownBinding,
+};
 
 use crate::{
-    args::{ConnectArgs, file_bytes, key_value, secret},
+    args::{ConnectArgs, duration, file_bytes, key_value, secret},
     config::Source,
     context::Context,
     error::{CliError, Code},
@@ -141,7 +143,12 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.insecure = is_insecure;
     // The waits of a command are its own: --timeout.
     settings.timeouts.answer = Some(Duration::from_mins(1));
-    let mut builder = Client::builder().http(settings).prefer(bindings(context, args)?);
+    let idle = context.value(args.idle_timeout, "idle-timeout", duration)?.unwrap_or(Duration::from_mins(1));
+    settings.timeouts.stall = Some(idle).filter(|idle| !idle.is_zero());
+    // What a stream does not tell, the task does when it is asked for.
+    let mut reconnect = Reconnect::default();
+    reconnect.patience = settings.timeouts.stall.into_iter().chain([Duration::from_secs(15)]).min();
+    let mut builder = Client::builder().http(settings).reconnect(reconnect).prefer(bindings(context, args)?);
     let mut has_credentials = false;
     let bearer = context.value(args.bearer.clone(), "bearer", secret)?;
     let api_key = context.value(args.api_key.clone(), "api-key", secret)?;

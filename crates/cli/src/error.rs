@@ -140,5 +140,6 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
         Self::internal(format!("cannot write the result: {error}"))
+            .with_hint("look where stdout goes: a full disk, or a file that cannot be written")
     }
 }

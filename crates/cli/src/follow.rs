@@ -69,7 +69,7 @@ impl<'a> Follower<'a> {
                 Err(error) => match watch.task_id() {
                     Some(task) if watch.end() == Some(End::Lost) => {
                         diag::progress(&format!("the stream broke ({error}); asking for the task instead"));
-                        return self.poll(&task, fold.into_task()).await;
+                        return self.poll(&task, fold.into_task(), through).await;
                     }
                     _ => return Err(self.connection.explain(error)),
                 },
@@ -102,13 +102,17 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Asks for a task until it has ended or is interrupted. What it was before is known, where it was printed.
-    pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>) -> Result<Outcome, CliError> {
+    /// Asks for a task until it has ended or is interrupted; `through` the interruption that it has, as [`Self::watch`]
+    /// does. What it was before is known, where it was printed.
+    pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>, through: bool) -> Result<Outcome, CliError> {
         let mut request = GetTaskRequest::new(id.clone());
         request.history_length = self.history;
         let mut poll = self.connection.client.poll(request).every(self.interval);
         if known.is_some() {
             poll = poll.after_a_pause();
+        }
+        if through {
+            poll = poll.through(known.as_ref().map(|task| task.status.clone()));
         }
         while let Some(answer) = poll.next().await {
             let task = answer.map_err(|error| self.lost(error))?;
@@ -130,11 +134,11 @@ impl<'a> Follower<'a> {
         if self.is_stream {
             self.output.event(&StreamResponse::Task(task.clone()))?;
         }
-        if is_over(task.state()) || task.state() == TaskState::Unspecified {
+        if self.connection.client.is_settled(task.state()) {
             return Ok(Outcome::Task(Box::new(task)));
         }
         self.announce(&task)?;
-        self.poll(&task.id.clone(), Some(task)).await
+        self.poll(&task.id.clone(), Some(task), false).await
     }
 
     /// The task as the agent has it, which may know more than its events told.

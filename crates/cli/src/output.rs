@@ -103,7 +103,13 @@ impl Output {
     /// A page of tasks, and the command that gives the next one.
     pub(crate) fn tasks(self, page: &ListTasksResponse, next: Option<&str>) -> Result<(), CliError> {
         if self.is_lines {
-            return page.tasks.iter().try_for_each(|task| self.task(task));
+            page.tasks.iter().try_for_each(|task| self.task(task))?;
+            // No line has a place for it.
+            if let Some(next) = next {
+                diag::warn("there are more tasks than these");
+                diag::hint(&format!("the next page: {next}"));
+            }
+            return Ok(());
         }
         self.document(page, |to| to.tasks(page, next))
     }

@@ -41,6 +41,7 @@ fn explain(error: &clap::Error, arguments: &[OsString]) -> CliError {
     let own = is_unknown.then(|| {
         serve::program_hint(arguments)
             .or_else(|| serve::value_hint(arguments))
+            .or_else(|| serve::flag_hint(arguments, &said.tips))
             .or_else(|| command::send::words_hint(error, arguments))
     });
     let hint = own.flatten().or_else(|| match (&*said.tips.join("; "), said.usage) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use nuncio_model::{
     AgentCard, Call, EventStream, Operation, PushConfigId, Reply, Request, Scope, Task, TaskId,
-    TaskPushNotificationConfig,
+    TaskPushNotificationConfig, TaskState,
     card::AgentInterface,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -222,6 +222,14 @@ impl Client {
     /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it.
     pub async fn task(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
         self.call(GetTaskRequest::new(task)).await
+    }
+
+    /// Whether there is nothing to wait for in this state: the task has ended, or waits for its client. So is a state that
+    /// is not known of an agent before 1.0, whose `unknown` counts as an end; of one of 1.0 it says nothing.
+    pub fn is_settled(&self, state: TaskState) -> bool {
+        let is_unknown = state == TaskState::Unspecified;
+        let is_older = self.version().is_some_and(|version| version < Version::V1_0);
+        state.is_terminal() || state.is_interrupted() || (is_unknown && is_older)
     }
 
     /// Reads a task again and again until it has ended or is interrupted: what works with every agent.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use nuncio_model::{AgentCard, Error};
+use nuncio_model::{AgentCard, Error, card::AgentInterface};
 use nuncio_wire::Version;
 
 use crate::{binding::Binding, failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
@@ -47,6 +47,8 @@ pub enum ClientError {
         pinned: Option<String>,
         /// What it offers, for people.
         offered: Vec<String>,
+        /// Whether a version is what is missing: it is offered over a binding that is spoken here, in no version that is.
+        is_for_version: bool,
     },
     /// No answer came, or none that can be read.
     #[error(transparent)]
@@ -77,8 +79,13 @@ impl ClientError {
             let version = version.unwrap_or("of no version");
             format!("{} {version} at {}", interface.protocol_binding, interface.url)
         });
-        let pinned = pinned.map(|version| version.to_string());
-        Self::NoInterface { agent: card.name.clone(), pinned, offered: offered.collect() }
+        let is_spoken = |interface: &AgentInterface| Binding::from_name(&interface.protocol_binding).is_some();
+        Self::NoInterface {
+            agent: card.name.clone(),
+            pinned: pinned.map(|version| version.to_string()),
+            offered: offered.collect(),
+            is_for_version: pinned.is_some() || card.supported_interfaces.iter().any(is_spoken),
+        }
     }
 
     /// This error, and what another card of the same agent offers beside.

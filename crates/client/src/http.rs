@@ -41,6 +41,8 @@ pub(crate) struct Outbound<'a> {
     pub(crate) secrets: &'a Secrets,
     /// How long the peer may say nothing, before the head of its answer and within the body.
     pub(crate) silence: Option<Duration>,
+    /// How long it may once it has told something, where that is less.
+    pub(crate) stall: Option<Duration>,
     /// HTTP/2 from the first byte, and no redirects: gRPC.
     pub(crate) grpc: bool,
 }
@@ -80,7 +82,7 @@ impl Http {
     }
 
     async fn send_once(&self, request: &Outbound<'_>) -> Result<Answer, ClientError> {
-        let Outbound { method, url, headers, body, secrets, silence, grpc } = request;
+        let Outbound { method, url, headers, body, secrets, silence, stall, grpc } = request;
         let (silence, grpc) = (*silence, *grpc);
         let origin = origin_of(url);
         let mut headers = headers.clone();
@@ -92,7 +94,7 @@ impl Http {
         let connect = self.settings().timeouts.connect;
         let response = within(silence, &origin, request.send()).await?;
         let response = response.map_err(|error| classify::sending(&origin, connect, error))?;
-        let answer = Answer::new(origin, response, silence, secrets.redactor().clone());
+        let answer = Answer::new(origin, response, (silence, *stall), secrets.redactor().clone());
         log::answer(&answer);
         Ok(answer)
     }

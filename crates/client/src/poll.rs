@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nuncio_model::{ErrorKind, Task, TaskState, op::GetTaskRequest};
+use nuncio_model::{ErrorKind, Task, TaskStatus, op::GetTaskRequest};
 
 use crate::{client::Client, error::ClientError, failure::passes};
 
@@ -11,8 +11,8 @@ const PATIENCE: u32 = 3;
 
 /// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
 ///
-/// A state that is not known, which agents before 1.0 call `unknown`, is an end as well: nothing says what would come of
-/// waiting.
+/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither, and is asked on about. Only that of an agent before 1.0,
+/// `unknown`, is an end: those versions count it among the ends of a task.
 ///
 /// [`Self::next`] may be dropped while it waits.
 #[derive(Debug)]
@@ -23,12 +23,25 @@ pub struct Poll {
     wait: Duration,
     failures: u32,
     is_over: bool,
+    /// Whether an interruption from before does not count.
+    is_through: bool,
+    /// The status that the task had before what is waited for.
+    before: Option<TaskStatus>,
 }
 
 impl Poll {
     pub(crate) fn new(client: Client, request: GetTaskRequest) -> Self {
         let interval = Duration::from_secs(2);
-        Self { client, request, interval, wait: Duration::ZERO, failures: 0, is_over: false }
+        Self {
+            client,
+            request,
+            interval,
+            wait: Duration::ZERO,
+            failures: 0,
+            is_over: false,
+            is_through: false,
+            before: None,
+        }
     }
 
     /// Asks this often. By default every 2 s.
@@ -44,8 +57,16 @@ impl Poll {
         self
     }
 
-    /// The task at the next interval; `None` once it was given as ended, interrupted or of no known state, or an error was
-    /// given.
+    /// Goes on where the task is interrupted already, until the turn after that: an interruption counts once its status is
+    /// another than this, or than that of the first answer where none is given.
+    pub fn through(mut self, before: Option<TaskStatus>) -> Self {
+        self.is_through = true;
+        self.before = before;
+        self
+    }
+
+    /// The task at the next interval; `None` once it was given as ended or interrupted, or of an agent before 1.0 as
+    /// `unknown`, or an error was given.
     ///
     /// An agent that cannot be reached, or fails to answer by its own word (`Unavailable`, `ResourceExhausted`,
     /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is given
@@ -60,8 +81,7 @@ impl Poll {
                 Ok(task) => {
                     self.failures = 0;
                     self.wait = self.interval;
-                    let state = task.state();
-                    self.is_over = state.is_terminal() || state.is_interrupted() || state == TaskState::Unspecified;
+                    self.is_over = self.client.is_settled(task.state()) && !self.is_from_before(&task);
                     return Some(Ok(task));
                 }
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
@@ -75,6 +95,15 @@ impl Poll {
                 }
             }
         }
+    }
+
+    /// Whether a task is interrupted as it was before what is waited for.
+    fn is_from_before(&mut self, task: &Task) -> bool {
+        if !self.is_through {
+            return false;
+        }
+        let before = self.before.get_or_insert_with(|| task.status.clone());
+        task.state().is_interrupted() && *before == task.status
     }
 }
 

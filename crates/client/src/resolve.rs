@@ -112,7 +112,8 @@ impl Resolver {
             kept.make_conditional(&mut headers);
         }
         let (method, body) = (Method::GET, Bytes::new());
-        let outbound = Outbound { method, url: url.clone(), headers, body, secrets, silence: None, grpc: false };
+        let outbound =
+            Outbound { method, url: url.clone(), headers, body, secrets, silence: None, stall: None, grpc: false };
         let limit = self.http.settings().max_card;
         let work = async {
             let answer = self.http.send(outbound).await?;

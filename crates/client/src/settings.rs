@@ -20,11 +20,22 @@ pub struct Timeouts {
     /// does a wait within the answer of an agent that does not stream after all. None, by default: a dead connection is
     /// found by TCP keep-alive, but a peer that lives and says nothing is waited for.
     pub idle: Option<Duration>,
+    /// For the next byte of a stream that can be taken up again, keep-alives included (gRPC has none), before it is taken
+    /// for cut: from its first event on, which tells the task, and of a subscription from the beginning. An agent that may
+    /// take as long as it wants to begin is not hurried by it, as it is by [`idle`](Self::idle). None, by default; 60 s of
+    /// the command.
+    pub stall: Option<Duration>,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), answer: Some(Duration::from_mins(1)), send: None, idle: None }
+        Self {
+            connect: Duration::from_secs(10),
+            answer: Some(Duration::from_mins(1)),
+            send: None,
+            idle: None,
+            stall: None,
+        }
     }
 }
 
@@ -50,6 +61,12 @@ impl Timeouts {
     /// Sets [`idle`](Self::idle).
     pub fn with_idle(mut self, idle: impl Into<Option<Duration>>) -> Self {
         self.idle = idle.into();
+        self
+    }
+
+    /// Sets [`stall`](Self::stall).
+    pub fn with_stall(mut self, stall: impl Into<Option<Duration>>) -> Self {
+        self.stall = stall.into();
         self
     }
 }
@@ -102,11 +119,20 @@ pub struct Reconnect {
     pub first_delay: Duration,
     /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
+    /// How long in all it is tried without anything new in between, however many attempts are left: the attempts and the
+    /// waits before them. A subscription that nobody answers takes long. None, by default; at most 15 s of the command, which
+    /// can ask for the task instead.
+    pub patience: Option<Duration>,
 }
 
 impl Default for Reconnect {
     fn default() -> Self {
-        Self { attempts: 8, first_delay: Duration::from_millis(200), max_delay: Duration::from_secs(10) }
+        Self {
+            attempts: 8,
+            first_delay: Duration::from_millis(200),
+            max_delay: Duration::from_secs(10),
+            patience: None,
+        }
     }
 }
 

@@ -21,8 +21,10 @@ pub(crate) use progress::Progress;
 
 /// The events of one task in order, none twice, whatever becomes of connections.
 ///
-/// A broken connection is taken up again by `SubscribeToTask`, after a delay that grows, with the place in the log that
-/// was reached; what was missed comes as the events themselves where the agent keeps them, else as a `task` snapshot.
+/// A connection that breaks, or is silent for longer than [`Timeouts::stall`](crate::Timeouts::stall) says, is taken up again
+/// by `SubscribeToTask`, after a delay that grows, with the place in the log that was reached; where that tells nothing
+/// either, the task is read, which may have ended. What was missed comes as the events themselves where the agent keeps
+/// them, else as a `task` snapshot.
 /// It ends when the task has ended, or when the agent closes the stream of an interrupted one; [`Self::end`] says which.
 /// An error is the last item. Dropping it frees the connection and changes nothing for the task.
 #[must_use = "a stream does nothing unless it is read"]

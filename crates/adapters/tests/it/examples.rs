@@ -2,10 +2,10 @@
 
 use nuncio_adapters::{JsonLines, Program};
 use nuncio_engine::Engine;
-use nuncio_model::{Part, Task, TaskState};
+use nuncio_model::{Message, Part, Task, TaskState};
 use serde_json::json;
 
-use crate::support::{go_on, said, send};
+use crate::support::{answer, go_on, said, send, task};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agents");
 
@@ -49,4 +49,22 @@ async fn the_planner_in_node_plans_a_trip() {
 #[tokio::test]
 async fn the_planner_in_shell_plans_a_trip() {
     plans_a_trip(planner("sh", "planner.sh")).await;
+}
+
+#[tokio::test]
+async fn the_shape_that_a_client_asks_for_is_what_it_gets() {
+    let engine = planner("python3", "shape.py");
+    let ask = async |metadata: Option<serde_json::Value>| {
+        let part = json!({"text": "three little words", "metadata": metadata});
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [part]});
+        let message: Message = serde_json::from_value(message).unwrap();
+        task(answer(&engine, message).await)
+    };
+    let task = ask(Some(json!({"schema": {"type": "object", "required": ["letters", "words"]}}))).await;
+    assert_eq!(task.state(), TaskState::Completed);
+    let data = Part::data(json!({"letters": 18, "words": 3})).with_media_type("application/json");
+    assert_eq!(task.artifacts[0].parts, [data]);
+    let task = ask(Some(json!({"schema": {"required": ["colour"]}}))).await;
+    assert_eq!(status(&task), (TaskState::Failed, "this agent knows nothing of colour".to_owned()));
+    assert_eq!(ask(None).await.artifacts[0].text(), "3 words");
 }

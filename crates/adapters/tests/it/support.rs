@@ -50,7 +50,8 @@ pub(crate) async fn go_on(engine: &Engine, earlier: &Task, message: &str) -> Tas
     task(answer(engine, Message::user(message).with_task_id(earlier.id.clone())).await)
 }
 
-fn task(response: SendMessageResponse) -> Task {
+/// The task of an answer.
+pub(crate) fn task(response: SendMessageResponse) -> Task {
     match response {
         SendMessageResponse::Task(task) => task,
         SendMessageResponse::Message(message) => panic!("a message: {message:?}"),

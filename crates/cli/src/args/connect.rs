@@ -1,9 +1,11 @@
 //! Which agent, how to reach it and what to show it.
 
+use std::time::Duration;
+
 use clap::Args;
 use nuncio_client::FileBytes;
 
-use super::values::{file_bytes, key_value, secret};
+use super::values::{duration, file_bytes, key_value, secret};
 
 /// Flags of every command that calls an agent.
 #[derive(Debug, Clone, Default, Args)]
@@ -51,4 +53,8 @@ pub(crate) struct ConnectArgs {
     /// Do not verify TLS certificates [default: verify]
     #[arg(long)]
     pub(crate) insecure: bool,
+    /// Take a stream up again, or ask for the task, when nothing comes for this long, keep-alives included; 0 is never
+    /// [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_negative_numbers = true, help_heading = "Waiting")]
+    pub(crate) idle_timeout: Option<Duration>,
 }

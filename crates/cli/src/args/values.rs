@@ -32,7 +32,16 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     match text.find([':', '=']) {
         None => Err("NAME:VALUE is wanted, and it has no colon".to_owned()),
         Some(0) => Err("NAME:VALUE is wanted, and it has no name before the colon".to_owned()),
-        Some(at) => Ok((text[..at].trim().to_owned(), secret(text[at + 1..].trim())?)),
+        Some(at) => {
+            let name = text[..at].trim();
+            // It is not said which: what stands before the mark may be a part of a secret.
+            if !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter)) {
+                return Err(
+                    "NAME:VALUE is wanted, and no header has such a name: letters, digits and hyphens".to_owned()
+                );
+            }
+            Ok((name.to_owned(), secret(text[at + 1..].trim())?))
+        }
     }
 }
 
@@ -95,5 +104,6 @@ mod tests {
         assert_eq!(key_value("X-A: b=c").unwrap(), ("X-A".into(), "b=c".into()));
         assert_eq!(key_value("k=v:w").unwrap(), ("k".into(), "v:w".into()));
         assert!(key_value("nothing").is_err() && key_value(":x").is_err());
+        assert!(key_value("a b:x").unwrap_err().contains("no header has such a name"));
     }
 }

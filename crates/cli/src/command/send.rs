@@ -120,7 +120,7 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     let answered = match (connection.client.send(request).await, known) {
         (Err(ClientError::Transport(failure @ Failure::Broken { .. })), Some(task)) => {
             diag::warn(&format!("{failure}; whether the agent heard the message is not known"));
-            return follower.poll(&task, None).await;
+            return follower.poll(&task, None, false).await;
         }
         (answered, _) => outcome(answered.map_err(|error| connection.explain(error))?),
     };

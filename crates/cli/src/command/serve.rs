@@ -15,7 +15,7 @@ mod store;
 mod values;
 mod versions;
 
-pub(crate) use args::{ServeArgs, program_hint, value_hint};
+pub(crate) use args::{ServeArgs, flag_hint, program_hint, value_hint};
 pub(crate) use start::CUT_OFF;
 #[cfg(feature = "postgres")]
 pub(crate) use store::explain_postgres;

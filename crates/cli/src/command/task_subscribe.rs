@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use nuncio_client::{ClientError, Failure};
+use nuncio_wire::Version;
 
 use crate::{
     args::{ConnectArgs, WaitArgs},
@@ -38,12 +40,16 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
             let came = match connection.client.watch(args.task.as_str()).await {
                 // Who waits for the outcome has it when the task stands still; who wants events wants the next.
                 Ok(watch) => follower.watch(watch, is_stream).await,
+                Err(ClientError::Transport(failure @ Failure::TimedOut { .. })) if is_older(&connection) => {
+                    diag::progress(&format!("{failure}; asking for the task instead"));
+                    follower.poll(&args.task.as_str().into(), None, is_stream).await
+                }
                 Err(error) => Err(connection.explain(error)),
             };
             came.map_err(|error| refused(error, args, &connection))?
         } else {
             diag::progress("the agent does not stream; asking for the task instead");
-            follower.poll(&args.task.as_str().into(), None).await?
+            follower.poll(&args.task.as_str().into(), None, is_stream).await?
         };
         let Outcome::Task(task) = outcome else {
             return Err(CliError::internal("a task became a message"));
@@ -55,6 +61,11 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
         follower.close(&task, args.fail)
     })
     .await
+}
+
+/// Whether the agent may have nothing to say when it is subscribed to: from 1.0 on the task comes first.
+fn is_older(connection: &Connection) -> bool {
+    connection.client.version().is_some_and(|version| version < Version::V1_0)
 }
 
 /// A task that has ended has no events to come (section 3.1.6), but can be read.

@@ -56,6 +56,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("async", "false", is_switch),
     setting("wait", "true for send, false for task get", is_switch),
     setting("poll-interval", "2s", |text| words(duration(text))),
+    setting("idle-timeout", "60s", |text| words(duration(text))),
     setting("timeout", "never", |text| words(duration(text))),
     setting("output", "text", |text| words(format_of(text))),
     setting("verbose", "false", is_switch),

@@ -89,6 +89,10 @@ fn hint(error: &Error) -> Option<&'static str> {
         Kind::MethodNotFound if is_refused => {
             "is this an A2A endpoint of that transport and version? `nuncio card get` shows those of an agent"
         }
+        // Bytes are sent as they are.
+        Kind::PayloadTooLarge if matches!(PeerCode::of(error), Some(PeerCode::Grpc(_))) => {
+            "the server's limit is its --max-body; send less, or a file by its URL"
+        }
         Kind::PayloadTooLarge => {
             "the server's limit is its --max-body; a file is sent as base64, which makes it a third larger"
         }

@@ -26,11 +26,17 @@ impl From<ClientError> for CliError {
             ClientError::CardInvalid { .. } => {
                 Self::new(Code::CardInvalid, message).with_hint("`nuncio card get --validate` shows what is wrong")
             }
-            ClientError::NoInterface { pinned: Some(version), .. } => Self::new(Code::CardInvalid, message).with_hint(
-                format!("to speak it all the same, say where: -e URL --transport jsonrpc --a2a-version {version}"),
-            ),
-            ClientError::NoInterface { pinned: None, .. } => Self::new(Code::CardInvalid, message)
-                .with_hint("an address that speaks one of these is called without the card: -e URL --transport NAME"),
+            ClientError::NoInterface { pinned, is_for_version, .. } => {
+                // What the protocol calls it where a server finds it.
+                let code = if is_for_version { Code::Agent("VersionNotSupportedError") } else { Code::CardInvalid };
+                Self::new(code, message).with_hint(match pinned {
+                    Some(version) => format!(
+                        "to speak it all the same, say where: -e URL --transport jsonrpc --a2a-version {version}"
+                    ),
+                    None => "an address that speaks one of these is called without the card: -e URL --transport NAME"
+                        .to_owned(),
+                })
+            }
             _ => Self::new(Code::Usage, message),
         }
     }

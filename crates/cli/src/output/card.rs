@@ -56,10 +56,12 @@ impl Text {
             };
             self.field("Security", &format!("{name}: {about}"));
         }
-        for requirement in &card.security_requirements {
+        // One of them is enough, with all of its schemes.
+        let ways = card.security_requirements.iter().map(|requirement| {
             let names: Vec<_> = requirement.schemes.keys().map(String::as_str).collect();
-            self.field("Requires", &or(names.join(" and "), "nothing"));
-        }
+            or(names.join(" and "), "nothing")
+        });
+        self.field_if("Requires", Some(&ways.collect::<Vec<_>>().join(", or ")));
     }
 }
 

@@ -15,6 +15,8 @@ impl Text {
             self.head(&task.id, task.context_id.as_ref());
             self.field("State", task.state().short());
             self.field_if("Updated", task.status.timestamp.map(|time| time.to_string()).as_deref());
+            // They come where they were asked for.
+            task.artifacts.iter().for_each(|artifact| self.artifact(artifact));
         }
         self.gap();
         self.field("Shown", &page.tasks.len().to_string());

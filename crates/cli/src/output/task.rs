@@ -61,7 +61,7 @@ impl Text {
         self.field_if("Description", artifact.description.as_deref().filter(|_| self.is_verbose));
     }
 
-    fn artifact(&mut self, artifact: &Artifact) {
+    pub(super) fn artifact(&mut self, artifact: &Artifact) {
         self.artifact_head(artifact);
         self.parts(&joined(artifact));
         self.metadata(artifact.metadata.as_deref());

@@ -302,6 +302,33 @@ fn hints_say_what_to_do() {
 }
 
 #[test]
+fn no_mutual_version_is_no_fault_of_the_card() {
+    let home = Home::new();
+    let newer = json!([{"url": "http://localhost:1", "protocolBinding": "JSONRPC", "protocolVersion": "1.1"}]);
+    home.write("card.json", &json!({"name": "x", "supportedInterfaces": newer}).to_string());
+    for pin in [&[][..], &["--a2a-version", "1.0"]] {
+        let run = home.run(&[&["send", "x", "-a", "card.json", "-o", "json"], pin].concat());
+        let error = run.error("VersionNotSupportedError", 1);
+        assert!(error["message"].as_str().unwrap().contains("JSONRPC 1.1 at http://localhost:1"), "{error}");
+        assert!(error["a2aCode"].is_null(), "no agent was asked: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_says_how_it_can() {
+    let home = Home::new();
+    let error = home.run(&["send", "x", "--svc-param", "a b:s3cr3t", "-a", "localhost:1", "-o", "json"]);
+    let error = error.error("A2ACLI_ERR_USAGE", 2);
+    assert!(error["message"].as_str().unwrap().contains("no header has such a name"), "{error}");
+    let path = home.path().join("bytes");
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    let mut command = home.command(&["send", "-", "-a", "localhost:1", "-o", "json"]);
+    let output = command.stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("--file-part PATH"), "{said}");
+}
+
+#[test]
 fn a_path_without_a_card_is_no_silent_way_to_another_agent() {
     let home = Home::new();
     let agent = home.serve(&[]);
@@ -361,5 +388,18 @@ fn a_file_that_is_too_large_is_told_from_a_broken_connection() {
         let send = ["send", "x", "--file-part", "big.bin", "-o", "json", "--transport", transport];
         let error = home.run(&[&send[..], &["-a", &agent.address]].concat()).error("InvalidRequestError", 1);
         assert!(error["hint"].as_str().unwrap().contains("--max-body"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_are_sent_as_they_are_over_grpc_so_nothing_is_said_of_base64() {
+    let home = Home::new();
+    let agent = home.serve(&["--max-body", "2K"]);
+    let text = "x".repeat(4096);
+    for (transport, says_so) in [("jsonrpc", true), ("rest", true), ("grpc", false)] {
+        let run = home.run(&["send", &text, "--transport", transport, "-o", "json", "-a", &agent.address]);
+        let error: serde_json::Value = run.json()["error"].clone();
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("--max-body") && hint.contains("base64") == says_so, "{transport}: {error}");
     }
 }

@@ -200,11 +200,19 @@ fn the_answer_to_a_question_is_streamed_to_its_end() {
 
 #[test]
 fn a_parked_task_is_followed_through_its_next_turn() {
+    for more in [&[][..], &["--without", "streaming"]] {
+        follow_parked(more);
+    }
+}
+
+fn follow_parked(more: &[&str]) {
     let home = Home::new();
-    let agent = home.serve(&[]);
+    let agent = home.serve(more);
     let asked = home.run(&["send", "input", "-o", "json", "-a", &agent.address]).ok().json();
     let id = asked["task"]["id"].as_str().unwrap();
-    let mut command = home.command(&["task", "subscribe", id, "--stream", "-o", "json", "-a", &agent.address]);
+    let subscribe =
+        ["task", "subscribe", id, "--stream", "-o", "json", "--poll-interval", "50ms", "-a", &agent.address];
+    let mut command = home.command(&subscribe);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("INPUT_REQUIRED"));
@@ -217,4 +225,90 @@ fn a_parked_task_is_followed_through_its_next_turn() {
 /// What `stream N` writes.
 fn chunks(count: u32) -> String {
     (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
+}
+
+/// An agent of lines: a stream that tells a task and then nothing, subscriptions that nobody answers, and a task that is
+/// done when it is asked for.
+fn hole() -> String {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let request = String::from_utf8_lossy(&request[..length]).into_owned();
+            let task =
+                |state: &str| format!(r#"{{"id":"t1","contextId":"c1","status":{{"state":"TASK_STATE_{state}"}}}}"#);
+            let (media_type, body) = match request.split(' ').nth(1).unwrap() {
+                "/message:stream" => ("text/event-stream", format!("data: {{\"task\":{}}}\n\n", task("WORKING"))),
+                path if path.ends_with("/tasks/t1:subscribe") => {
+                    kept.push(stream);
+                    continue;
+                }
+                _ => ("application/json", task("COMPLETED")),
+            };
+            let length = if media_type == "application/json" { body.len() } else { 100_000 };
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n");
+            stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes()).unwrap();
+            if length > body.len() {
+                kept.push(stream);
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn a_stream_that_falls_silent_is_no_reason_to_hang() {
+    let home = Home::new();
+    let url = hole();
+    let arguments = ["send", "x", "-e", &url, "--transport", "rest", "-o", "json", "--timeout", "30s"];
+    for (more, setting) in [(&["--idle-timeout", "200ms"][..], "0"), (&[], "200ms")] {
+        let run = home.run_with(&[&arguments, more].concat(), &[("A2ACLI_IDLE_TIMEOUT", setting)], "").ok();
+        assert_eq!(run.json()["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{run:?}");
+    }
+}
+
+/// Before 1.0 an agent need not begin its stream before something happens.
+#[test]
+fn an_older_agent_that_says_nothing_when_it_is_subscribed_to_is_asked_instead() {
+    let home = Home::new();
+    let url = hole();
+    let arguments =
+        ["task", "subscribe", "t1", "-e", &url, "--transport", "rest", "--a2a-version", "0.3", "-o", "json"];
+    let run = home.run(&[&arguments[..], &["--idle-timeout", "200ms", "--timeout", "30s"]].concat()).ok();
+    assert_eq!(run.json()["status"]["state"], "TASK_STATE_COMPLETED", "{run:?}");
+}
+
+/// It is neither an end nor an interruption.
+#[test]
+fn a_task_whose_state_is_not_known_is_asked_on_about() {
+    let home = Home::new();
+    let site = || {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        Site::start(move |line| {
+            let task =
+                |state: &str| format!(r#"{{"id":"t1","contextId":"c1","status":{{"state":"TASK_STATE_{state}"}}}}"#);
+            match line.split(' ').nth(1).unwrap() {
+                "/message:stream" => (501, String::new()),
+                "/message:send" => (200, format!(r#"{{"task":{}}}"#, task("UNSPECIFIED"))),
+                _ if asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 2 => (200, task("UNSPECIFIED")),
+                _ => (200, task("COMPLETED")),
+            }
+        })
+    };
+    for arguments in [&["send", "x"][..], &["task", "get", "--wait", "t1"]] {
+        let site = site();
+        let more = ["-e", &site.url, "--transport", "rest", "--poll-interval", "20ms", "--timeout", "30s"];
+        let run = home.run(&[arguments, &more].concat()).ok();
+        assert!(run.out.contains("State: completed\n"), "{run:?}");
+        let polls = site.requests().iter().filter(|request| request.starts_with("GET /tasks/t1")).count();
+        assert_eq!(polls, 3, "{arguments:?}");
+    }
+    let once = site();
+    let run = home.run(&["task", "get", "t1", "-e", &once.url, "--transport", "rest"]).ok();
+    assert!(run.out.contains("State: unspecified\n"), "it is told as it came: {run:?}");
 }

@@ -182,19 +182,35 @@ fn what_is_wrong_is_said_with_what_to_do() {
     home.write("slip.toml", "prot = 1\n");
     home.write("twins.toml", "token = ['a=s3cr3t', 'b=s3cr3t']\n");
     home.write("card.json", "{}");
+    home.write("cut.toml", "[token]\n'a b=c' = 'x'\n");
+    home.write("empty.toml", "description = ''\n");
+    home.write("open.toml", "port = \n");
     home.write("broken.json", "{\n  \"name\":");
     for (arguments, said, hint) in [
         (&["--port", port, "--store", "memory"][..], "cannot listen on 127.0.0.1:", "another --port"),
-        (&["--store", "sqlite:./held.db"], "is in use by another process", "of its own: --store sqlite:PATH"),
-        (&["--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
+        (
+            &["--port", "0", "--store", "sqlite:./held.db"],
+            "is in use by another process",
+            "of its own: --store sqlite:PATH",
+        ),
+        (&["--port", "0", "--store", "sqlite:./none/held.db"], "cannot be opened: No such file", "--store"),
         (&["--exec", "--", "no-such-program"], "there is no program `no-such-program`", "PATH"),
         (
-            &["--host", "0.0.0.0", "--store", "memory"],
+            &["--host", "0.0.0.0", "--port", "0", "--store", "memory"],
             "refusing to listen on 0.0.0.0:",
             "NUNCIO_SERVE_TOKEN=NAME=SECRET",
         ),
         (&["--config", "slip.toml"], "`prot` is not a setting", "did you mean `port`?"),
         (&["--config", "none.toml"], "cannot read none.toml", ""),
+        (&["--config", "cut.toml"], "token has the name `a b=c`, and names of callers have no `=`", "--help"),
+        (&["--config", "open.toml"], "open.toml, line 1: ", "the file is TOML: `port = 8080`"),
+        (&["--config", "empty.toml"], "description from empty.toml", "leave --description out"),
+        (&["--name="], "--name: it is empty, and a card without a name is not valid", "leave --name out"),
+        (&["--name", " "], "--name: it is empty", "leave --name out"),
+        (&["--require-extension="], "an extension without a URI cannot be named", "one --require-extension for each"),
+        (&["--extension", "urn:a,,urn:b"], "an extension without a URI cannot be named", "one --extension for each"),
+        (&["--extension", "urn:a b"], "`urn:a b` is no URI", "https://example.com/ext"),
+        (&["--bogus"], "unexpected argument '--bogus'", "hint: `nuncio serve --help` lists the flags"),
         (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
         (&["--token", "a=s3cr3t", "--token", "b=s3cr3t"], "--token: `a` and `b` have the same token", ""),
         (&["--config", "twins.toml"], "`a` and `b` have the same token", ""),
@@ -234,6 +250,24 @@ fn what_is_wrong_is_said_with_what_to_do() {
         assert!(run.err.contains(said) && run.err.contains(hint), "{arguments:?}: {}", run.err);
         assert_eq!(run.out, "");
     }
+}
+
+#[test]
+fn a_port_that_is_taken_leaves_nothing_behind() {
+    let home = Home::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = home.run(&["serve", "--port", &port]);
+    assert!(run.code == 1 && run.err.contains("cannot listen on 127.0.0.1:"), "{run:?}");
+    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn extensions_of_the_environment_are_told_from_where_they_are() {
+    let home = Home::new();
+    let run = home.run_with(&["serve", "--port", "0"], &[("NUNCIO_SERVE_REQUIRE_EXTENSION", "urn:a b")], "");
+    assert!(run.code == 2 && run.err.contains("NUNCIO_SERVE_REQUIRE_EXTENSION: `urn:a b` is no URI"), "{run:?}");
 }
 
 #[test]

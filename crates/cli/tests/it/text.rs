@@ -153,6 +153,41 @@ fn a_page_names_the_command_of_the_next_and_a_card_that_is_valid_is_said_to_be()
     let next = first.lines().find_map(|line| line.strip_prefix("Next: nuncio ")).unwrap();
     let second = home.run(&next.split(' ').collect::<Vec<_>>()).ok().out;
     assert!(second.contains("Shown: 1\n") && second.lines().next() != first.lines().next(), "{first}{second}");
+    let page = home.run(&["task", "list", "--limit", "1", "-o", "jsonl", "-a", &agent.address]).ok();
+    assert_eq!(page.lines().len(), 1);
+    let next = page.err.split("hint: the next page: nuncio ").nth(1).unwrap_or_else(|| panic!("{page:?}"));
+    let last =
+        home.run(&next.trim().split(' ').collect::<Vec<_>>().into_iter().chain(["-o", "jsonl"]).collect::<Vec<_>>());
+    assert_eq!((last.lines().len(), last.err.as_str()), (1, ""));
+    assert_ne!(last.out, page.out);
     let valid = home.run(&["card", "get", &agent.address, "--validate"]).ok();
     assert_eq!(valid.err, "the card is valid\n");
+}
+
+#[test]
+fn a_list_shows_the_artifacts_that_were_asked_for() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    home.run(&["send", "echo hello", "-a", &agent.address]).ok();
+    let bare = home.run(&["task", "list", "-a", &agent.address]).ok().out;
+    assert!(!bare.contains("Artifact: ") && !bare.contains("hello"), "{bare}");
+    let whole = home.run(&["task", "list", "--with-artifacts", "-a", &agent.address]).ok().out;
+    let (task, page) = whole.split_once("Shown: ").unwrap();
+    assert!(task.contains("Artifact: ") && task.contains("Text:\nhello\n"), "{whole}");
+    assert!(page.starts_with("1\n"), "{whole}");
+}
+
+#[test]
+fn one_of_several_ways_to_authenticate_is_enough() {
+    let home = Home::new();
+    let card = serde_json::json!({
+        "name": "x", "description": "d", "version": "1", "capabilities": {}, "skills": [],
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "supportedInterfaces": [{"url": "http://localhost:1", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"a": {"httpAuthSecurityScheme": {"scheme": "bearer"}}, "b": {"mtlsSecurityScheme": {}}},
+        "securityRequirements": [{"schemes": {"a": {}, "b": {}}}, {"schemes": {"b": {}}}]
+    });
+    home.write("card.json", &card.to_string());
+    let shown = home.run(&["card", "get", "card.json", "--validate"]).ok().out;
+    assert!(shown.contains("Requires: a and b, or b\n"), "{shown}");
 }

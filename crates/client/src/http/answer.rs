@@ -16,6 +16,7 @@ pub(crate) struct Answer {
     pub(crate) origin: String,
     body: Pin<Box<reqwest::Body>>,
     silence: Option<Duration>,
+    stall: Option<Duration>,
     pub(super) redactor: Redactor,
 }
 
@@ -29,11 +30,16 @@ impl Answer {
     pub(super) fn new(
         origin: String,
         response: reqwest::Response,
-        silence: Option<Duration>,
+        (silence, stall): (Option<Duration>, Option<Duration>),
         redactor: Redactor,
     ) -> Self {
         let (head, body) = http::Response::from(response).into_parts();
-        Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), silence, redactor }
+        Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), silence, stall, redactor }
+    }
+
+    /// It has told something: from here on the peer may be silent for no longer than a stream may that can be taken up.
+    pub(crate) fn has_told(&mut self) {
+        self.silence = self.silence.into_iter().chain(self.stall).min();
     }
 
     /// The value of a header, where it is text.

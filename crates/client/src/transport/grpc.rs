@@ -62,6 +62,7 @@ impl Grpc {
             body: Bytes::from(body),
             secrets: &self.link.secrets,
             silence: self.link.silence(method),
+            stall: self.link.stall(method),
             grpc: true,
         };
         let answer = self.link.http.send(outbound).await?;
@@ -152,6 +153,7 @@ impl Messages {
                     self.frames.push(data);
                     while let Some(message) = self.frames.next().map_err(|error| self.unreadable(error))? {
                         self.ready.push_back(message);
+                        self.answer.has_told();
                     }
                 }
                 Some(Piece::Trailers(trailers)) => {

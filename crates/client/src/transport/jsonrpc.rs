@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use http::{HeaderValue, Method as Verb, header};
-use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
+use nuncio_model::{Error, ErrorKind, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{
     JsonRpcDialect,
     jsonrpc::{self, Id},
@@ -26,7 +26,8 @@ impl JsonRpc {
         Self { link, dialect, next_id: AtomicI64::new(1) }
     }
 
-    async fn send(&self, method: Method, request: Request) -> Result<Answer, Error> {
+    /// Sends a request; its answer comes with the id that it is to have.
+    async fn send(&self, method: Method, request: Request) -> Result<(Answer, Id), Error> {
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         sse::resume(&request, &mut headers);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -36,7 +37,7 @@ impl JsonRpc {
         let name = self.dialect.method_name(method).ok_or_else(|| self.link.lacks(self.dialect.dialect(), method))?;
         let params = self.dialect.encode_call(&self.link.call(request.call))?;
         let body = jsonrpc::write_request(&id, name, Some(&params));
-        self.link.send(method, Verb::POST, "", headers, body).await
+        Ok((self.link.send(method, Verb::POST, "", headers, body).await?, id))
     }
 
     /// Reads what the version has beside JSON-RPC.
@@ -52,21 +53,23 @@ impl JsonRpc {
         self.dialect.decode_reply(method, &whole.body)
     }
 
-    async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
+    async fn read(&self, method: Method, (answer, own): (Answer, Id)) -> Result<Reply, Error> {
         let whole = Whole::of(answer, self.link.max_message()).await?;
         match jsonrpc::parse_response(self.dialect, &whole.body) {
-            Ok((_, result)) => self
-                .dialect
-                .decode_reply(method, result.map_err(|error| numbered(error, &whole.body))?.get().as_bytes()),
+            Ok((id, result)) => {
+                answers(&id, &own)?;
+                let result = result.map_err(|error| numbered(error, &whole.body))?;
+                self.dialect.decode_reply(method, result.get().as_bytes())
+            }
             Err(_) if !whole.is_success() => Err(whole.refusal()),
             Err(error) => Err(error),
         }
     }
 
     /// The stream that an answer begins.
-    async fn open(&self, answer: Answer) -> Result<Reply, Error> {
+    async fn open(&self, (answer, own): (Answer, Id)) -> Result<Reply, Error> {
         let dialect = self.dialect;
-        let read = move |data: &str| event(dialect, data);
+        let read = move |data: &str| event(dialect, &own, data);
         if answer.status.is_success() && answer.is("text/event-stream") {
             let events = sse::events(answer, self.link.max_message(), read);
             return Ok(Reply::Events(if dialect.refuses_in_stream() { sse::accepted(events).await? } else { events }));
@@ -96,9 +99,20 @@ impl Transport for JsonRpc {
 }
 
 /// Each `data` of a stream is a whole response (RPC-6).
-fn event(dialect: &dyn JsonRpcDialect, data: &str) -> Result<StreamResponse, Error> {
-    let (_, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
+fn event(dialect: &dyn JsonRpcDialect, own: &Id, data: &str) -> Result<StreamResponse, Error> {
+    let (id, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
+    answers(&id, own)?;
     dialect.decode_event(result.map_err(|error| numbered(error, data.as_bytes()))?.get().as_bytes())
+}
+
+/// Fails where an answer is another request's. One without an id, or with null, says nothing of whose it is, as errors do
+/// where the request could not be read; and some peers write all ids as texts.
+fn answers(id: &Id, own: &Id) -> Result<(), Error> {
+    if id.is_null() || id == own || *id == Id::from(&*own.to_string()) {
+        return Ok(());
+    }
+    let message = format!("the agent's answer has the id {id}, and is none to the request {own}");
+    Err(Error::new(ErrorKind::InvalidAgentResponse, message))
 }
 
 /// The error with the number that it has in a response, as the peer wrote it: several are of one kind, and some of none

@@ -66,8 +66,9 @@ impl Link {
         body: Vec<u8>,
     ) -> Result<Answer, Error> {
         let url = self.join(path).ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the address is too long"))?;
-        let (secrets, silence) = (&self.secrets, self.silence(operation));
-        let outbound = Outbound { method, url, headers, body: Bytes::from(body), secrets, silence, grpc: false };
+        let (secrets, silence, stall) = (&self.secrets, self.silence(operation), self.stall(operation));
+        let body = Bytes::from(body);
+        let outbound = Outbound { method, url, headers, body, secrets, silence, stall, grpc: false };
         Ok(self.http.send(outbound).await?)
     }
 
@@ -88,7 +89,17 @@ impl Link {
 
     /// How long the peer may say nothing while a stream is waited for or read.
     pub(crate) fn silence(&self, method: Method) -> Option<Duration> {
-        self.http.settings().timeouts.idle.filter(|_| method.is_streaming())
+        let timeouts = &self.http.settings().timeouts;
+        match method {
+            // It can be made again, whatever it has told.
+            Method::SubscribeToTask => timeouts.idle.into_iter().chain(timeouts.stall).min(),
+            method => timeouts.idle.filter(|_| method.is_streaming()),
+        }
+    }
+
+    /// How long the peer may say nothing once a stream has told its task.
+    pub(crate) fn stall(&self, method: Method) -> Option<Duration> {
+        self.http.settings().timeouts.stall.filter(|_| method.is_streaming())
     }
 
     /// How long an operation may take until it is answered: in all, or until its stream begins.

@@ -67,7 +67,9 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
         loop {
             let too_large = |_| Failure::TooLarge { origin: self.answer.origin.clone(), limit: self.limit };
             if let Some(event) = self.decoder.pop().map_err(too_large)? {
-                return self.event(&event).map(Some);
+                let event = self.event(&event)?;
+                self.answer.has_told();
+                return Ok(Some(event));
             }
             match self.answer.next().await? {
                 Some(Piece::Data(data)) => self.decoder.push(&data),

@@ -9,8 +9,16 @@ use nuncio_model::{
     resume,
 };
 
+use tokio::time::Instant;
+
 use super::{End, Progress, news::News};
-use crate::{client::Again, error::ClientError, failure::may_pass, settings::Reconnect, transport::Transport};
+use crate::{
+    client::Again,
+    error::ClientError,
+    failure::{Failure, may_pass},
+    settings::Reconnect,
+    transport::Transport,
+};
 
 /// How long a stream may stay open after the task's last event.
 const AFTERMATH: Duration = Duration::from_millis(500);
@@ -30,6 +38,10 @@ pub(crate) struct Machine {
     ready: VecDeque<Arc<StreamEvent>>,
     progress: Progress,
     attempts: u32,
+    /// Since when nothing new has come.
+    barren: Option<Instant>,
+    /// The task as it has ended, where its last events have not come.
+    ended: Option<Task>,
     /// What the connection tells beyond the one before it.
     news: News,
     is_first: bool,
@@ -62,6 +74,8 @@ impl Machine {
             ready: VecDeque::new(),
             progress,
             attempts: 0,
+            barren: None,
+            ended: None,
             news: News::default(),
             is_first: false,
             is_owed: false,
@@ -121,17 +135,22 @@ impl Machine {
                 let is_first = std::mem::take(&mut self.is_first);
                 self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
-                if is_new && self.news.is_told(&event) {
-                    self.attempts = 0;
+                let is_news = is_new && self.news.is_told(&event);
+                if is_news {
+                    self.has_gone_on();
                 }
-                Ok(Some(event).filter(|_| is_new))
+                // A silent agent is subscribed to time and again, and each time says how the task is.
+                let was_silent = self.broken.as_ref().is_some_and(is_silence);
+                let is_same = is_first && was_silent && !is_news && self.news.is_all_there_was();
+                Ok(Some(event).filter(|_| is_new && !is_same))
             }
             Some(Err(error)) if may_pass(&error) => {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
+                // A task that stood still when the stream began may go on; and who is only silent has not closed it.
+                self.is_owed =
+                    matches!(verdict, Some(End::Interrupted(_))) && (!self.progress.is_parked() || is_silence(&error));
                 self.broken = Some(error);
-                // A task that stood still when the stream began may go on.
-                self.is_owed = matches!(verdict, Some(End::Interrupted(_))) && !self.progress.is_parked();
                 Ok(None)
             }
             Some(Err(error)) => Err(error),
@@ -148,16 +167,31 @@ impl Machine {
         if task.is_none() && self.again.is_none() {
             return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
         }
-        if self.news.has_lasted() {
-            self.attempts = 0;
+        let is_mute = self.broken.as_ref().is_some_and(is_silence) && self.news.is_nothing();
+        if self.news.has_lasted() && !is_mute {
+            self.has_gone_on();
         }
-        if self.attempts >= self.reconnect.attempts {
-            let ended = || silent("the stream ended before the task did, and cannot be taken up again");
-            return Err(self.broken.take().unwrap_or_else(ended));
+        // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is silent
+        // too.
+        if is_mute && let Some(ended) = self.ended.take() {
+            self.close_with(ended);
+            return Ok(());
+        }
+        if is_mute
+            && let Some(task) = &task
+            && self.look(task.clone()).await?
+        {
+            return Ok(());
         }
         let wait = self.broken.as_ref().and_then(Error::retry_after);
         let delay = self.reconnect.delay(self.attempts);
         let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
+        let barren = self.barren.get_or_insert_with(Instant::now).elapsed();
+        let is_enough = self.reconnect.patience.is_some_and(|patience| barren.saturating_add(wait) > patience);
+        if is_enough || self.attempts >= self.reconnect.attempts {
+            let ended = || silent("the stream ended before the task did, and cannot be taken up again");
+            return Err(self.broken.take().unwrap_or_else(ended));
+        }
         self.attempts += 1;
         let Some(request) = self.next_request(task.clone(), wait) else {
             return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
@@ -192,6 +226,13 @@ impl Machine {
         }
     }
 
+    /// Something new has come, so all attempts are left.
+    fn has_gone_on(&mut self) {
+        self.attempts = 0;
+        self.barren = None;
+        self.ended = None;
+    }
+
     /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a wait.
     fn next_request(&self, task: Option<TaskId>, wait: Duration) -> Option<Request> {
         let Some(task) = task else { return self.again.as_ref()?.request_after(wait) };
@@ -214,12 +255,48 @@ impl Machine {
             }
             Err(error) => return Err(error),
         };
+        self.close_with(task);
+        Ok(())
+    }
+
+    /// Asks how the task is, of which a connection told nothing. Whether that is the end.
+    async fn look(&mut self, task: TaskId) -> Result<bool, Error> {
+        let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
+        match reply.and_then(Task::try_from) {
+            Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.is_owed) => {
+                // Its last events may still come one by one.
+                let may_come = self.resumes && self.progress.read(|seen| seen.sequence.is_some());
+                if may_come {
+                    self.ended = Some(task);
+                } else {
+                    self.close_with(task);
+                }
+                Ok(!may_come)
+            }
+            Ok(_) => {
+                self.has_gone_on();
+                Ok(false)
+            }
+            Err(error) if may_pass(&error) => {
+                self.broken = Some(error);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells a task as it is, and nothing after it.
+    fn close_with(&mut self, task: Task) {
         self.is_owed = false;
         let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
         self.progress.accept(&event, true);
         self.ready.push_back(event);
-        Ok(())
     }
+}
+
+/// Whether the peer was waited for in vain.
+fn is_silence(error: &Error) -> bool {
+    matches!(Failure::of(error), Some(Failure::TimedOut { .. }))
 }
 
 fn silent(message: &str) -> Error {

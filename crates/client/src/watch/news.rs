@@ -49,6 +49,16 @@ impl News {
         !is_known
     }
 
+    /// Whether the connection has told one event, and the one before it had told no other.
+    pub(super) fn is_all_there_was(&self) -> bool {
+        self.now.count == 1 && self.before.as_ref().is_some_and(|before| before.count == 1)
+    }
+
+    /// Whether the connection has told nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.now.count == 0
+    }
+
     /// Whether the connection that is over was open for long; told once.
     pub(super) fn has_lasted(&mut self) -> bool {
         self.begun.take().is_some_and(|begun| begun.elapsed() >= LONG)

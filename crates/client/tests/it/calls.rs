@@ -8,7 +8,7 @@ use nuncio_client::{Binding, Client, ClientError, Failure, HttpSettings, PeerCod
 use nuncio_model::{ErrorKind, Message, op::SendMessageResponse};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, ok, sse, status, task};
+use crate::fake::{Fake, ok, sse, status, task, task_event};
 
 async fn answering(binding: Binding, answer: impl Fn() -> axum::response::Response + Send + Sync + 'static) -> Client {
     let fake = Fake::start(move |_, _| answer()).await;
@@ -16,7 +16,7 @@ async fn answering(binding: Binding, answer: impl Fn() -> axum::response::Respon
 }
 
 fn result(result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "result": result})
+    json!({"jsonrpc": "2.0", "id": null, "result": result})
 }
 
 #[tokio::test]
@@ -66,7 +66,8 @@ async fn an_error_of_the_protocol_keeps_its_details() {
 
 #[tokio::test]
 async fn a_code_is_the_one_that_came_whether_it_is_known_or_not() {
-    let rpc = |code: Value| json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "mine", "data": "x"}});
+    let rpc =
+        |code: Value| json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": "mine", "data": "x"}});
     for version in Version::ALL {
         for (code, expected) in [
             (json!(-32050), Some(-32050)),
@@ -157,4 +158,37 @@ async fn a_task_is_polled_until_it_ends() {
         states.push(task.unwrap().state().short());
     }
     assert_eq!(states, ["submitted", "working", "input-required"]);
+}
+
+#[tokio::test]
+async fn an_answer_to_another_request_is_none() {
+    let of = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": task_event("TASK_STATE_COMPLETED")});
+    for (id, is_own) in
+        [(json!(1), true), (json!("1"), true), (json!(null), true), (json!(99), false), (json!("x"), false)]
+    {
+        let fake = Fake::start({
+            let answer = of(id.clone());
+            move |_, _| ok(&answer)
+        })
+        .await;
+        let client = || Client::builder().endpoint(&fake.url, Binding::JsonRpc).unwrap();
+        let sent = client().send("hi").await;
+        let stream = Fake::start({
+            let answer = of(id.clone());
+            move |_, _| sse(&[(None, answer.clone())], true)
+        })
+        .await;
+        let mut watch =
+            Client::builder().endpoint(&stream.url, Binding::JsonRpc).unwrap().send_stream("hi").await.unwrap();
+        let event = watch.next().await.unwrap();
+        if is_own {
+            assert!(sent.is_ok() && event.is_ok(), "{id}: {sent:?} {event:?}");
+            continue;
+        }
+        for error in [sent.unwrap_err(), event.unwrap_err()] {
+            let error = error.as_agent_error().unwrap().clone();
+            assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{id}");
+            assert_eq!(error.message(), format!("the agent's answer has the id {id}, and is none to the request 1"));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, future::join_all};
-use nuncio_client::{Client, Credential, End, Reconnect, Watch};
+use nuncio_client::{Client, Credential, End, Reconnect, Timeouts, Watch};
 use nuncio_engine::{MemoryStore, TaskStore};
 use nuncio_model::{
     Message, StreamResponse, TaskState,
@@ -93,6 +93,23 @@ async fn run(way: Way, how: How, address: &str, seed: u64) {
     assert_eq!(chunks, (1..=CHUNKS).collect::<Vec<_>>(), "{name}");
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)), "{name}");
     assert_eq!(proxy.cuts_left(), 0, "{name}: not all {CUTS} cuts came to pass");
+}
+
+/// An agent that has nothing to say for longer than a stream may be silent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silence_that_is_taken_for_a_cut_loses_nothing_over_any_binding() {
+    let store = Arc::new(MemoryStore::builder().keep_log(true).build());
+    let address = &*serve_from(store).await;
+    let runs = Way::all().into_iter().map(async |way| {
+        let stall = Timeouts::default().with_stall(Duration::from_millis(100));
+        let builder = Client::builder().prefer([way.binding]).version(way.version.as_str()).timeouts(stall);
+        let client = builder.credential(Credential::bearer("alices-secret")).connect(address).await.unwrap();
+        let mut watch = client.send_stream("stream 4 every=400 after=400").await.unwrap();
+        let read = tokio::time::timeout(Duration::from_mins(1), read(&mut watch, "silent"));
+        assert_eq!(read.await.expect("it hangs"), [1, 2, 3, 4], "{way}");
+        assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)), "{way}");
+    });
+    join_all(runs).await;
 }
 
 /// The numbers of the chunks as they come. The task comes first, before there are any, and never again.

@@ -30,11 +30,11 @@ fn method(seen: &Seen) -> String {
 }
 
 fn error(code: i32) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}})
+    json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": "no"}})
 }
 
 fn result(result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "result": result})
+    json!({"jsonrpc": "2.0", "id": null, "result": result})
 }
 
 /// As one of 0.2.0 answers.

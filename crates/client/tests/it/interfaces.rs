@@ -145,6 +145,26 @@ async fn a_pinned_version_never_falls_back() {
     assert!(error.to_string().ends_with("; ask for one of these, or for none"), "{error}");
 }
 
+/// `Major.Minor` is all that counts, so 1.1 is another version.
+#[tokio::test]
+async fn no_mutual_version_is_told_from_a_card_without_anything_to_speak() {
+    for (version, binding, is_version) in
+        [("1.1", "JSONRPC", true), ("v1.0", "GRPC", true), ("2.0", "HTTP+JSON", true), ("1.0", "PIGEON", false)]
+    {
+        let fake = Fake::start(move |_, fake| {
+            let mut card = fake.card(binding);
+            card["supportedInterfaces"][0]["protocolVersion"] = json!(version);
+            ok(&card)
+        })
+        .await;
+        let error = Client::connect(&fake.url).await.unwrap_err();
+        let ClientError::NoInterface { is_for_version, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(*is_for_version, is_version, "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("{binding} {version} at")) && text.contains("versions 1.0"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_pin_says_what_a_card_means_that_does_not_say_it() {
     let fake = Fake::start(|seen, fake| {

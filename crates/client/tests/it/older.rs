@@ -237,7 +237,7 @@ async fn an_agent_that_says_the_same_again_and_again_is_not_asked_for_ever() {
             let working = json!({"state": "working"});
             let task = json!({"kind": "task", "id": "t1", "contextId": "c1", "sessionId": "c1", "status": working});
             let update = json!({"kind": "status-update", "id": "t1", "taskId": "t1", "contextId": "c1", "status": working, "final": false});
-            let answer = |result: Value| json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            let answer = |result: Value| json!({"jsonrpc": "2.0", "id": null, "result": result});
             match seen.json()["method"].as_str().unwrap() {
                 "tasks/get" => ok(&answer(task)),
                 _ => sse(&[(None, answer(update.clone())), (None, answer(update))], true),

@@ -15,7 +15,7 @@ use nuncio_model::op::GetTaskRequest;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc, time::sleep};
 
-use crate::fake::{Fake, ok, sse, status, task, task_event};
+use crate::fake::{Fake, ok, sse, status, status_event, task, task_event};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -164,4 +164,115 @@ async fn an_agent_is_not_told_to_end_a_stream() {
     client.send_stream("hi").await.unwrap_err();
     let limits: Vec<_> = fake.seen().iter().map(|seen| seen.header("grpc-timeout").to_owned()).collect();
     assert_eq!(limits, ["60000000u", "", ""]);
+}
+
+/// A stream of these events, and nothing more but comments, where it has those.
+fn open_end(events: &[Value], comments: bool) -> Response {
+    let first = events.iter().fold(String::new(), |text, event| format!("{text}data: {event}\n\n"));
+    let ticks = stream::unfold((), move |()| async move {
+        if !comments {
+            pending::<()>().await;
+        }
+        sleep(SHORT / 4).await;
+        Some((": here\n\n".to_owned(), ()))
+    });
+    let body = stream::iter([first]).chain(ticks).map(Ok::<_, io::Error>);
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+}
+
+fn stalling() -> Timeouts {
+    patient().with_stall(SHORT)
+}
+
+async fn states(watch: &mut nuncio_client::Watch) -> Vec<String> {
+    let mut states = Vec::new();
+    while let Some(event) = within(watch.next()).await {
+        match &event.unwrap().response {
+            nuncio_model::StreamResponse::Task(task) => states.push(format!("task {}", task.state().short())),
+            nuncio_model::StreamResponse::StatusUpdate(update) => states.push(update.status.state.short().to_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+    states
+}
+
+#[tokio::test]
+async fn a_stream_that_stalls_is_taken_up_until_there_is_news_and_says_nothing_twice() {
+    let fake = Fake::start(|_, fake| {
+        let subscriptions = fake.calls().iter().filter(|seen| seen.path == "/tasks/t1:subscribe").count();
+        match (fake.calls().len(), subscriptions) {
+            (0, _) => open_end(&[task_event("TASK_STATE_SUBMITTED"), status_event("TASK_STATE_WORKING")], false),
+            (_, 0..3) => open_end(&[task_event("TASK_STATE_WORKING")], false),
+            _ => sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true),
+        }
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    // As many as it takes, and no more: silence of a stream that goes on is no failure.
+    (reconnect.attempts, reconnect.first_delay) = (4, Duration::from_millis(5));
+    let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
+    let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    assert_eq!(states(&mut watch).await, ["task submitted", "working", "task working", "task completed"]);
+    assert_eq!(fake.calls().len(), 5);
+}
+
+#[tokio::test]
+async fn comments_keep_a_stream_and_a_slow_beginning_is_no_stall() {
+    let url = serve(|request| async move {
+        if request.uri().path() != "/message:stream" {
+            return status(404, "nobody is to come again");
+        }
+        sleep(LONG).await;
+        open_end(&[task_event("TASK_STATE_WORKING")], true)
+    })
+    .await;
+    let mut watch = client(&url, Binding::HttpJson, stalling()).send_stream("hi").await.unwrap();
+    assert!(within(watch.next()).await.unwrap().is_ok());
+    let more = tokio::time::timeout(LONG, watch.next()).await;
+    assert!(more.is_err(), "it goes on: {more:?}");
+}
+
+#[tokio::test]
+async fn what_brings_nothing_is_given_up_when_patience_ends() {
+    let (subscribed, mut subscriptions) = mpsc::unbounded_channel();
+    let url = serve(move |request| {
+        let subscribed = subscribed.clone();
+        async move {
+            if request.uri().path() == "/message:stream" {
+                return open_end(&[task_event("TASK_STATE_WORKING")], false);
+            }
+            subscribed.send(()).unwrap();
+            pending().await
+        }
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    reconnect.first_delay = Duration::from_millis(1);
+    reconnect.patience = Some(SHORT / 2);
+    let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
+    let mut watch = builder.endpoint(&url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    assert!(within(watch.next()).await.unwrap().is_ok());
+    let last = within(watch.next()).await.unwrap();
+    assert!(is_late(&last), "{last:?}");
+    assert_eq!(watch.end(), Some(End::Lost));
+    assert!(subscriptions.try_recv().is_ok());
+    assert!(subscriptions.try_recv().is_err(), "one of eight attempts took as long as there is patience");
+}
+
+#[tokio::test]
+async fn a_task_whose_streams_tell_nothing_is_looked_at() {
+    let fake = Fake::start(|seen, fake| match seen.path.as_str() {
+        "/message:stream" => open_end(&[task_event("TASK_STATE_WORKING")], false),
+        "/tasks/t1:subscribe" => open_end(&[], false),
+        _ => {
+            let looks = fake.lines().iter().filter(|line| *line == "GET /tasks/t1").count();
+            ok(&task(if looks < 2 { "TASK_STATE_WORKING" } else { "TASK_STATE_COMPLETED" }))
+        }
+    })
+    .await;
+    let mut reconnect = Reconnect::default();
+    (reconnect.attempts, reconnect.first_delay) = (2, Duration::from_millis(1));
+    let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
+    let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
+    assert_eq!(states(&mut watch).await, ["task working", "task completed"]);
 }

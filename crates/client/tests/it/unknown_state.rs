@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use nuncio_client::{Binding, Client};
+use nuncio_client::{Binding, Client, End};
 use nuncio_model::{ErrorKind, TaskState, op::GetTaskRequest};
 use serde_json::{Value, json};
 
@@ -63,4 +63,61 @@ async fn a_task_before_1_0_whose_state_is_not_known_is_not_waited_for() {
             assert!(soon(poll.next()).await.is_none(), "{version} {state}");
         }
     }
+}
+
+/// It is neither an end nor an interruption, and a state that is left out is the same.
+#[tokio::test]
+async fn a_task_of_1_0_without_a_state_is_asked_on_about_and_its_stream_goes_on() {
+    for state in [json!("TASK_STATE_UNSPECIFIED"), json!(0), json!(null)] {
+        let task = move |state: &Value| json!({"id": "t1", "contextId": "c1", "status": {"state": state}});
+        let fake = Fake::start(move |_, fake| {
+            let is_done = fake.seen().len() >= 2;
+            let id = fake.seen().len() + 1;
+            let state = if is_done { json!("TASK_STATE_COMPLETED") } else { state.clone() };
+            ok(&json!({"jsonrpc": "2.0", "id": id, "result": task(&state)}))
+        })
+        .await;
+        let mut poll = client(&fake).poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10));
+        for expected in [TaskState::Unspecified, TaskState::Unspecified, TaskState::Completed] {
+            assert_eq!(soon(poll.next()).await.unwrap().unwrap().state(), expected);
+        }
+        assert!(soon(poll.next()).await.is_none());
+    }
+    let update =
+        |state: &str| answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}}));
+    let events = [update("TASK_STATE_UNSPECIFIED"), update("TASK_STATE_COMPLETED")].map(|event| (None, event));
+    let fake = Fake::start(move |_, _| sse(&events, true)).await;
+    let mut watch = client(&fake).send_stream("hello").await.unwrap();
+    let mut count = 0;
+    while let Some(event) = soon(watch.next()).await {
+        event.unwrap();
+        count += 1;
+    }
+    assert_eq!((count, watch.end()), (2, Some(End::Terminal(TaskState::Completed))));
+}
+
+#[tokio::test]
+async fn an_interruption_from_before_can_be_polled_through() {
+    let fake = Fake::start(|_, fake| {
+        let id = fake.seen().len() + 1;
+        let (state, second) = match id {
+            1 | 2 => ("TASK_STATE_INPUT_REQUIRED", 1),
+            3 => ("TASK_STATE_WORKING", 2),
+            _ => ("TASK_STATE_INPUT_REQUIRED", 3),
+        };
+        let status = json!({"state": state, "timestamp": format!("2026-01-01T00:00:0{second}Z")});
+        ok(&json!({"jsonrpc": "2.0", "id": id, "result": {"id": "t1", "contextId": "c1", "status": status}}))
+    })
+    .await;
+    let client = client(&fake);
+    let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10)).through(None);
+    let mut states = Vec::new();
+    while let Some(task) = soon(poll.next()).await {
+        states.push(task.unwrap().state());
+    }
+    let asks = TaskState::InputRequired;
+    assert_eq!(states, [asks, asks, TaskState::Working, asks]);
+    let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10));
+    assert!(soon(poll.next()).await.is_some());
+    assert!(soon(poll.next()).await.is_none(), "without that it is an end");
 }

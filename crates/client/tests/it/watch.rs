@@ -122,7 +122,7 @@ async fn a_task_that_ended_meanwhile_is_read_once_more() {
 async fn forgetful(version: &str, error: Value) -> (Vec<String>, Vec<bool>) {
     let wrap = version.starts_with('0');
     let fake = Fake::start(move |seen, _| {
-        let result = |event: Value| json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        let result = |event: Value| json!({"jsonrpc": "2.0", "id": null, "result": event});
         let working = if wrap {
             json!({"kind": "task", "id": "t1", "contextId": "c1", "status": {"state": "working"}})
         } else {
@@ -139,7 +139,7 @@ async fn forgetful(version: &str, error: Value) -> (Vec<String>, Vec<bool>) {
         }
         if !seen.header("a2a-last-event-id").is_empty() {
             assert_eq!((seen.header("a2a-last-event-id"), seen.header("last-event-id")), ("7", "7"));
-            return crate::fake::ok(&json!({"jsonrpc": "2.0", "id": 1, "error": error}));
+            return crate::fake::ok(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
         }
         sse(&[(Some(2), result(working)), (Some(3), result(done))], true)
     })

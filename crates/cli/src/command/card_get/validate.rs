@@ -1,13 +1,17 @@
 //! What is wrong with a card (section 4.4), beyond what makes it useless.
 
+mod shape;
+
 use std::collections::BTreeSet;
 
 use nuncio_client::Binding;
 use nuncio_model::{
     AgentCard, Struct, Value,
-    card::{AgentCapabilities, AgentInterface, AgentSkill, SecurityRequirement, SecurityScheme},
-    json::{Described, FieldInfo},
+    card::{AgentInterface, SecurityRequirement, SecurityScheme},
+    json::FieldInfo,
 };
+
+use shape::{CARD, Holds, Shape};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -50,24 +54,19 @@ fn check(document: &Value) -> Findings {
         return found;
     }
     let card = &readable(document, &mut found.mistakes);
-    found.members("", document, AgentCard::FIELDS);
+    found.message("", document, &CARD);
     if document["supportedInterfaces"].as_array().is_some_and(Vec::is_empty) {
         found.mistakes.push("supportedInterfaces is empty".to_owned());
     }
-    found.members("capabilities", &document["capabilities"], AgentCapabilities::FIELDS);
-    found.each("supportedInterfaces", document, AgentInterface::FIELDS);
-    found.each("skills", document, AgentSkill::FIELDS);
     for (index, interface) in card.supported_interfaces.iter().enumerate() {
         found.interface(&format!("supportedInterfaces[{index}]"), interface);
     }
     for (name, scheme) in &card.security_schemes {
-        if *scheme == SecurityScheme::Unknown {
-            found.mistakes.push(format!("securitySchemes.{name} is of no kind that is known"));
-        }
         if let SecurityScheme::ApiKey(key) = scheme
-            && !["header", "query", "cookie"].contains(&key.location.as_str())
+            && !["", "header", "query", "cookie"].contains(&key.location.as_str())
         {
-            found.mistakes.push(format!("securitySchemes.{name}.location is none of header, query and cookie"));
+            let at = format!("securitySchemes.{name}.apiKeySecurityScheme.location");
+            found.mistakes.push(format!("{at} is none of header, query and cookie"));
         }
     }
     found.requirements("securityRequirements", &card.security_requirements, card);
@@ -137,12 +136,38 @@ fn read(name: &str, value: Value) -> Result<(), String> {
 }
 
 impl Findings {
-    /// Required members that are missing, and members that nobody knows.
-    fn members(&mut self, path: &str, value: &Value, fields: &[FieldInfo]) {
+    /// What a message lacks, and what is in it.
+    fn message(&mut self, path: &str, value: &Value, shape: &Shape) {
         let Some(members) = value.as_object() else { return };
-        let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        self.members(path, members, shape.fields);
+        if shape.is_one_of && !shape.fields.iter().any(|field| member(members, field).is_some_and(|it| !it.is_null())) {
+            self.mistakes.push(format!("{path} is of no kind that is known"));
+        }
+        for (name, holds) in shape.members {
+            let Some(field) = shape.fields.iter().find(|field| field.json == *name) else { continue };
+            let Some(value) = member(members, field) else { continue };
+            let at = at(path, name);
+            match holds {
+                Holds::One(shape) => self.message(&at, value, shape),
+                Holds::Each(shape) => {
+                    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.message(&format!("{at}[{index}]"), item, shape);
+                    }
+                }
+                Holds::ByName(shape) => {
+                    for (name, item) in value.as_object().into_iter().flatten() {
+                        self.message(&format!("{at}.{name}"), item, shape);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Required members that are missing, and members that nobody knows.
+    fn members(&mut self, path: &str, members: &Struct, fields: &[FieldInfo]) {
+        let at = |name: &str| at(path, name);
         for field in fields.iter().filter(|field| field.presence == "required") {
-            match members.get(field.json).or_else(|| members.get(field.name)) {
+            match member(members, field) {
                 None | Some(Value::Null) => self.mistakes.push(format!("{} is missing", at(field.json))),
                 Some(Value::String(text)) if text.is_empty() && field.json != "description" => {
                     self.mistakes.push(format!("{} is empty", at(field.json)));
@@ -155,12 +180,6 @@ impl Findings {
             if !is_known && !OLDER.contains(&at(name).as_str()) {
                 self.remarks.push(format!("{} is not a member that the specification knows", at(name)));
             }
-        }
-    }
-
-    fn each(&mut self, name: &str, document: &Value, fields: &[FieldInfo]) {
-        for (index, item) in document[name].as_array().into_iter().flatten().enumerate() {
-            self.members(&format!("{name}[{index}]"), item, fields);
         }
     }
 
@@ -197,6 +216,16 @@ impl Findings {
             }
         }
     }
+}
+
+/// A member by its name in JSON, or in protobuf.
+fn member<'a>(members: &'a Struct, field: &FieldInfo) -> Option<&'a Value> {
+    members.get(field.json).or_else(|| members.get(field.name))
+}
+
+/// The path of a member.
+fn at(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 #[cfg(test)]

@@ -126,15 +126,21 @@ async fn file(value: &str) -> Result<Part, CliError> {
 }
 
 async fn read_text(path: &str) -> Result<String, CliError> {
-    tokio::fs::read_to_string(path).await.map_err(|error| unreadable(path, &error))
+    let text = tokio::fs::read_to_string(path).await;
+    text.map_err(|error| unreadable(path, &error).with_hint("name a file that is there, of text in UTF-8"))
 }
 
 async fn stdin_text() -> Result<String, CliError> {
     let mut text = String::new();
-    tokio::io::stdin()
-        .read_to_string(&mut text)
-        .await
-        .map_err(|error| CliError::usage(format!("stdin cannot be read: {error}")))?;
+    tokio::io::stdin().read_to_string(&mut text).await.map_err(|error| {
+        let failed = CliError::usage(format!("stdin cannot be read: {error}"));
+        match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                failed.with_hint("a text is UTF-8; send other bytes as a file: --file-part PATH")
+            }
+            _ => failed.with_hint("look where stdin comes from"),
+        }
+    })?;
     Ok(text)
 }
 

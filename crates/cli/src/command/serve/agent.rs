@@ -72,10 +72,10 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
         card = read_card(path)?;
     }
     declare(&mut card, &options);
-    if let Some(name) = settings.get("name") {
+    if let Some(name) = text(settings, "name")? {
         name.clone_into(&mut card.name);
     }
-    if let Some(description) = settings.get("description") {
+    if let Some(description) = text(settings, "description")? {
         description.clone_into(&mut card.description);
     }
     let mut engine = engine;
@@ -92,6 +92,16 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
         .cancel_is_idempotent(settings.switch("idempotent-cancel")?)
         .idempotency(settings.parsed("idempotency", idempotency)?.unwrap_or_default());
     Ok(Chosen { engine, card, about })
+}
+
+/// A text of the card, where it is set; one that says nothing makes a card that is none.
+fn text<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, CliError> {
+    match settings.get(name) {
+        Some(text) if text.trim().is_empty() => Err(settings
+            .wrong(name, &format!("it is empty, and a card without a {name} is not valid"))
+            .with_hint(format!("say one, or leave --{name} out for the agent's own"))),
+        text => Ok(text),
+    }
 }
 
 /// A setting that would do nothing here.
@@ -111,16 +121,32 @@ fn idempotency(text: &str) -> Result<Idempotency, String> {
 }
 
 fn options(settings: &Settings) -> Result<DemoOptions, CliError> {
-    let own = |name| settings.list(name).into_iter().map(str::to_owned).collect();
     let without = settings
         .list("without")
         .into_iter()
         .map(|name| name.trim().parse::<Capability>().map_err(|reason| settings.wrong("without", &reason)));
     Ok(DemoOptions {
         without: without.collect::<Result<_, _>>()?,
-        extensions: own("extension"),
-        required_extensions: own("require-extension"),
+        extensions: extensions(settings, "extension")?,
+        required_extensions: extensions(settings, "require-extension")?,
     })
+}
+
+/// The URIs of a setting, each of which a header can name.
+fn extensions(settings: &Settings, name: &str) -> Result<Vec<String>, CliError> {
+    let read = |uri: &str| match uri.trim() {
+        "" => Err("an extension without a URI cannot be named by a client".to_owned()),
+        uri if !uri.chars().all(|letter| letter.is_ascii_graphic()) => {
+            Err(format!("`{uri}` is no URI: no header of a client can name it"))
+        }
+        uri => Ok(uri.to_owned()),
+    };
+    let refuse = |reason: String| {
+        let hint =
+            format!("it is a URI such as https://example.com/ext; one --{name} for each, or commas between them");
+        settings.wrong(name, &reason).with_hint(hint)
+    };
+    settings.list(name).into_iter().map(|uri| read(uri).map_err(refuse)).collect()
 }
 
 /// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a shell.

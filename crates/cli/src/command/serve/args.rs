@@ -103,6 +103,17 @@ fn is_serve(word: &str) -> bool {
     matches!(word, "serve" | "server" | "demo-server")
 }
 
+/// Where a flag is none, what there is: clap would have it behind `--`, where the program stands.
+pub(crate) fn flag_hint(arguments: &[OsString], tips: &[&str]) -> Option<String> {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--");
+    words.find(|word| is_serve(word))?;
+    let like_it: Vec<_> = tips.iter().copied().filter(|tip| !tip.starts_with("to pass ")).collect();
+    Some(match &like_it[..] {
+        [] => "`nuncio serve --help` lists the flags".to_owned(),
+        tips => tips.join("; "),
+    })
+}
+
 /// Where a program stands behind `--exec` or `--jsonl` as people write it first, how it is to be written.
 pub(crate) fn program_hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
@@ -141,6 +152,17 @@ mod tests {
         ] {
             assert_eq!(hint(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_flag_that_is_none_is_not_taken_for_a_program() {
+        let hint = |line: &str, tips: &[&str]| flag_hint(&line.split(' ').map(Into::into).collect::<Vec<_>>(), tips);
+        let behind = "to pass '--bogus' as a value, use '-- --bogus'";
+        let told = hint("nuncio serve --bogus", &[behind]).unwrap();
+        assert_eq!(told, "`nuncio serve --help` lists the flags");
+        let similar = "a similar argument exists: '--port'";
+        assert_eq!(hint("nuncio serve --prot 1", &[similar, behind]).unwrap(), similar);
+        assert_eq!(hint("nuncio send --bogus", &[behind]), None);
     }
 
     #[test]

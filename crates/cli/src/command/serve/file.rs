@@ -33,8 +33,13 @@ pub(super) fn read(path: &Path) -> Result<Set, CliError> {
 fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
     let at = path.display();
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-        CliError::usage(format!("{at}, line {line}: {}", error.message()))
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let message = error.message();
+        CliError::usage(format!("{at}, line {line}: {message}")).with_hint(if message.contains("duplicate key") {
+            "a setting stands in the file once; take one of them out"
+        } else {
+            "the file is TOML: `port = 8080`, `host = \"127.0.0.1\"`; `nuncio serve --help` lists the settings"
+        })
     })?;
     let mut set = Set::new();
     for (key, value) in table {
@@ -67,7 +72,7 @@ fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
     match (setting.kind, value) {
         (Kind::List | Kind::Program, Value::Array(items)) => items.into_iter().map(plain).collect(),
         (Kind::List, Value::Table(entries)) if setting.name == "token" => {
-            entries.into_iter().map(|(name, secret)| Ok(format!("{name}={}", plain(secret)?))).collect()
+            entries.into_iter().map(|(name, secret)| token(&name, secret)).collect()
         }
         (Kind::List, Value::Table(entries)) if setting.name == "retention" => rules(entries),
         (Kind::Switch, value @ Value::Boolean(_)) => Ok(vec![plain(value)?]),
@@ -80,6 +85,14 @@ fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
         }),
         (_, value) => Ok(vec![plain(value)?]),
     }
+}
+
+/// A caller of the table as one is written elsewhere.
+fn token(name: &str, secret: Value) -> Result<String, String> {
+    if name.contains('=') {
+        return Err(format!("has the name `{name}`, and names of callers have no `=`"));
+    }
+    Ok(format!("{name}={}", plain(secret)?))
 }
 
 /// Rules by state, and in tables those of tenants.
@@ -162,6 +175,17 @@ mod tests {
         assert!(read("drain = 5\nmax-body = 1048576\nport = 1\nmax-turns = 7\nidempotency = 60\n").is_ok());
         let hint = read("agent-card = 'localhost:1'").unwrap_err().hint.unwrap();
         assert!(hint.contains("A2ACLI_AGENT_CARD"), "{hint}");
-        assert!(read("port = ").unwrap_err().message.contains("line 1"));
+        let broken = read("port = ").unwrap_err();
+        assert!(broken.message.contains("line 1") && broken.hint.unwrap().contains("`port = 8080`"));
+        let twice = read("port = 1\nport = 2\n").unwrap_err();
+        let hint = twice.hint.unwrap();
+        assert!(twice.message.contains("line 2") && hint.contains("take one of them out"), "{} {hint}", twice.message);
+    }
+
+    #[test]
+    fn the_name_of_a_caller_cannot_end_within_itself() {
+        let refused = read("[token]\n'a b=c' = 'x'\n").unwrap_err();
+        assert_eq!(refused.message, "n.toml: token has the name `a b=c`, and names of callers have no `=`");
+        assert_eq!(read("[token]\n'a b' = 'c=x'\n").unwrap()["token"].0, ["a b=c=x"]);
     }
 }

@@ -28,6 +28,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let port = settings.port()?;
     let house = housekeeping::housekeeping(settings)?;
     let spoken = versions::choose(settings)?;
+    let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
+    look(address).await.map_err(|error| explain(&error, &host))?;
     let opened = store::open(settings, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
@@ -46,7 +48,6 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         Some(tokens) => builder.authenticator(tokens),
         None => builder.allow_open(settings.switch("allow-open")?),
     };
-    let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
     let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
     // Only now: a server that cannot listen is to touch no task, nor those of other nodes.
     recover(&engine).await?;
@@ -65,6 +66,19 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     };
     place.announce(context, &about)?;
     run(server).await
+}
+
+/// Whether the address can be listened on, before anything is made for a server that then could not: a database. That it
+/// can be for good is known when the server has it.
+async fn look(address: (&str, u16)) -> Result<(), BindError> {
+    let mut failure = BindError::Resolve(std::io::ErrorKind::NotFound.into());
+    for address in tokio::net::lookup_host(address).await.map_err(BindError::Resolve)? {
+        match std::net::TcpListener::bind(address) {
+            Ok(_) => return Ok(()),
+            Err(source) => failure = BindError::Listen { address, source },
+        }
+    }
+    Err(failure)
 }
 
 /// Settles what a crash left at work. What cannot be settled yet keeps nobody from the rest.
