@@ -29,17 +29,16 @@ impl TaskStore for PostgresStore {
         let node = self.node.at_work()?;
         let remember = commit.remember.clone().map(|remember| (commit.scope.clone(), remember));
         let begun = Timestamp::now();
+        if let (Some((_, remember)), Some(upkeep)) = (&remember, &self.upkeep) {
+            // Before it is written: what was said by a clock that was ahead is not to take its messages away.
+            upkeep.forget_before(remember.since.min(begun), begun);
+        }
         if let Some(upkeep) = self.upkeep.as_ref().filter(|_| commit.expected == 0 || commit.released) {
             upkeep.counted(&commit.scope);
         }
         let append = Box::new(Append::new(commit)?);
         match (self.committer.write(Op::Append(append, node)).await?, remember) {
-            (Done::Committed(committed), remember) => {
-                if let (Some((_, remember)), Some(upkeep)) = (remember, &self.upkeep) {
-                    upkeep.forget_before(remember.since.min(begun), begun);
-                }
-                Ok(committed)
-            }
+            (Done::Committed(committed), _) => Ok(committed),
             (Done::Repeated, Some((scope, remember))) => Err(messages::repeated(&self.links, &scope, &remember).await?),
             _ => Err(StoreError::Conflict),
         }

@@ -188,9 +188,14 @@ impl Work {
     }
 
     async fn forget_messages(&self) -> Result<bool, StoreError> {
+        if self.told.useless.lock().is_none() {
+            return Ok(false);
+        }
+        // The clock first: a commit says what it asks for before it is written, so what is not said yet has a later time.
+        let now = now(self.chores.links()).await?.as_millisecond();
         let useless = *self.told.useless.lock();
         let Some(Useless { before, age }) = useless else { return Ok(false) };
-        let before = before.min(now(self.chores.links()).await?.as_millisecond().saturating_sub(age));
+        let before = before.min(now.saturating_sub(age.max(0)));
         for _ in 0..PORTIONS {
             if !self.chores.forget_messages(before).await? {
                 return Ok(false);
