@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt};
 
 use nuncio_model::{
-    Artifact, ArtifactId, Message, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    Artifact, ArtifactId, Message, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
 
 use crate::record::Record;
@@ -180,7 +180,7 @@ fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &Ta
 
 fn append(known: &mut Artifact, new: &Artifact, is_last: bool) {
     if !(is_last && says_only_that_it_ends(new)) {
-        known.parts.extend_from_slice(&new.parts);
+        known.parts.extend_from(&new.parts);
     }
     if let Some(metadata) = &new.metadata {
         known.metadata.get_or_insert_default().extend(metadata.iter().map(|(k, v)| (k.clone(), v.clone())));
@@ -201,8 +201,7 @@ fn append(known: &mut Artifact, new: &Artifact, is_last: bool) {
 /// Whether a last piece is an empty text: an artifact has at least one part, so the end of one that is told by itself cannot
 /// come without any. It adds nothing, or an artifact would depend on when its end was known.
 fn says_only_that_it_ends(piece: &Artifact) -> bool {
-    let [part] = &*piece.parts else { return false };
-    *part == Part::text("")
+    piece.parts.only().is_some_and(|part| part.is_bare() && part.as_text() == Some(""))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt::{self, Arguments};
 
 use nuncio_model::{
-    Artifact, Call, Error, FieldViolation, Message, Part, PartContent, StreamResponse, Struct, Task,
+    Artifact, Call, Error, FieldViolation, Message, PartContentRef, PartRef, StreamResponse, Struct, Task,
     json::{members_nest_within, nests_within},
     op::SendMessageRequest,
 };
@@ -71,7 +71,7 @@ impl Check {
     }
 
     fn message(&mut self, path: &str, message: &Message) {
-        self.parts(path, &message.parts);
+        self.parts(path, message.parts.iter().map(PartRef::from));
         self.members(format_args!("{path}.metadata"), message.metadata.as_deref());
     }
 
@@ -80,9 +80,9 @@ impl Check {
         self.members(format_args!("{path}.metadata"), artifact.metadata.as_deref());
     }
 
-    fn parts(&mut self, path: &str, parts: &[Part]) {
-        for (index, part) in parts.iter().enumerate() {
-            if let PartContent::Data(value) = &part.content
+    fn parts<'a>(&mut self, path: &str, parts: impl IntoIterator<Item = PartRef<'a>>) {
+        for (index, part) in parts.into_iter().enumerate() {
+            if let PartContentRef::Data(value) = part.content
                 && !nests_within(value, self.levels)
             {
                 self.wrong(format_args!("{path}.parts[{index}].data"));

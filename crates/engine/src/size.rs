@@ -5,7 +5,8 @@
 //! a third more; but a control character takes six bytes, so it counts as six.
 
 use nuncio_model::{
-    Artifact, Error, ErrorKind, Message, Part, PartContent, StreamResponse, Struct, Task, Value, op::SendMessageRequest,
+    Artifact, Error, ErrorKind, Message, PartContentRef, PartRef, StreamResponse, Struct, Task, Value,
+    op::SendMessageRequest,
 };
 
 use crate::record::Sent;
@@ -79,7 +80,7 @@ pub(crate) fn of_request(request: &SendMessageRequest) -> usize {
 }
 
 pub(crate) fn of_message(message: &Message) -> usize {
-    of_parts(&message.parts) + of_struct(message.metadata.as_deref())
+    of_parts(message.parts.iter().map(PartRef::from)) + of_struct(message.metadata.as_deref())
 }
 
 /// What a request says beside its message.
@@ -104,13 +105,13 @@ fn of_artifact(artifact: &Artifact) -> usize {
     of_parts(&artifact.parts) + of_struct(artifact.metadata.as_deref())
 }
 
-fn of_parts(parts: &[Part]) -> usize {
-    let of_part = |part: &Part| match &part.content {
-        PartContent::Text(text) | PartContent::Url(text) => of_text(text),
-        PartContent::Raw(bytes) => bytes.len(),
-        PartContent::Data(value) => of_value(value),
+fn of_parts<'a>(parts: impl IntoIterator<Item = PartRef<'a>>) -> usize {
+    let of_part = |part: PartRef<'_>| match part.content {
+        PartContentRef::Text(text) | PartContentRef::Url(text) => of_text(text),
+        PartContentRef::Raw(bytes) => bytes.len(),
+        PartContentRef::Data(value) => of_value(value),
     };
-    parts.iter().map(|part| of_part(part) + of_struct(part.metadata())).sum()
+    parts.into_iter().map(|part| of_part(part) + of_struct(part.metadata())).sum()
 }
 
 fn of_struct(members: Option<&Struct>) -> usize {

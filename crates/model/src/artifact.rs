@@ -5,7 +5,8 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess};
 use crate::{
     id::ArtifactId,
     json::{Struct, Value, json_object},
-    part::Part,
+    part::PartRef,
+    parts::Parts,
 };
 
 json_object! {
@@ -18,7 +19,7 @@ json_object! {
         /// A description for people.
         pub description: Option<Box<str>> => implicit "description",
         /// The content: at least one part.
-        pub parts: Vec<Part> => required "parts",
+        pub parts: Parts => required "parts",
         /// Data of extensions, keyed by their URI.
         pub metadata: Option<Box<Struct>> => presence "metadata",
         /// URIs of the extensions that contributed to it.
@@ -28,8 +29,8 @@ json_object! {
 
 impl Artifact {
     /// An artifact of these parts.
-    pub fn new(artifact_id: impl Into<ArtifactId>, parts: Vec<Part>) -> Self {
-        Self { artifact_id: artifact_id.into(), parts, ..Self::default() }
+    pub fn new(artifact_id: impl Into<ArtifactId>, parts: impl Into<Parts>) -> Self {
+        Self { artifact_id: artifact_id.into(), parts: parts.into(), ..Self::default() }
     }
 
     /// Names it for people.
@@ -46,7 +47,7 @@ impl Artifact {
 
     /// The text of all text parts, with nothing between them: chunks of one text join to that text.
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(Part::as_text).collect()
+        self.parts.iter().filter_map(PartRef::as_text).collect()
     }
 }
 

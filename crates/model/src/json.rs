@@ -28,7 +28,7 @@ use serde::{
 };
 
 pub use nesting::{members_nest_within, nests_within};
-pub use write::{to_string, write};
+pub use write::{to_long_string, to_string, write};
 
 /// Any JSON value; `google.protobuf.Value`.
 pub use serde_json::Value;

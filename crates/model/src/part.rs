@@ -47,6 +47,27 @@ struct Rare {
     media_type: Option<Box<str>>,
 }
 
+/// A [`Part`] where it stands: what [`Parts`](crate::Parts) are read as.
+#[derive(Clone, Copy, PartialEq)]
+pub struct PartRef<'a> {
+    /// The content.
+    pub content: PartContentRef<'a>,
+    rare: Option<&'a Rare>,
+}
+
+/// The [`PartContent`] of a part, where it stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PartContentRef<'a> {
+    /// Text; may be empty.
+    Text(&'a str),
+    /// A file's bytes, inline; base64 in JSON.
+    Raw(&'a [u8]),
+    /// A file by reference.
+    Url(&'a str),
+    /// Structured data: any JSON value, `null` included.
+    Data(&'a Value),
+}
+
 impl Part {
     /// A part with this content and nothing beside it.
     pub fn new(content: PartContent) -> Self {
@@ -93,33 +114,27 @@ impl Part {
 
     /// The media type, where one is named.
     pub fn media_type(&self) -> Option<&str> {
-        self.rare.as_ref()?.media_type.as_deref()
+        PartRef::from(self).media_type()
     }
 
     /// The file's name, where there is one.
     pub fn filename(&self) -> Option<&str> {
-        self.rare.as_ref()?.filename.as_deref()
+        PartRef::from(self).filename()
     }
 
     /// The metadata, where there is some.
     pub fn metadata(&self) -> Option<&Struct> {
-        self.rare.as_ref()?.metadata.as_ref()
+        PartRef::from(self).metadata()
     }
 
     /// The text of a text part.
     pub fn as_text(&self) -> Option<&str> {
-        match &self.content {
-            PartContent::Text(text) => Some(text),
-            _ => None,
-        }
+        PartRef::from(self).as_text()
     }
 
     /// The value of a data part.
     pub fn as_data(&self) -> Option<&Value> {
-        match &self.content {
-            PartContent::Data(data) => Some(data),
-            _ => None,
-        }
+        PartRef::from(self).as_data()
     }
 
     /// Takes the part to pieces: content, metadata, filename, media type.
@@ -136,6 +151,81 @@ impl Part {
     fn tidy(mut self) -> Self {
         self.rare = self.rare.filter(|rare| **rare != Rare::default());
         self
+    }
+}
+
+impl<'a> PartRef<'a> {
+    /// A text with nothing beside it.
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self { content: PartContentRef::Text(text), rare: None }
+    }
+
+    /// Whether there is nothing beside the content.
+    pub fn is_bare(self) -> bool {
+        self.rare.is_none()
+    }
+
+    /// The media type, where one is named.
+    pub fn media_type(self) -> Option<&'a str> {
+        self.rare?.media_type.as_deref()
+    }
+
+    /// The file's name, where there is one.
+    pub fn filename(self) -> Option<&'a str> {
+        self.rare?.filename.as_deref()
+    }
+
+    /// The metadata, where there is some.
+    pub fn metadata(self) -> Option<&'a Struct> {
+        self.rare?.metadata.as_ref()
+    }
+
+    /// The text of a text part.
+    pub fn as_text(self) -> Option<&'a str> {
+        match self.content {
+            PartContentRef::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a data part.
+    pub fn as_data(self) -> Option<&'a Value> {
+        match self.content {
+            PartContentRef::Data(data) => Some(data),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> From<&'a Part> for PartRef<'a> {
+    #[inline]
+    fn from(part: &'a Part) -> Self {
+        let content = match &part.content {
+            PartContent::Text(text) => PartContentRef::Text(text),
+            PartContent::Raw(bytes) => PartContentRef::Raw(bytes),
+            PartContent::Url(url) => PartContentRef::Url(url),
+            PartContent::Data(data) => PartContentRef::Data(data),
+        };
+        Self { content, rare: part.rare.as_deref() }
+    }
+}
+
+/// A copy of it.
+impl From<PartRef<'_>> for Part {
+    fn from(part: PartRef<'_>) -> Self {
+        let content = match part.content {
+            PartContentRef::Text(text) => PartContent::Text(text.into()),
+            PartContentRef::Raw(bytes) => PartContent::Raw(bytes.into()),
+            PartContentRef::Url(url) => PartContent::Url(url.into()),
+            PartContentRef::Data(data) => PartContent::Data(Box::new(data.clone())),
+        };
+        Self { content, rare: part.rare.cloned().map(Box::new) }
+    }
+}
+
+impl PartialEq<Part> for PartRef<'_> {
+    fn eq(&self, other: &Part) -> bool {
+        *self == PartRef::from(other)
     }
 }
 
@@ -159,6 +249,12 @@ impl From<String> for Part {
 
 impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        PartRef::from(self).fmt(f)
+    }
+}
+
+impl fmt::Debug for PartRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Part");
         debug.field("content", &self.content);
         if let Some(rare) = &self.rare {
@@ -172,14 +268,20 @@ impl fmt::Debug for Part {
 
 impl Serialize for Part {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        PartRef::from(self).serialize(to)
+    }
+}
+
+impl Serialize for PartRef<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
-        match &self.content {
-            PartContent::Text(text) => map.serialize_entry("text", text)?,
-            PartContent::Raw(bytes) => map.serialize_entry("raw", &STANDARD.encode(bytes))?,
-            PartContent::Url(url) => map.serialize_entry("url", url)?,
-            PartContent::Data(data) => map.serialize_entry("data", data)?,
+        match self.content {
+            PartContentRef::Text(text) => map.serialize_entry("text", text)?,
+            PartContentRef::Raw(bytes) => map.serialize_entry("raw", &STANDARD.encode(bytes))?,
+            PartContentRef::Url(url) => map.serialize_entry("url", url)?,
+            PartContentRef::Data(data) => map.serialize_entry("data", data)?,
         }
-        if let Some(rare) = &self.rare {
+        if let Some(rare) = self.rare {
             if let Some(metadata) = &rare.metadata {
                 map.serialize_entry("metadata", metadata)?;
             }

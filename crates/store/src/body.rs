@@ -4,10 +4,10 @@ mod snapshot;
 
 use nuncio_engine::{Record, Sent, StoreError};
 use nuncio_model::{
-    Artifact, ArtifactId, ContextId, Message, Part, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId,
-    TaskStatus, TaskStatusUpdateEvent,
+    Artifact, ArtifactId, ContextId, Message, Part, PartContentRef, PartRef, StreamResponse, Struct, Task,
+    TaskArtifactUpdateEvent, TaskId, TaskStatus, TaskStatusUpdateEvent, json,
 };
-use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeSeq as _};
 
 use self::snapshot::{ReadSnapshot, Snapshot};
 use crate::error::corrupt;
@@ -25,7 +25,9 @@ pub(crate) struct Body {
 
 impl Body {
     pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
-        let artifacts = (!task.artifacts.is_empty()).then(|| write(&task.artifacts)).transpose()?;
+        let length = task.artifacts.iter().map(length_of).sum();
+        let write_artifacts = || json::to_long_string(&task.artifacts, length).map_err(corrupt);
+        let artifacts = (!task.artifacts.is_empty()).then(write_artifacts).transpose()?;
         Ok(Self { task: write(&Snapshot::of(task))?, artifacts })
     }
 
@@ -67,8 +69,10 @@ enum RecordBody<'a> {
     Begun,
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
-    /// A piece of text behind those that an artifact has: what long logs are made of.
+    /// A piece of text behind those that an artifact has.
     Text(&'a ArtifactId, &'a str),
+    /// Several of them, a record each: what long logs are made of.
+    Texts(&'a ArtifactId, &'a [&'a str]),
     #[serde(untagged)]
     Other(&'a StreamResponse),
 }
@@ -110,13 +114,39 @@ struct RecordList<'a> {
 
 impl Serialize for RecordList<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.records.iter().map(|record| record_body(record, self.id, self.context)))
+        let Self { mut records, id, context } = *self;
+        let mut seq = to.serialize_seq(None)?;
+        while let Some((record, others)) = records.split_first() {
+            records = others;
+            let body = record_body(record, id, context);
+            let RecordBody::Text(artifact, text) = body else {
+                seq.serialize_element(&body)?;
+                continue;
+            };
+            let text_of = |record| match record_body(record, id, context) {
+                RecordBody::Text(other, text) if other == artifact => Some(text),
+                _ => None,
+            };
+            let mut texts = vec![text];
+            texts.extend(others.iter().map_while(text_of));
+            records = &others[texts.len() - 1..];
+            match *texts {
+                [text] => seq.serialize_element(&RecordBody::Text(artifact, text))?,
+                _ => seq.serialize_element(&RecordBody::Texts(artifact, &texts))?,
+            }
+        }
+        seq.end()
     }
 }
 
 /// The records of a commit, as a list.
 pub(crate) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
-    write(&RecordList { records, id, context })
+    let artifact = |record: &Record| match &record.as_update()?.response {
+        StreamResponse::ArtifactUpdate(update) => Some(length_of(&update.artifact)),
+        _ => None,
+    };
+    let length = records.iter().filter_map(artifact).sum();
+    json::to_long_string(&RecordList { records, id, context }, length).map_err(corrupt)
 }
 
 fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> RecordBody<'a> {
@@ -174,9 +204,7 @@ fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
     let Artifact { name: None, description: None, metadata: None, parts, extensions, .. } = artifact else {
         return None;
     };
-    let [part] = &**parts else { return None };
-    let is_plain = part.metadata().is_none() && part.filename().is_none() && part.media_type().is_none();
-    part.as_text().filter(|_| is_plain && extensions.is_empty())
+    parts.only().filter(|part| part.is_bare() && extensions.is_empty())?.as_text()
 }
 
 #[derive(Deserialize)]
@@ -191,20 +219,35 @@ enum ReadRecord {
     StatusUpdate(TaskStatusUpdateEvent),
     ArtifactUpdate(TaskArtifactUpdateEvent),
     Text(ArtifactId, Box<str>),
+    Texts(ArtifactId, Vec<Box<str>>),
     Task(Task),
     Message(Message),
 }
 
 /// Reads the records of a commit whose last one has this sequence number.
 pub(crate) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
-    let records: Vec<ReadRecord> = read(body)?;
-    let before = last.checked_sub(records.len() as u64).ok_or_else(|| corrupt("more records than were written"))?;
-    let records = records.into_iter().zip(before + 1..);
-    Ok(records.map(|(record, sequence)| record.into_record(sequence, id, context)).collect())
+    let bodies: Vec<ReadRecord> = read(body)?;
+    let count = bodies.iter().map(ReadRecord::count).sum::<usize>();
+    let before = last.checked_sub(count as u64).ok_or_else(|| corrupt("more records than were written"))?;
+    let mut records = Vec::with_capacity(count);
+    for body in bodies {
+        let sequence = before + 1 + records.len() as u64;
+        body.put_into(&mut records, sequence, id, context);
+    }
+    Ok(records)
 }
 
 impl ReadRecord {
-    fn into_record(self, sequence: u64, id: &TaskId, context: &ContextId) -> Record {
+    /// How many records it stands for.
+    fn count(&self) -> usize {
+        match self {
+            Self::Texts(_, texts) => texts.len(),
+            _ => 1,
+        }
+    }
+
+    /// Adds its records, the first of which has this number.
+    fn put_into(self, records: &mut Vec<Record>, sequence: u64, id: &TaskId, context: &ContextId) {
         let fill = |task_id: &mut TaskId, context_id: &mut ContextId| {
             if task_id.is_empty() {
                 task_id.clone_from(id);
@@ -213,40 +256,56 @@ impl ReadRecord {
                 context_id.clone_from(context);
             }
         };
-        let response = match self {
-            Self::Received(message) => return Record::received(sequence, message),
-            Self::Waiting(message) => return Record::waiting(sequence, message),
-            Self::ReceivedAs(message, sent) => return Record::received(sequence, message).sent_with(Some(sent)),
-            Self::WaitingAs(message, sent) => return Record::waiting(sequence, message).sent_with(Some(sent)),
-            Self::SubmittedAs(task, sent) => {
-                return Record::update(sequence, StreamResponse::Task(task)).sent_with(Some(sent));
-            }
-            Self::Begun => return Record::Begun(sequence),
-            Self::StatusUpdate(mut update) => {
-                fill(&mut update.task_id, &mut update.context_id);
-                StreamResponse::StatusUpdate(update)
-            }
-            Self::Text(artifact, text) => StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+        let text_update = |artifact, text: Box<str>| {
+            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
                 task_id: id.clone(),
                 context_id: context.clone(),
-                artifact: Artifact::new(artifact, vec![Part::text(text)]),
+                artifact: Artifact::new(artifact, [Part::text(text)]),
                 append: true,
                 ..TaskArtifactUpdateEvent::default()
-            }),
+            })
+        };
+        records.push(match self {
+            Self::Received(message) => Record::received(sequence, message),
+            Self::Waiting(message) => Record::waiting(sequence, message),
+            Self::ReceivedAs(message, sent) => Record::received(sequence, message).sent_with(Some(sent)),
+            Self::WaitingAs(message, sent) => Record::waiting(sequence, message).sent_with(Some(sent)),
+            Self::SubmittedAs(task, sent) => Record::update(sequence, StreamResponse::Task(task)).sent_with(Some(sent)),
+            Self::Begun => Record::Begun(sequence),
+            Self::StatusUpdate(mut update) => {
+                fill(&mut update.task_id, &mut update.context_id);
+                Record::update(sequence, StreamResponse::StatusUpdate(update))
+            }
             Self::ArtifactUpdate(mut update) => {
                 fill(&mut update.task_id, &mut update.context_id);
-                StreamResponse::ArtifactUpdate(update)
+                Record::update(sequence, StreamResponse::ArtifactUpdate(update))
             }
-            Self::Task(task) => StreamResponse::Task(task),
-            Self::Message(message) => StreamResponse::Message(message),
-        };
-        Record::update(sequence, response)
+            Self::Text(artifact, text) => Record::update(sequence, text_update(artifact, text)),
+            Self::Texts(artifact, texts) => {
+                let numbered = texts.into_iter().zip(sequence..);
+                let record = |(text, number)| Record::update(number, text_update(artifact.clone(), text));
+                return records.extend(numbered.map(record));
+            }
+            Self::Task(task) => Record::update(sequence, StreamResponse::Task(task)),
+            Self::Message(message) => Record::update(sequence, StreamResponse::Message(message)),
+        });
     }
 }
 
 /// A value in a column of its own.
 pub(crate) fn write(value: &impl Serialize) -> Result<String, StoreError> {
-    nuncio_model::json::to_string(value).map_err(corrupt)
+    json::to_string(value).map_err(corrupt)
+}
+
+/// How long an artifact is as JSON, about, where it consists of texts and files.
+fn length_of(artifact: &Artifact) -> usize {
+    const AROUND: usize = 12;
+    let length_of = |part: PartRef<'_>| match part.content {
+        PartContentRef::Text(text) | PartContentRef::Url(text) => text.len(),
+        PartContentRef::Raw(bytes) => bytes.len() / 3 * 4,
+        PartContentRef::Data(_) => 0,
+    };
+    artifact.parts.iter().map(|part| AROUND + length_of(part)).sum()
 }
 
 /// Reads JSON that was written here, nested as deep as it was: a limit would make a task that was taken unreadable.
@@ -289,5 +348,35 @@ mod tests {
         let written = write_records(&records, &id, &context).unwrap();
         assert_eq!(written.matches(r#"{"text":["a","\"x\""]}"#).count(), 1);
         assert_eq!(read_records(&written, 6, &id, &context).unwrap(), records);
+    }
+
+    #[test]
+    fn pieces_of_one_text_that_follow_one_another_are_written_together() {
+        let (id, context) = (TaskId::from("t"), ContextId::from("c"));
+        let piece = |artifact: &str, text: &str, last_chunk| {
+            let artifact = Artifact::new(artifact, vec![Part::text(text)]);
+            let (task_id, context_id) = (id.clone(), context.clone());
+            let update =
+                TaskArtifactUpdateEvent { task_id, context_id, artifact, last_chunk, append: true, metadata: None };
+            StreamResponse::ArtifactUpdate(update)
+        };
+        let write = |pieces: &[(&str, &str, bool)]| {
+            let response = |(artifact, text, is_last): &(&str, &str, bool)| piece(artifact, text, *is_last);
+            let records: Vec<_> =
+                (4..).zip(pieces.iter().map(response)).map(|(at, it)| Record::update(at, it)).collect();
+            let written = write_records(&records, &id, &context).unwrap();
+            let last = records.last().map_or(0, Record::sequence);
+            assert_eq!(read_records(&written, last, &id, &context).unwrap(), records, "{written}");
+            written
+        };
+        assert_eq!(write(&[("a", "1", false), ("a", "2", false)]), r#"[{"texts":["a",["1","2"]]}]"#);
+        assert_eq!(
+            write(&[("a", "1", false), ("b", "2", false), ("b", "", false), ("b", "4", false), ("a", "5", false)]),
+            r#"[{"text":["a","1"]},{"texts":["b",["2","","4"]]},{"text":["a","5"]}]"#,
+        );
+        let ends = write(&[("a", "1", false), ("a", "2", false), ("a", "3", true), ("a", "4", false)]);
+        assert!(ends.starts_with(r#"[{"texts":["a",["1","2"]]},{"artifactUpdate""#), "{ends}");
+        assert!(ends.ends_with(r#",{"text":["a","4"]}]"#), "{ends}");
+        assert_eq!(write(&[]), "[]");
     }
 }

@@ -2,31 +2,35 @@
 //! `kind` later.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Part, PartContent, Struct, Value, decode_base64, json::Key};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
+use nuncio_model::{Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::Error,
+    ser::{SerializeMap, SerializeSeq},
+};
 
 /// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
 pub(crate) const WRAPPED: &str = "data_part_compat";
 
 /// Writes a part whose kind stands in the member `tag`.
-pub(crate) fn write<S: Serializer>(part: &Part, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn write<S: Serializer>(part: PartRef<'_>, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     let mut wrapped = false;
-    match &part.content {
-        PartContent::Text(text) => {
+    match part.content {
+        PartContentRef::Text(text) => {
             map.serialize_entry(tag, "text")?;
             map.serialize_entry("text", text)?;
         }
-        PartContent::Raw(bytes) => {
+        PartContentRef::Raw(bytes) => {
             let bytes = STANDARD.encode(bytes);
             map.serialize_entry(tag, "file")?;
             map.serialize_entry("file", &FileOut { bytes: Some(&bytes), ..FileOut::of(part) })?;
         }
-        PartContent::Url(url) => {
+        PartContentRef::Url(url) => {
             map.serialize_entry(tag, "file")?;
             map.serialize_entry("file", &FileOut { uri: Some(url), ..FileOut::of(part) })?;
         }
-        PartContent::Data(data) => {
+        PartContentRef::Data(data) => {
             wrapped = !data.is_object();
             map.serialize_entry(tag, "data")?;
             if wrapped {
@@ -42,6 +46,26 @@ pub(crate) fn write<S: Serializer>(part: &Part, tag: &'static str, to: S) -> Res
         None => {}
     }
     map.end()
+}
+
+/// Writes parts whose kinds stand in the members `tag`.
+pub(crate) fn write_all<S: Serializer>(parts: &Parts, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
+    let mut seq = to.serialize_seq(Some(parts.len()))?;
+    for part in parts {
+        seq.serialize_element(&Tagged { part, tag })?;
+    }
+    seq.end()
+}
+
+struct Tagged<'a> {
+    part: PartRef<'a>,
+    tag: &'static str,
+}
+
+impl Serialize for Tagged<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        write(self.part, self.tag, to)
+    }
 }
 
 /// Reads a part: by either tag, and without one where its members tell what it is.
@@ -62,7 +86,7 @@ struct FileOut<'a> {
 }
 
 impl<'a> FileOut<'a> {
-    fn of(part: &'a Part) -> Self {
+    fn of(part: PartRef<'a>) -> Self {
         Self { bytes: None, uri: None, name: part.filename(), mime_type: part.media_type() }
     }
 }

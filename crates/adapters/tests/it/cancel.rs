@@ -100,7 +100,8 @@ async fn a_script_is_told_of_a_cancel_by_a_line() {
     let canceled = cancel(&engine, &feed.task).await;
     assert_eq!(canceled.state(), TaskState::Canceled);
     assert_eq!(crate::support::said(&canceled), "stopped");
-    let told = &canceled.artifacts.iter().find(|artifact| artifact.artifact_id == "told").unwrap().parts[0];
+    let told =
+        canceled.artifacts.iter().find(|artifact| artifact.artifact_id == "told").unwrap().parts.first().unwrap();
     assert_eq!(told.as_data().unwrap(), &serde_json::json!({"cancel": {}}));
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nuncio_adapters::{Exec, Program, ProgramLimits};
 use nuncio_engine::Engine;
-use nuncio_model::TaskState;
+use nuncio_model::{PartRef, TaskState};
 
 use crate::support::{Feed, cancel, exec_within, gone, json_lines_within, output, said, send};
 
@@ -15,7 +15,7 @@ fn limits() -> ProgramLimits {
 #[tokio::test]
 async fn a_line_over_the_limit_is_cut_between_characters() {
     let task = send(&exec_within("cat", limits().with_piece(4)), "äöüß\nab").await;
-    let parts: Vec<_> = task.artifacts[0].parts.iter().filter_map(|part| part.as_text()).collect();
+    let parts: Vec<_> = task.artifacts[0].parts.iter().filter_map(PartRef::as_text).collect();
     assert_eq!(parts, ["äö", "üß\n", "ab\n"]);
     let task = send(&exec_within("cat", limits().with_piece(3)), "äöü").await;
     assert_eq!(output(&task), "äöü\n");

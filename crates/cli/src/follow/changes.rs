@@ -1,6 +1,6 @@
 //! The events that lead from one look at a task to the next.
 
-use nuncio_model::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use nuncio_model::{Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 
 /// What happened between two looks; the first look is an event of its own.
 pub(super) fn between(before: Option<&Task>, after: &Task) -> Vec<StreamResponse> {
@@ -36,10 +36,12 @@ fn news(known: Option<&Artifact>, now: &Artifact) -> Option<(Artifact, bool)> {
     if known == now {
         return None;
     }
-    match now.parts.strip_prefix(&known.parts[..]) {
-        Some(rest) if !rest.is_empty() => Some((Artifact { parts: rest.to_vec(), ..now.clone() }, true)),
-        _ => Some((now.clone(), false)),
+    let mut rest = now.parts.iter();
+    let has_grown = now.parts.len() > known.parts.len() && known.parts.iter().eq(rest.by_ref().take(known.parts.len()));
+    if !has_grown {
+        return Some((now.clone(), false));
     }
+    Some((Artifact { parts: rest.map(Part::from).collect(), ..now.clone() }, true))
 }
 
 #[cfg(test)]
@@ -52,7 +54,7 @@ mod tests {
         let mut task = Task::new("t".into(), "c".into());
         task.status = TaskStatus { state, ..TaskStatus::default() };
         if !parts.is_empty() {
-            task.artifacts.push(Artifact::new("a", parts.iter().map(|text| Part::text(*text)).collect()));
+            task.artifacts.push(Artifact::new("a", parts.iter().map(|text| Part::text(*text)).collect::<Vec<_>>()));
         }
         task
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nuncio_model::{ArtifactId, Part, TaskArtifactUpdateEvent, TaskId};
+use nuncio_model::{ArtifactId, PartRef, TaskArtifactUpdateEvent, TaskId};
 
 use super::{Text, text::plain};
 
@@ -49,6 +49,6 @@ fn of(update: &TaskArtifactUpdateEvent) -> (TaskId, ArtifactId) {
 }
 
 /// Whether a part is a text and nothing else, so that the next can be joined to it.
-pub(super) fn is_bare(part: &Part) -> bool {
+pub(super) fn is_bare(part: PartRef<'_>) -> bool {
     part.as_text().is_some() && part.media_type().is_none() && part.metadata().is_none()
 }

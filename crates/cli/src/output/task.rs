@@ -45,7 +45,7 @@ impl Text {
     /// An artifact of which more pieces may come: with its last text left open. Says whether there is such a text.
     pub(super) fn growing_artifact(&mut self, artifact: &Artifact) -> bool {
         let parts = joined(artifact);
-        let Some((last, before)) = parts.split_last().filter(|(last, _)| is_bare(last)) else {
+        let Some((last, before)) = parts.split_last().filter(|(last, _)| is_bare((*last).into())) else {
             self.artifact(artifact);
             return false;
         };
@@ -95,7 +95,7 @@ impl Text {
 
 /// Whether an artifact's only part is an empty text.
 pub(super) fn is_blank(artifact: &Artifact) -> bool {
-    matches!(&artifact.parts[..], [part] if part.as_text() == Some(""))
+    artifact.parts.only().is_some_and(|part| part.as_text() == Some(""))
 }
 
 /// The parts of an artifact, with the chunks of a text joined to that text.
@@ -110,7 +110,7 @@ fn joined(artifact: &Artifact) -> Vec<Part> {
         if !text.is_empty() {
             parts.push(Part::text(std::mem::take(&mut text)));
         }
-        parts.push(part.clone());
+        parts.push(part.into());
     }
     if !text.is_empty() || (parts.is_empty() && !artifact.parts.is_empty()) {
         parts.push(Part::text(text));

@@ -1,7 +1,7 @@
 //! Parts of every kind, data by a schema, and what the agent knows of its caller.
 
 use nuncio_model::{
-    Message, Part, Principal, Request, Role, Scope, Task, TaskState, Value,
+    Message, Part, PartRef, Principal, Request, Role, Scope, Task, TaskState, Value,
     op::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn table(message: Message, modes: &[&str]) -> Task {
 
 fn data(task: &Task) -> &Value {
     assert_eq!(task.state(), TaskState::Completed, "{}", said(task));
-    task.artifacts[0].parts[0].as_data().expect("data")
+    task.artifacts[0].parts.first().and_then(PartRef::as_data).expect("data")
 }
 
 #[tokio::test]
@@ -39,7 +39,8 @@ async fn parts_are_of_every_kind() {
         ("a-url", Part::url("https://example.com/o.txt").with_media_type("text/plain").with_filename("o.txt")),
         ("a-data", Part::data(json!({"k": [1, 2.5, null, true, "x"]}))),
     ];
-    let parts: Vec<_> = task.artifacts.iter().map(|a| (a.artifact_id.as_str(), a.parts[0].clone())).collect();
+    let parts: Vec<_> =
+        task.artifacts.iter().map(|a| (a.artifact_id.as_str(), Part::from(a.parts.first().unwrap()))).collect();
     assert_eq!(parts, expected);
 }
 
@@ -70,7 +71,7 @@ async fn a_table_comes_in_a_form_that_the_client_takes() {
     }
     for mode in ["text/csv", "text/plain"] {
         let task = table(Message::user("table"), &["image/png", mode]).await;
-        let part = &task.artifacts[0].parts[0];
+        let part = task.artifacts[0].parts.first().unwrap();
         assert_eq!((part.media_type(), part.as_text().unwrap().lines().count()), (Some(mode), 4));
     }
     assert_eq!(table(Message::user("table"), &["image/png"]).await.state(), TaskState::Rejected);

@@ -10,7 +10,7 @@ use TaskState::{AuthRequired, Canceled, Completed, Failed, InputRequired, Reject
 async fn artifact(script: &str) -> Part {
     let task = say(script).await;
     assert_eq!((task.state(), task.artifacts.len()), (Completed, 1), "{script}");
-    task.artifacts[0].parts[0].clone()
+    task.artifacts[0].parts.first().unwrap().into()
 }
 
 #[tokio::test]

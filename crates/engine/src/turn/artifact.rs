@@ -54,7 +54,7 @@ impl<'a> ArtifactWriter<'a> {
     fn write(&mut self, part: Part, last_chunk: bool) -> impl Future<Output = Said> + Send + use<'a> {
         let rest = Artifact::new(self.artifact.artifact_id.clone(), Vec::new());
         let mut artifact = std::mem::replace(&mut self.artifact, rest);
-        artifact.parts = vec![part];
+        artifact.parts = [part].into();
         let append = std::mem::replace(&mut self.appends, true);
         let update = TaskArtifactUpdateEvent { artifact, append, last_chunk, ..Default::default() };
         self.turn.emit(StreamResponse::ArtifactUpdate(update))

@@ -16,10 +16,12 @@ use crate::{
     store::{Commit, StoreError},
 };
 
-/// A snapshot is worth its cost once the log after the last one is as long as this, and seven times as long as the log
-/// before it: so that all those of a task while it runs cost a seventh of the one at its end, and to load it costs no
-/// more than its records.
+/// A snapshot is worth its cost once the log after the last one is as long as this.
 const SNAPSHOT_EVERY: u64 = 256;
+
+/// And so many times as long as the log before it: all those of a task while it runs cost a sixty-third of the one at
+/// its end, and to load it costs no more than its records.
+const TIMES_BEFORE: u64 = 63;
 
 impl LogWriter {
     /// Commits what is staged, shows it to the readers, and waits for those that are far behind. `release` lets go of
@@ -32,7 +34,7 @@ impl LogWriter {
         let records = std::mem::take(&mut self.batch);
         let creates = self.sequence == 0;
         let sequence = self.sequence + records.len() as u64;
-        let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(7 * self.snapshot_at);
+        let is_long = sequence - self.snapshot_at >= SNAPSHOT_EVERY.max(TIMES_BEFORE * self.snapshot_at);
         let snapshot = (creates || release || is_long).then(|| self.fold(&records));
         if creates && (!self.state.is_terminal() || self.has_much_to_read()) {
             self.shared.register(&self.live);

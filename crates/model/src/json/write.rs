@@ -30,7 +30,16 @@ pub fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) -> Result<(), 
 ///
 /// As [`write()`].
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
-    let mut json = Vec::with_capacity(512);
+    to_long_string(value, 0)
+}
+
+/// As [`to_string`], of JSON that is likely to have so many bytes: it is not moved while it grows up to there.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn to_long_string(value: &(impl Serialize + ?Sized), length: usize) -> Result<String, Error> {
+    let mut json = Vec::with_capacity(length.max(512));
     write(value, &mut json)?;
     String::from_utf8(json).map_err(Error::custom)
 }

@@ -120,7 +120,7 @@ impl After {
                 && let Some(artifact) = known(&update.artifact.artifact_id)
             {
                 let id = artifact.artifact_id.clone();
-                overlaps.entry(id).or_insert_with(|| Overlap::new(artifact.parts.clone()));
+                overlaps.entry(id).or_insert_with(|| Overlap::new(artifact.parts.clone().into_vec()));
             }
         }
         after.overlaps = overlaps;

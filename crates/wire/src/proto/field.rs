@@ -149,22 +149,53 @@ pub(crate) mod repeated {
     use super::{Fault, Item, Reader, Tag, write_item};
 
     #[inline]
-    pub(crate) fn write<T: Item>(field: &[T], number: u32, to: &mut Vec<u8>) {
-        for item in field {
-            write_item(item, number, to);
-        }
+    pub(crate) fn write(field: &impl List, number: u32, to: &mut Vec<u8>) {
+        field.write(number, to);
     }
 
-    pub(crate) fn read<T: Item>(field: &mut Vec<T>, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
-        tag.expect(T::WIRE)?;
-        if field.is_empty() {
-            // Lists are kept for long, in tasks, and most have one item.
-            field.reserve_exact(1 + from.more_of(tag));
+    pub(crate) fn read<L: List>(field: &mut L, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault> {
+        tag.expect(L::Item::WIRE)?;
+        if field.len() == 0 {
+            field.reserve(|| 1 + from.more_of(tag));
         }
-        let mut item = T::default();
+        let mut item = L::Item::default();
         item.read(from).map_err(|fault| fault.at(field.len()))?;
         field.push(item);
         Ok(())
+    }
+
+    /// What items may be kept in.
+    pub(crate) trait List {
+        type Item: Item;
+        fn write(&self, number: u32, to: &mut Vec<u8>);
+        fn len(&self) -> usize;
+        /// Makes room for so many, where that is of use.
+        fn reserve(&mut self, count: impl FnOnce() -> usize);
+        fn push(&mut self, item: Self::Item);
+    }
+
+    impl<T: Item> List for Vec<T> {
+        type Item = T;
+
+        #[inline]
+        fn write(&self, number: u32, to: &mut Vec<u8>) {
+            for item in self {
+                write_item(item, number, to);
+            }
+        }
+
+        fn len(&self) -> usize {
+            self.len()
+        }
+
+        fn reserve(&mut self, count: impl FnOnce() -> usize) {
+            // Lists are kept for long, in tasks, and most have one item.
+            self.reserve_exact(count());
+        }
+
+        fn push(&mut self, item: T) {
+            self.push(item);
+        }
     }
 }
 

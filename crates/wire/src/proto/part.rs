@@ -1,10 +1,10 @@
 //! A part (section 4.1.6): content of exactly one kind, and three fields beside it.
 
-use nuncio_model::{Part, PartContent, Struct};
+use nuncio_model::{Part, PartContent, PartContentRef, PartRef, Parts, Struct};
 
 use super::{
     fault::Fault,
-    field::{Item, always, implicit, presence},
+    field::{Item, always, implicit, presence, repeated::List},
     reader::{Reader, Wire},
     writer,
 };
@@ -23,7 +23,7 @@ impl Item for Part {
     const WIRE: Wire = Wire::Length;
 
     fn write(&self, to: &mut Vec<u8>) {
-        writer::nested(to, |to| write_fields(self, to));
+        writer::nested(to, |to| write_fields(self.into(), to));
     }
 
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
@@ -32,12 +32,33 @@ impl Item for Part {
     }
 }
 
-fn write_fields(part: &Part, to: &mut Vec<u8>) {
-    match &part.content {
-        PartContent::Text(text) => always::write(text, number::TEXT, to),
-        PartContent::Raw(bytes) => always::write(bytes, number::RAW, to),
-        PartContent::Url(url) => always::write(url, number::URL, to),
-        PartContent::Data(data) => always::write(data, number::DATA, to),
+impl List for Parts {
+    type Item = Part;
+
+    fn write(&self, number: u32, to: &mut Vec<u8>) {
+        for part in self {
+            writer::tag(number, Part::WIRE, to);
+            writer::nested(to, |to| write_fields(part, to));
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn reserve(&mut self, _: impl FnOnce() -> usize) {}
+
+    fn push(&mut self, part: Part) {
+        self.push(part);
+    }
+}
+
+fn write_fields(part: PartRef<'_>, to: &mut Vec<u8>) {
+    match part.content {
+        PartContentRef::Text(text) => write_text(text, number::TEXT, to),
+        PartContentRef::Raw(bytes) => write_bytes(bytes, number::RAW, to),
+        PartContentRef::Url(url) => write_text(url, number::URL, to),
+        PartContentRef::Data(data) => always::write(data, number::DATA, to),
     }
     if let Some(metadata) = part.metadata() {
         always::write(metadata, number::METADATA, to);
@@ -51,8 +72,12 @@ fn write_fields(part: &Part, to: &mut Vec<u8>) {
 }
 
 fn write_text(text: &str, number: u32, to: &mut Vec<u8>) {
+    write_bytes(text.as_bytes(), number, to);
+}
+
+fn write_bytes(bytes: &[u8], number: u32, to: &mut Vec<u8>) {
     writer::tag(number, Wire::Length, to);
-    writer::slice(text.as_bytes(), to);
+    writer::slice(bytes, to);
 }
 
 fn read_fields(mut from: Reader<'_>) -> Result<Part, Fault> {

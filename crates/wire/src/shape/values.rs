@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData};
 
 use nuncio_model::{
-    ArtifactId, ContextId, MessageId, Part, PushConfigId, Role, Struct, TaskId, TaskState, Timestamp, Value,
+    ArtifactId, ContextId, MessageId, Part, Parts, PushConfigId, Role, Struct, TaskId, TaskState, Timestamp, Value,
     json::Field,
 };
 use serde::{
@@ -71,6 +71,12 @@ names!(Role);
 impl<V> Read<V> for Part {
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         part::read(from)
+    }
+}
+
+impl<V> Read<V> for Parts {
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <Vec<Part> as Read<V>>::read(from).map(Self::from)
     }
 }
 

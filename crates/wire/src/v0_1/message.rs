@@ -1,6 +1,6 @@
 //! Messages and statuses (K-3, K-5): without ids, and with states that are fewer.
 
-use nuncio_model::{Message, MessageId, Part, Role, Struct, TaskState, TaskStatus};
+use nuncio_model::{Message, MessageId, Part, Parts, Role, Struct, TaskState, TaskStatus};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::{Oldest, mark};
@@ -28,7 +28,16 @@ impl Serialize for MessageOut<'_> {
 // Parts (K-4).
 impl Shape<Oldest> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        part::write(self, "type", to)
+        part::write(self.into(), "type", to)
+    }
+}
+
+impl Shape<Oldest> for Parts {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        part::write_all(self, "type", to)
+    }
+    fn is_unset(&self) -> bool {
+        self.is_empty()
     }
 }
 

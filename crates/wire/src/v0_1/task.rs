@@ -1,6 +1,6 @@
 //! Tasks and artifacts (K-2, K-6).
 
-use nuncio_model::{Artifact, ArtifactId, Part, Role, Struct, Task};
+use nuncio_model::{Artifact, ArtifactId, Parts, Role, Struct, Task};
 use serde::{Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use super::{
@@ -108,7 +108,7 @@ pub(super) struct Piece {
     index: i64,
     name: Option<Box<str>>,
     description: Option<Box<str>>,
-    parts: Vec<Part>,
+    parts: Parts,
     metadata: Option<Box<Struct>>,
     pub(super) append: bool,
     pub(super) last_chunk: bool,

@@ -20,7 +20,7 @@ impl Files for Message {
 
 impl Files for Task {
     fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
-        self.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts).for_each(&mut *change);
+        self.artifacts.iter_mut().for_each(|artifact| artifact.parts.for_each_mut(&mut *change));
         for message in self.messages_mut() {
             message.each_part(change);
         }
@@ -35,7 +35,7 @@ impl Files for StreamResponse {
             Self::StatusUpdate(update) => {
                 update.status.message.iter_mut().for_each(|message| message.each_part(change));
             }
-            Self::ArtifactUpdate(update) => update.artifact.parts.iter_mut().for_each(change),
+            Self::ArtifactUpdate(update) => update.artifact.parts.for_each_mut(change),
         }
     }
 }

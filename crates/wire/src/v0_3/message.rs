@@ -1,7 +1,7 @@
 //! Messages, tasks, artifacts and events in JSON with `kind` (sections 6.1 to 6.4 and 7.2).
 
 use nuncio_model::{
-    Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+    Artifact, Message, Part, Parts, Role, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 use serde::Serializer;
 
@@ -14,7 +14,16 @@ use crate::{
 
 impl Shape<Kinded> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        part::write(self, "kind", to)
+        part::write(self.into(), "kind", to)
+    }
+}
+
+impl Shape<Kinded> for Parts {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        part::write_all(self, "kind", to)
+    }
+    fn is_unset(&self) -> bool {
+        self.is_empty()
     }
 }
 

@@ -95,7 +95,7 @@ impl Writers {
 
 fn text(record: &Record) -> String {
     match &record.as_update().unwrap().response {
-        nuncio_model::StreamResponse::ArtifactUpdate(update) => update.artifact.parts[0].as_text().unwrap().to_owned(),
+        nuncio_model::StreamResponse::ArtifactUpdate(update) => update.artifact.text(),
         other => panic!("{other:?}"),
     }
 }

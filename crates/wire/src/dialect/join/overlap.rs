@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Part, StreamEvent, TaskArtifactUpdateEvent};
+use nuncio_model::{Part, PartRef, Parts, StreamEvent, TaskArtifactUpdateEvent};
 
 /// An artifact that was read, and the pieces that came since before it was.
 ///
@@ -34,7 +34,7 @@ impl Overlap {
         let piece = &update.artifact.parts;
         pieces.push(Arc::clone(event));
         // What takes the place of all before it stands at the beginning.
-        open.retain(|at| (update.append || *at == 0) && parts[*at..].starts_with(piece));
+        open.retain(|at| (update.append || *at == 0) && begins_with(&parts[*at..], piece));
         for at in open.iter_mut() {
             *at += piece.len();
         }
@@ -49,4 +49,8 @@ impl Overlap {
     pub(super) fn settle(mut self) -> Vec<Arc<StreamEvent>> {
         self.pieces.split_off(self.known)
     }
+}
+
+fn begins_with(parts: &[Part], piece: &Parts) -> bool {
+    parts.len() >= piece.len() && piece.iter().eq(parts[..piece.len()].iter().map(PartRef::from))
 }

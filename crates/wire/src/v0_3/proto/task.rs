@@ -118,7 +118,7 @@ impl From<&ModelArtifact> for Artifact {
             artifact_id: artifact.artifact_id.clone(),
             name: artifact.name.clone().unwrap_or_default(),
             description: artifact.description.clone().unwrap_or_default(),
-            parts: parts_down(&artifact.parts),
+            parts: artifact.parts.iter().map(|part| Part(part.into())).collect(),
             metadata: artifact.metadata.as_deref().cloned(),
             extensions: artifact.extensions.clone(),
         }
@@ -131,7 +131,7 @@ impl From<Artifact> for ModelArtifact {
             artifact_id: artifact.artifact_id,
             name: filled(&artifact.name),
             description: filled(&artifact.description),
-            parts: parts_up(artifact.parts),
+            parts: parts_up(artifact.parts).into(),
             metadata: artifact.metadata.map(Box::new),
             extensions: artifact.extensions,
         }

@@ -31,7 +31,9 @@ fn of_event(ledger: &Ledger, event: &mut StreamResponse) {
     for message in messages(event) {
         of_message(ledger, message);
     }
-    artifacts(event).into_iter().flat_map(|it| &mut it.parts).for_each(|part| ledger.of_part(part));
+    for artifact in artifacts(event) {
+        artifact.parts.for_each_mut(|part| ledger.of_part(part));
+    }
 }
 
 fn of_send(ledger: &Ledger, request: &mut SendMessageRequest) {

@@ -66,7 +66,7 @@ fn of_artifact(ledger: &Ledger, artifact: &mut Artifact, place: usize) {
     let number = artifact.artifact_id.as_str().parse::<u32>().map_or(place, |number| number as usize);
     ledger.lose("Artifact.artifactId", &mut artifact.artifact_id, number.to_string().into());
     ledger.lose("Artifact.extensions", &mut artifact.extensions, Vec::new());
-    artifact.parts.iter_mut().for_each(|part| ledger.of_part(part));
+    artifact.parts.for_each_mut(|part| ledger.of_part(part));
 }
 
 /// Ids of messages are made anew each time.

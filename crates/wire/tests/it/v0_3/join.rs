@@ -9,7 +9,8 @@ use std::{
 
 use futures_core::Stream;
 use nuncio_model::{
-    Artifact, Error, EventStream, Part, Reply, StreamEvent, StreamResponse, Task, TaskState, TaskStatus, Timestamp, op,
+    Artifact, Error, EventStream, Part, Parts, Reply, StreamEvent, StreamResponse, Task, TaskState, TaskStatus,
+    Timestamp, op,
 };
 use nuncio_wire::{Version, dialect};
 use proptest::prelude::*;
@@ -61,7 +62,7 @@ fn told(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Ve
 fn at_work(pieces: &[&str]) -> Task {
     let StreamResponse::Task(mut task) = task(TaskState::Working) else { unreachable!() };
     if !pieces.is_empty() {
-        task.artifacts = vec![Artifact::new("a", pieces.iter().map(|text| Part::text(*text)).collect())];
+        task.artifacts = vec![Artifact::new("a", pieces.iter().map(|text| Part::text(*text)).collect::<Parts>())];
     }
     task
 }
@@ -80,7 +81,7 @@ fn folded(events: &[StreamResponse]) -> Vec<String> {
                 if !update.append {
                     parts.clear();
                 }
-                parts.extend(update.artifact.parts.iter().cloned());
+                parts.extend(update.artifact.parts.iter().map(Part::from));
             }
             _ => {}
         }

@@ -18,7 +18,9 @@ fn of_event(ledger: &Ledger, event: &mut StreamResponse) {
     for message in messages(event) {
         of_message(ledger, message);
     }
-    artifacts(event).into_iter().flat_map(|it| &mut it.parts).for_each(|part| ledger.of_part(part));
+    for artifact in artifacts(event) {
+        artifact.parts.for_each_mut(|part| ledger.of_part(part));
+    }
 }
 
 fn of_message(ledger: &Ledger, message: &mut nuncio_model::Message) {
