@@ -1,6 +1,10 @@
 //! The command line, and the plan of a run that follows from it.
 
-use std::{num::ParseIntError, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    num::{NonZeroU64, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -69,22 +73,14 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "MS")]
     pub(crate) slice_ms: Option<u64>,
     /// Requests under way at a time, as a list: `1,16`.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = at_least_one::<usize>)]
-    pub(crate) concurrency: Vec<usize>,
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) concurrency: Vec<NonZeroUsize>,
     /// Readers of streams at a time, as a list.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = at_least_one::<usize>)]
-    pub(crate) readers: Vec<usize>,
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) readers: Vec<NonZeroUsize>,
     /// Chunks of a stream, as a list; long streams are judged where 100 is in it too.
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = at_least_one::<u64>)]
-    pub(crate) chunks: Vec<u64>,
-}
-
-fn at_least_one<T: FromStr<Err = ParseIntError> + Default + PartialEq>(word: &str) -> Result<T, String> {
-    match word.parse() {
-        Ok(number) if number != T::default() => Ok(number),
-        Ok(_) => Err("has to be one at least".into()),
-        Err(error) => Err(error.to_string()),
-    }
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) chunks: Vec<NonZeroU64>,
 }
 
 /// A word of the command line: a section, or `quick`.
@@ -172,13 +168,13 @@ impl RunOptions {
             plan.slice = Duration::from_millis(slice.max(1));
         }
         if !self.concurrency.is_empty() {
-            plan.concurrency.clone_from(&self.concurrency);
+            plan.concurrency = self.concurrency.iter().copied().map(NonZeroUsize::get).collect();
         }
         if !self.readers.is_empty() {
-            plan.readers.clone_from(&self.readers);
+            plan.readers = self.readers.iter().copied().map(NonZeroUsize::get).collect();
         }
         if !self.chunks.is_empty() {
-            plan.chunks.clone_from(&self.chunks);
+            plan.chunks = self.chunks.iter().copied().map(NonZeroU64::get).collect();
         }
         plan
     }
