@@ -77,6 +77,7 @@ macro_rules! store_suite {
             one_of_many_creators_wins
             many_tasks_are_written_at_once
             readers_see_whole_commits
+            lists_miss_no_task_that_moves
 
             the_longest_ids_are_kept
             keeps_every_kind_of_content

@@ -205,10 +205,14 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
         }
     };
     let mut page = read_page(&rows, query)?;
-    page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
+    // A page that is the whole list knows how many there are, as of the moment that it was read at.
+    if token.is_some() || page.next.is_some() {
+        page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
+    }
     Ok(page)
 }
 
+/// The page, with its own length for the total.
 fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     let mut heads = Vec::new();
     let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
@@ -224,6 +228,7 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
     let has_more = heads.len() > query.page_size;
     heads.truncate(query.page_size);
+    let total = heads.len();
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();
@@ -252,7 +257,7 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
         })
     });
     let tasks = tasks.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?;
-    Ok(ListPage { tasks, next, total: 0 })
+    Ok(ListPage { tasks, next, total })
 }
 
 /// How many tasks match: the sum of counters where there is one for it, else a count of the index's range.

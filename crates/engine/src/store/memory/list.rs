@@ -7,66 +7,71 @@ use nuncio_model::Scope;
 use super::{
     MemoryStore,
     index::{InContext, Lists},
+    node::Head,
     order::{Entry, Moment, Place},
     tables::ScopeLists,
 };
 use crate::store::{ListPage, ListQuery, PageToken, StoreError};
 
+/// How often a page is read again because a task of it moved meanwhile.
+const RETRIES: usize = 16;
+
+/// The page as it was at one moment. Where the tasks never stand still for that long, one that moved is shown as it is
+/// now: it is not left out, though another that it moved before may be where it was.
 pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
     let token = query.place()?;
     let Some(scope) = store.tables.scope(scope) else { return Ok(ListPage::default()) };
-    let mut page = ListPage { total: count(store, &scope, query), ..ListPage::default() };
-    let mut last = token;
+    let mut retries = RETRIES;
     loop {
-        // One more than is missing tells whether there is another page.
-        let wanted = query.page_size - page.tasks.len() + 1;
-        let mut entries = read(store, &scope, query, last.as_ref(), wanted);
-        let is_last = entries.len() < wanted;
-        entries.truncate(wanted - 1);
-        for entry in entries {
-            last = Some(PageToken { updated: entry.at.into(), id: entry.node.id.clone() });
-            // A task that has moved since belongs to an earlier place of the list.
+        let (total, mut entries) = read(store, &scope, query, token.as_ref());
+        let has_more = entries.len() > query.page_size;
+        entries.truncate(query.page_size);
+        let mut tasks = Vec::with_capacity(entries.len());
+        let mut moved = false;
+        for entry in &entries {
             let mut head = entry.node.head.lock();
-            if head.at == entry.at && head.state == entry.state && !head.gone {
-                page.tasks.push(head.task()?);
+            moved |= head.gone || (head.at, head.state) != (entry.at, entry.state);
+            if moved && retries > 0 {
+                break;
+            }
+            if !head.gone && matches(query, &head) {
+                tasks.push((entry.node.entry(&head), head.task()?));
             }
         }
-        if is_last {
-            return Ok(page);
+        if moved && retries > 0 {
+            retries -= 1;
+            continue;
         }
-        if page.tasks.len() >= query.page_size {
-            page.next = last.map(|last| last.encode(query));
-            return Ok(page);
+        if moved {
+            tasks.sort_by(|(one, _), (other, _)| other.place().cmp(&one.place()));
         }
+        let last = entries.last().filter(|_| has_more);
+        let next = last.map(|last| PageToken { updated: last.at.into(), id: last.node.id.clone() }.encode(query));
+        return Ok(ListPage { tasks: tasks.into_iter().map(|(_, task)| task).collect(), next, total });
     }
 }
 
-fn count(store: &MemoryStore, scope: &Arc<ScopeLists>, query: &ListQuery) -> usize {
-    let since = query.updated_since.map(Moment::from);
-    with_lists(
-        store,
-        scope,
-        query,
-        |lists| lists.count(query.state, since),
-        |context| context.count(query.state, since),
-    )
+fn matches(query: &ListQuery, head: &Head) -> bool {
+    query.state.is_none_or(|state| head.state == state)
+        && query.updated_since.is_none_or(|since| head.at >= Moment::from(since))
 }
 
+/// How many tasks match in all, and those of the page with one more, which tells that there is another.
 fn read(
     store: &MemoryStore,
     scope: &Arc<ScopeLists>,
     query: &ListQuery,
-    after: Option<&PageToken>,
-    limit: usize,
-) -> Vec<Entry> {
+    token: Option<&PageToken>,
+) -> (usize, Vec<Entry>) {
     let since = query.updated_since.map(Moment::from);
-    let before = after.map(|token| Place { at: token.updated.into(), id: token.id.as_str() });
+    let before = token.map(|token| Place { at: token.updated.into(), id: token.id.as_str() });
+    let limit = query.page_size + 1;
     with_lists(
         store,
         scope,
         query,
-        |lists| lists.page(query.state, before, since, limit),
-        |context| context.page(query.state, before, since, limit),
+        |lists| (lists.count(query.state, since), lists.page(query.state, before, since, limit)),
+        |context| (context.count(query.state, since), context.page(query.state, before, since, limit)),
     )
 }
 

@@ -1,6 +1,12 @@
 //! Many at once.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use nuncio_model::{TaskState, Timestamp};
 
@@ -8,7 +14,7 @@ use super::{
     StoreFixture,
     writer::{Writer, at, chunk},
 };
-use crate::store::{StoreError, TaskStore};
+use crate::store::{ListQuery, StoreError, TaskStore};
 
 /// Of a hundred commits to the same place of a log exactly one is written.
 pub async fn one_of_many_writers_wins_each_record<F: StoreFixture>(fixture: F) {
@@ -56,7 +62,7 @@ pub async fn one_of_many_creators_wins<F: StoreFixture>(fixture: F) {
     }
     assert_eq!(winners.len(), 1);
     winners[0].assert_stored(&*store).await;
-    let page = store.list(&winners[0].scope, &crate::store::ListQuery { page_size: 10, ..Default::default() }).await;
+    let page = store.list(&winners[0].scope, &ListQuery { page_size: 10, ..Default::default() }).await;
     assert_eq!(page.unwrap().total, 1);
 }
 
@@ -82,7 +88,7 @@ pub async fn many_tasks_are_written_at_once<F: StoreFixture>(fixture: F) {
     for writer in writers {
         writer.await.unwrap().assert_stored(&*store).await;
     }
-    let query = crate::store::ListQuery { page_size: 100, state: Some(TaskState::Completed), ..Default::default() };
+    let query = ListQuery { page_size: 100, state: Some(TaskState::Completed), ..Default::default() };
     let page = store.list(&nuncio_model::Scope::open(), &query).await.unwrap();
     assert_eq!(page.total, 200);
     let times: Vec<Option<Timestamp>> = page.tasks.iter().map(|task| task.status.timestamp).collect();
@@ -127,4 +133,46 @@ pub async fn readers_see_whole_commits<F: StoreFixture>(fixture: F) {
         assert!(reader.await.unwrap() > 0);
     }
     task.assert_stored(&*store).await;
+}
+
+/// A list has every task that is there, and counts it, also one that moves to its front while the list is read.
+pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
+    let store = Arc::new(fixture.open().await);
+    let mut tasks: Vec<Writer> =
+        (0..8).map(|number| Writer::new(&format!("task {number}")).in_context("shared")).collect();
+    for task in &mut tasks {
+        task.run(&*store).await;
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = [None, Some("shared".into())]
+        .into_iter()
+        .map(|context| {
+            let (store, done) = (Arc::clone(&store), Arc::clone(&done));
+            let query = ListQuery { context, page_size: 10, ..Default::default() };
+            tokio::spawn(async move {
+                loop {
+                    let is_last = done.load(Ordering::Acquire);
+                    let page = store.list(&nuncio_model::Scope::open(), &query).await.unwrap();
+                    let ids: HashSet<_> = page.tasks.iter().map(|task| &task.id).collect();
+                    assert_eq!((ids.len(), page.tasks.len(), page.total, page.next), (8, 8, 8, None));
+                    let times = page.tasks.iter().map(|task| task.status.timestamp);
+                    assert!(times.is_sorted_by(|one, other| one >= other), "newest first");
+                    if is_last {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for time in 1..100 {
+        for (number, task) in (0..).zip(&mut tasks) {
+            task.set(&*store, TaskState::Working, at(time * 8 + number)).await;
+        }
+        tokio::task::yield_now().await;
+    }
+    done.store(true, Ordering::Release);
+    for reader in readers {
+        reader.await.unwrap();
+    }
 }
