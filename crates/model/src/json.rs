@@ -36,6 +36,20 @@ pub use serde_json::Value;
 /// A JSON object with any members; `google.protobuf.Struct`.
 pub type Struct = serde_json::Map<String, Value>;
 
+/// What is wrong with a text, without the place in it.
+pub fn reason(error: &serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    if let Some(place) = reason.rfind(" at line ") {
+        reason.truncate(place);
+    }
+    // Both are said of half a pair and of nothing else: the first where no escape follows it at all.
+    if error.is_syntax() && ["unexpected end of hex escape", "lone leading surrogate in hex escape"].contains(&&*reason)
+    {
+        return "a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair".to_owned();
+    }
+    reason
+}
+
 /// How a type stands in ProtoJSON as the value of a field.
 pub trait Field: Sized + Default {
     /// Reads a value that is not `null`.

@@ -180,13 +180,13 @@ impl Many {
         self.len += 1;
         match self.rest.last_mut().filter(|block| block.has_room(text.len())) {
             Some(block) => Arc::make_mut(block).push_text(text),
-            None => self.rest.push(Arc::new(Block::of_text(text, !self.rest.is_empty()))),
+            None => self.rest.push(Arc::new(Block::of_text(text, self.rest.len() > 1))),
         }
     }
 }
 
 impl Block {
-    /// A block that begins with this text. One that follows others will be full, by all appearances.
+    /// A block that begins with this text. One that follows several will be full, by all appearances.
     fn of_text(text: &str, will_be_full: bool) -> Self {
         let room = if will_be_full { TEXT } else { text.len() };
         let mut block = Self::Texts { text: String::with_capacity(room), ends: Vec::new() };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, json::reason};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
@@ -82,20 +82,6 @@ fn field(path: &serde_path_to_error::Path) -> String {
         let _ = write!(field, "{segment}");
     }
     field
-}
-
-/// The error without its place in the text, which helps nobody to whom the field is named.
-fn reason(error: &serde_json::Error) -> String {
-    let mut reason = error.to_string();
-    if let Some(place) = reason.rfind(" at line ") {
-        reason.truncate(place);
-    }
-    // Both are said of half a pair and of nothing else: the first where no escape follows it at all.
-    if error.is_syntax() && ["unexpected end of hex escape", "lone leading surrogate in hex escape"].contains(&&*reason)
-    {
-        return "a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair".to_owned();
-    }
-    reason
 }
 
 /// Reads a time of an older version: one without an offset is in UTC.

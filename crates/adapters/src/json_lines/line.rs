@@ -55,13 +55,8 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
 
 /// An error's words, with the column alone: it is always line 1 to the parser.
 fn complaint(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&place).unwrap_or(&text);
-    match error.classify() {
-        serde_json::error::Category::Data => format!("{text} at column {}", error.column()),
-        _ => format!("it is not JSON: {text} at column {}", error.column()),
-    }
+    let not_json = if error.is_data() { "" } else { "it is not JSON: " };
+    format!("{not_json}{} at column {}", nuncio_model::json::reason(error), error.column())
 }
 
 #[cfg(test)]
@@ -107,6 +102,11 @@ mod tests {
             ("5", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
             ("null", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
             (r#""text""#, "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            (
+                r#"{"text":"\ud800"}"#,
+                "it is not JSON: a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair at \
+                 column 16",
+            ),
             ("[", "it is not JSON: EOF while parsing a list at column 1"),
             ("{}", "it needs one of text, message, statusUpdate and artifactUpdate"),
             (

@@ -3,13 +3,24 @@
 use std::{borrow::Cow, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Call, Message, Part, PartContent, Reply, StreamResponse, Task, op::SendStreamingMessageRequest};
+use nuncio_model::{
+    Call, Message, Part, PartContent, PartContentRef, Parts, Reply, StreamResponse, Task,
+    op::SendStreamingMessageRequest,
+};
 
 use crate::dialect::FileBytes;
 
 /// What may hold files.
 pub(super) trait Files {
+    /// Changes each part that may be a file.
     fn each_part(&mut self, change: &mut impl FnMut(&mut Part));
+}
+
+/// The parts of an artifact are taken out of their blocks only where there is a file among them.
+fn each_of(parts: &mut Parts, change: &mut impl FnMut(&mut Part)) {
+    if parts.iter().any(|part| matches!(part.content, PartContentRef::Raw(_))) {
+        parts.for_each_mut(change);
+    }
 }
 
 impl Files for Message {
@@ -20,7 +31,7 @@ impl Files for Message {
 
 impl Files for Task {
     fn each_part(&mut self, change: &mut impl FnMut(&mut Part)) {
-        self.artifacts.iter_mut().for_each(|artifact| artifact.parts.for_each_mut(&mut *change));
+        self.artifacts.iter_mut().for_each(|artifact| each_of(&mut artifact.parts, change));
         for message in self.messages_mut() {
             message.each_part(change);
         }
@@ -35,7 +46,7 @@ impl Files for StreamResponse {
             Self::StatusUpdate(update) => {
                 update.status.message.iter_mut().for_each(|message| message.each_part(change));
             }
-            Self::ArtifactUpdate(update) => update.artifact.parts.for_each_mut(change),
+            Self::ArtifactUpdate(update) => each_of(&mut update.artifact.parts, change),
         }
     }
 }
