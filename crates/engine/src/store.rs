@@ -3,25 +3,29 @@
 //! `engine::testing::store_suite!` holds an implementation against this contract.
 
 mod cluster;
+mod commit;
 mod error;
+mod list;
 mod memory;
+mod ownership;
 mod page_token;
 mod portion;
+mod pushes;
 mod upkeep;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 pub use cluster::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted};
+pub use commit::{Commit, Committed, Remember};
 pub(crate) use error::REPEATED;
 pub use error::StoreError;
+pub use list::{ListPage, ListQuery};
 pub use memory::{MemoryStore, MemoryStoreBuilder};
-use nuncio_model::{
-    ContextId, MessageId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, Timestamp,
-};
+use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
+pub use ownership::{AtWork, AtWorkPage, Claim, Orphan, Stored};
 pub use page_token::PageToken;
 pub(crate) use page_token::{seal, unseal};
 pub use portion::Portion;
+pub use pushes::{DuePush, PushConfig, PushSettlement};
 pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 
 use crate::record::Record;
@@ -188,194 +192,4 @@ pub trait TaskStore: Send + Sync + 'static {
 
     /// Writes out what is buffered, and ends this node's lease. The store is not used after it.
     async fn close(&self) -> Result<(), StoreError>;
-}
-
-/// What a commit writes.
-#[derive(Debug, Clone)]
-pub struct Commit {
-    /// Whose task it is.
-    pub scope: Scope,
-    /// The task.
-    pub id: TaskId,
-    /// Its context.
-    pub context: ContextId,
-    /// The sequence number of the last record in the log; 0 creates the task.
-    pub expected: u64,
-    /// The epoch under which the task is owned; 0 where this creates it.
-    pub epoch: u64,
-    /// The records, numbered from `expected` + 1 without a gap.
-    pub records: Vec<Record>,
-    /// The state after them.
-    pub state: TaskState,
-    /// The time of the status after them.
-    pub updated: Timestamp,
-    /// Whether the writer lets go of the task: it is parked or has ended. Otherwise it is running.
-    pub released: bool,
-    /// The task after the records, when it is worth writing: at the first commit, when the task parks or ends, and now
-    /// and then between, so that loading a task stays cheap.
-    pub snapshot: Option<Arc<Task>>,
-    /// Push configurations that come with the task's creation; they are owed every record.
-    pub push_configs: Vec<PushConfig>,
-    /// Letters whose messages are in the records, each with the number of its record: they are taken with the commit.
-    pub letters: Vec<(LetterId, u64)>,
-    /// Messages in the records that are to be known again.
-    pub remember: Option<Box<Remember>>,
-}
-
-impl Commit {
-    /// The sequence number of the last record after it.
-    pub fn sequence(&self) -> u64 {
-        self.expected + self.records.len() as u64
-    }
-}
-
-/// Messages that a commit remembers, for the commit's scope: with its task, and with the time of the commit by the store's
-/// clock. They are forgotten with the task, and some time after a later commit says that their time is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remember {
-    /// Their ids, none of them twice.
-    pub messages: Vec<MessageId>,
-    /// A message that was remembered before this is not known any more, and is remembered anew.
-    pub since: Timestamp,
-}
-
-/// What a commit did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Committed {
-    /// The epoch under which the committer owns the task from now on.
-    pub epoch: u64,
-    /// Whether push configurations are owed the records.
-    pub owes_push: bool,
-}
-
-/// What came of a claim.
-#[derive(Debug, Clone)]
-pub enum Claim {
-    /// This node owns the task.
-    Owned {
-        /// The task.
-        stored: Stored,
-        /// Whether a node was at work on it, one that is gone or this one: its turn has to be run again, or failed.
-        abandoned: bool,
-        /// Letters to the task that nobody has taken, oldest first.
-        letters: Vec<Letter>,
-    },
-    /// This node lives and is at work on it.
-    Held(NodeId),
-}
-
-/// A task as a store gives it.
-#[derive(Debug, Clone)]
-pub struct Stored {
-    /// The task as of the record `sequence`.
-    pub task: Arc<Task>,
-    /// The sequence number of its last record.
-    pub sequence: u64,
-    /// The epoch under which it is owned.
-    pub epoch: u64,
-}
-
-/// Which tasks of a scope.
-#[derive(Debug, Clone, Default)]
-pub struct ListQuery {
-    /// Only of this context.
-    pub context: Option<ContextId>,
-    /// Only in this state.
-    pub state: Option<TaskState>,
-    /// Only with a status of this time or later.
-    pub updated_since: Option<Timestamp>,
-    /// How many, 1 to 100.
-    pub page_size: usize,
-    /// Where the page begins: the token of the page before.
-    pub page_token: Option<Box<str>>,
-    /// Whether the artifacts are wanted; a store may leave them out otherwise.
-    pub artifacts: bool,
-}
-
-/// A page of tasks.
-#[derive(Debug, Clone, Default)]
-pub struct ListPage {
-    /// The tasks.
-    pub tasks: Vec<Arc<Task>>,
-    /// Where the next page begins; `None` on the last.
-    pub next: Option<Box<str>>,
-    /// How many tasks match in all.
-    pub total: usize,
-}
-
-/// A task that a crash left running.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Orphan {
-    /// Whose task it is.
-    pub scope: Scope,
-    /// The task.
-    pub id: TaskId,
-}
-
-/// A page of the tasks that a node is at work on.
-#[derive(Debug, Default)]
-pub struct AtWorkPage {
-    /// The tasks.
-    pub tasks: Vec<AtWork>,
-    /// What to give for the next page; `None` on the last.
-    pub next: Option<Box<str>>,
-}
-
-/// A task that a node is at work on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AtWork {
-    /// Whose task it is.
-    pub scope: Scope,
-    /// The task.
-    pub id: TaskId,
-    /// The epoch under which the node owns it.
-    pub epoch: u64,
-    /// The sequence number of its last record.
-    pub sequence: u64,
-}
-
-/// A push configuration as it is stored: with its secrets, and with how far delivery has come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PushConfig {
-    /// The configuration. Its id and its task's are set.
-    pub config: TaskPushNotificationConfig,
-    /// How it wants to be written to: a word for who delivers, `None` for the protocol's own way.
-    pub format: Option<Box<str>>,
-    /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the last
-    /// of the log where it is beyond it.
-    pub delivered: u64,
-}
-
-/// A push configuration that is owed records.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DuePush {
-    /// Whose task it is.
-    pub scope: Scope,
-    /// The configuration. Its id and its task's are set.
-    pub config: TaskPushNotificationConfig,
-    /// The sequence number of the last record that was delivered.
-    pub delivered: u64,
-    /// The sequence number of the last record that is owed.
-    pub owed: u64,
-    /// How many attempts at the next record have failed.
-    pub attempts: u32,
-}
-
-/// How an attempt to deliver went.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PushSettlement {
-    /// Whose task it is.
-    pub scope: Scope,
-    /// The task.
-    pub task: TaskId,
-    /// The configuration.
-    pub id: PushConfigId,
-    /// The sequence number of the last record that is delivered now, or given up.
-    pub delivered: u64,
-    /// How many attempts at the next record have failed; 0 after a success.
-    pub attempts: u32,
-    /// When the next attempt is due.
-    pub next_attempt: Timestamp,
-    /// Why the last attempt failed, for people; without secrets.
-    pub error: Option<String>,
 }
