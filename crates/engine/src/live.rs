@@ -4,6 +4,7 @@
 //! lock is held for copies of reference counts and for folding a batch, never across an await.
 
 mod held;
+mod mailbox;
 mod readers;
 mod tail;
 
@@ -148,17 +149,11 @@ impl Live {
 
     /// Takes in what the store knows. Readers find what they miss of it there.
     pub(crate) fn fill(&self, stored: Stored) {
-        self.change(|inner| {
-            inner.status_sequence = stored.sequence;
-            inner.task = stored.task;
-            inner.is_shed = false;
-            inner.sequence = stored.sequence;
-            inner.tail.clear();
-        });
+        self.change(|inner| inner.fill(stored));
     }
 
-    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after them, where the writer has
-    /// folded it already. Gives what is kept for readers.
+    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after them,
+    /// where the writer has folded it already. Gives what is kept for readers.
     pub(crate) fn publish(
         &self,
         records: &[Record],
@@ -190,13 +185,11 @@ impl Live {
 
     /// Takes in what the store knows, where its records are no longer kept.
     pub(crate) fn refill(&self, stored: Stored, after: u64) {
-        let is_next = {
-            let inner = self.lock();
-            !inner.is_owned() && inner.sequence == after && stored.sequence > after
-        };
-        if is_next {
-            self.fill(stored);
-        }
+        self.change(|inner| {
+            if !inner.is_owned() && inner.sequence == after && stored.sequence > after {
+                inner.fill(stored);
+            }
+        });
     }
 
     /// Ends it: readers that are at the end of the log get this error, unless it was ended for another reason before.
@@ -226,48 +219,6 @@ impl Live {
         wakers.into_iter().for_each(Waker::wake);
         changed
     }
-
-    /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
-    pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) -> bool {
-        let mut inner = self.lock();
-        if inner.inbox.is_empty() {
-            set_waker(&mut inner.runner, cx);
-        } else {
-            inner.empty_inbox(into);
-        }
-        inner.registered
-    }
-
-    /// Whether the runner was told that others may run the task; else leaves its waker.
-    pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
-        let mut inner = self.lock();
-        set_waker(&mut inner.runner, cx);
-        inner.inbox.iter().any(Control::is_loss)
-    }
-
-    /// Puts something into the inbox of the runner, if there is one.
-    pub(crate) fn tell_runner(&self, control: Control) {
-        self.has_told_runner(control);
-    }
-
-    /// Puts something into the inbox of the runner, if there is one. Whether there is.
-    pub(crate) fn has_told_runner(&self, control: Control) -> bool {
-        let mut inner = self.lock();
-        let is_running = inner.running;
-        let waker = if is_running { inner.tell_runner(control) } else { None };
-        drop(inner);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        is_running
-    }
-}
-
-pub(crate) fn set_waker(slot: &mut Option<Waker>, cx: &Context<'_>) {
-    match slot {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *slot = Some(cx.waker().clone()),
-    }
 }
 
 impl Inner {
@@ -286,40 +237,12 @@ impl Inner {
         is_read && !self.is_owned() && self.sequence > 0 && !self.state().is_terminal()
     }
 
-    /// How many messages wait for their turn.
-    pub(crate) fn waiting(&self) -> usize {
-        self.queued + self.messages_in_inbox()
-    }
-
-    fn messages_in_inbox(&self) -> usize {
-        self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count()
-    }
-
-    /// The course of a message whose turn is not over.
-    pub(crate) fn course_of(&self, message: &MessageId) -> Option<Course> {
-        self.courses.iter().find(|(id, _)| id == message).map(|(_, course)| course.clone())
-    }
-
-    /// Puts something into the inbox; the waker is to be woken when the lock is gone.
-    #[must_use]
-    pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
-        if let Control::Cancel(_) = control {
-            // Those whose client has left count no less, but this one is enough for them.
-            self.inbox.retain(|it| !matches!(it, Control::Cancel(cancel) if cancel.refused.is_closed()));
-        }
-        self.inbox.push_back(control);
-        self.runner.take()
-    }
-
-    /// Whether anything came for the runner.
-    pub(crate) fn has_mail(&self) -> bool {
-        !self.inbox.is_empty()
-    }
-
-    /// Takes what came for the runner.
-    pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
-        self.queued += self.messages_in_inbox();
-        into.extend(self.inbox.drain(..));
+    fn fill(&mut self, stored: Stored) {
+        self.status_sequence = stored.sequence;
+        self.task = stored.task;
+        self.is_shed = false;
+        self.sequence = stored.sequence;
+        self.tail.clear();
     }
 
     fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>, kept: &Arc<Kept>) {
@@ -352,34 +275,14 @@ impl Inner {
     }
 }
 
+pub(crate) fn set_waker(slot: &mut Option<Waker>, cx: &Context<'_>) {
+    match slot {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *slot = Some(cx.waker().clone()),
+    }
+}
+
 fn is_status(record: &Record) -> bool {
     use nuncio_model::StreamResponse::{StatusUpdate, Task};
     record.as_update().is_some_and(|event| matches!(event.response, StatusUpdate(_) | Task(_)))
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::sync::oneshot;
-
-    use super::*;
-    use crate::inbox::Cancel;
-
-    #[test]
-    fn cancels_whose_clients_have_left_do_not_pile_up() {
-        let live = Live::made_here(Scope::open(), "task".into());
-        live.lock().running = true;
-        let cancel = || {
-            let (refused, told) = oneshot::channel();
-            live.tell_runner(Control::Cancel(Cancel { refused, by_letter: false }));
-            told
-        };
-        let waits = cancel();
-        for _ in 0..100 {
-            drop(cancel());
-        }
-        let mut taken = Vec::new();
-        live.lock().empty_inbox(&mut taken);
-        assert_eq!(taken.len(), 2, "the one that is waited for, and one of the others");
-        drop(waits);
-    }
 }

@@ -1,0 +1,112 @@
+//! What is told to the runner of a task.
+
+use std::task::{Context, Waker};
+
+use nuncio_model::MessageId;
+
+use super::{Inner, Live, set_waker};
+use crate::inbox::{Control, Course};
+
+impl Live {
+    /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
+    pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) -> bool {
+        let mut inner = self.lock();
+        if inner.inbox.is_empty() {
+            set_waker(&mut inner.runner, cx);
+        } else {
+            inner.empty_inbox(into);
+        }
+        inner.registered
+    }
+
+    /// Whether the runner was told that others may run the task; else leaves its waker.
+    pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
+        let mut inner = self.lock();
+        set_waker(&mut inner.runner, cx);
+        inner.inbox.iter().any(Control::is_loss)
+    }
+
+    /// Puts something into the inbox of the runner, if there is one.
+    pub(crate) fn tell_runner(&self, control: Control) {
+        self.has_told_runner(control);
+    }
+
+    /// Puts something into the inbox of the runner, if there is one. Whether there is.
+    pub(crate) fn has_told_runner(&self, control: Control) -> bool {
+        let mut inner = self.lock();
+        let is_running = inner.running;
+        let waker = if is_running { inner.tell_runner(control) } else { None };
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        is_running
+    }
+}
+
+impl Inner {
+    /// How many messages wait for their turn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queued + self.messages_in_inbox()
+    }
+
+    fn messages_in_inbox(&self) -> usize {
+        self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count()
+    }
+
+    /// The course of a message whose turn is not over.
+    pub(crate) fn course_of(&self, message: &MessageId) -> Option<Course> {
+        self.courses.iter().find(|(id, _)| id == message).map(|(_, course)| course.clone())
+    }
+
+    /// Puts something into the inbox; the waker is to be woken when the lock is gone.
+    #[must_use]
+    pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
+        if let Control::Cancel(_) = control {
+            // Those whose client has left count no less, but this one is enough for them.
+            self.inbox.retain(|it| !matches!(it, Control::Cancel(cancel) if cancel.refused.is_closed()));
+        }
+        self.inbox.push_back(control);
+        self.runner.take()
+    }
+
+    /// Whether anything came for the runner.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
+    /// Takes what came for the runner.
+    pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
+        self.queued += self.messages_in_inbox();
+        into.extend(self.inbox.drain(..));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use nuncio_model::Scope;
+
+    use super::*;
+    use crate::inbox::Cancel;
+
+    #[test]
+    fn cancels_whose_clients_have_left_do_not_pile_up() {
+        let live = Live::made_here(Scope::open(), "task".into());
+        live.lock().running = true;
+        let cancel = || {
+            let (refused, told) = oneshot::channel();
+            live.tell_runner(Control::Cancel(Cancel { refused, by_letter: false }));
+            told
+        };
+        let waits = cancel();
+        for _ in 0..100 {
+            drop(cancel());
+        }
+        let mut taken = Vec::new();
+        live.lock().empty_inbox(&mut taken);
+        assert_eq!(taken.len(), 2, "the one that is waited for, and one of the others");
+        drop(waits);
+    }
+}
