@@ -67,8 +67,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Marks the end: on the chunk that is kept back, or else on an empty one, which adds no part to the artifact. Where
-    /// there was no chunk, there is no artifact.
+    /// Marks the end: on the chunk that is kept back, or else on an empty one, which adds no part to the artifact.
+    /// Where there was no chunk, there is no artifact.
     pub(crate) async fn finish(&mut self) -> Result<(), AgentError> {
         self.due = None;
         match self.kept.take() {

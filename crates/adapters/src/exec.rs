@@ -18,8 +18,9 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 ///
 /// Its stdout is one artifact, `output`, in chunks as they come: a line each, with its line break, or by
 /// [`with_delimiter`](Self::with_delimiter). The last is marked as such when the program has ended well; where a line
-/// had been sent before that was known, an empty chunk follows, which adds no part to the artifact. From the first line that is not UTF-8 on, the rest is
-/// one part of bytes (`application/octet-stream`). A program without output completes its task without an artifact.
+/// had been sent before that was known, an empty chunk follows, which adds no part to the artifact. From the first line
+/// that is not UTF-8 on, the rest is one part of bytes (`application/octet-stream`). A program without output completes
+/// its task without an artifact.
 ///
 /// Exit code 0 completes the task. Any other, a signal, and a program that cannot be started fail it; the reason has
 /// the last 20 lines of stderr, so a program should keep secrets from there. All of stderr goes to the log, with the

@@ -15,14 +15,14 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 /// The program runs once for each turn. The first line of its stdin is the `SendMessageRequest` as JSON, with the
 /// members `task` (the task so far; absent on the first turn) and `context` (the ids of earlier tasks of the context,
 /// newest first) added, and `"resumed":true` where the turn was cut off by a crash and is run again
-/// ([`Program::with_resume`]): `task` then has what it had said. When the client cancels, the line `{"cancel":{}}` follows. stdin ends after the program's last
-/// word.
+/// ([`Program::with_resume`]): `task` then has what it had said. When the client cancels, the line `{"cancel":{}}`
+/// follows. stdin ends after the program's last word.
 ///
 /// Each line of its stdout is a `StreamResponse` as JSON, in which ids, times and roles may be left out, or
-/// `{"text":"…"}`: a chunk of the default artifact, `output`. An artifact without an id is a new one; with `append` it is
-/// the one that the program wrote last. The last chunk of the default artifact is marked as such when the turn ends well;
-/// where it had been sent before that was known, an empty chunk follows, which adds no part to the artifact. An empty text
-/// behind others adds nothing either.
+/// `{"text":"…"}`: a chunk of the default artifact, `output`. An artifact without an id is a new one; with `append` it
+/// is the one that the program wrote last. The last chunk of the default artifact is marked as such when the turn ends
+/// well; where it had been sent before that was known, an empty chunk follows, which adds no part to the artifact. An
+/// empty text behind others adds nothing either.
 ///
 /// Exit code 0 completes the task, unless the program has ended or parked it. Any other, and a signal, fail it; the
 /// reason has the last 20 lines of stderr. A line that is not JSON, that is over

@@ -31,9 +31,9 @@ pub(crate) use self::{
 /// A program that is run once for each turn. Clones share its places ([`ProgramLimits::processes`]).
 ///
 /// It runs in the server's working directory and environment, with `NUNCIO_TASK_ID`, `NUNCIO_CONTEXT_ID` and
-/// `NUNCIO_EPOCH` ([`Turn::epoch`](nuncio_engine::Turn::epoch)) added. It is in a process group of its own turn. At the end of the turn, whatever the reason, what is left of the group is
-/// killed, and also when the server itself is killed; only a process that moves itself to another group (`setsid`)
-/// escapes that.
+/// `NUNCIO_EPOCH` ([`Turn::epoch`](nuncio_engine::Turn::epoch)) added. It is in a process group of its own turn. At the
+/// end of the turn, whatever the reason, what is left of the group is killed, and also when the server itself is
+/// killed; only a process that moves itself to another group (`setsid`) escapes that.
 #[derive(Debug, Clone)]
 pub struct Program {
     command: OsString,

@@ -1,7 +1,7 @@
 //! The ceiling: what axum does when nothing but a typed parse and a typed answer lies between the sockets.
 //!
-//! One handler answers `SendMessage` with the task a three-event echo leaves, `SendStreamingMessage` with the events of the demo agent's
-//! `stream N`. Nothing is kept, checked or numbered.
+//! One handler answers `SendMessage` with the task a three-event echo leaves, `SendStreamingMessage` with the events of
+//! the demo agent's `stream N`. Nothing is kept, checked or numbered.
 
 mod answer;
 mod request;

@@ -1,4 +1,5 @@
-//! The load generator. It has one thread, speaks just enough HTTP/1.1 and gRPC over nonblocking sockets, and checks every answer.
+//! The load generator. It has one thread, speaks just enough HTTP/1.1 and gRPC over nonblocking sockets, and checks
+//! every answer.
 
 pub(crate) mod body;
 pub(crate) mod call;

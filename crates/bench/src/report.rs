@@ -101,7 +101,8 @@ impl Report {
 }
 
 impl Row {
-    /// A row of medians; `unit` is what is counted. A refused measurement keeps its reason and loses its figures and targets.
+    /// A row of medians; `unit` is what is counted. A refused measurement keeps its reason and loses its figures and
+    /// targets.
     pub(crate) fn of(measured: &Measured, load: String, unit: &str, verdicts: Vec<Verdict>) -> Self {
         if measured.refused.is_some() {
             return Self { what: measured.label.clone(), load, refused: measured.refused.clone(), ..Self::default() };

@@ -73,8 +73,8 @@ fn labelled<'a>(measured: &'a [Measured], label: &str) -> Option<&'a Measured> {
     measured.iter().find(|measured| measured.label == label)
 }
 
-/// The share of the ceiling of the measurement with this label; 0 when it is missing or refused. Two shares of one table
-/// are compared rather than their rates, which were not measured at the same moment.
+/// The share of the ceiling of the measurement with this label; 0 when it is missing or refused. Two shares of one
+/// table are compared rather than their rates, which were not measured at the same moment.
 fn share(measured: &[Measured], label: &str) -> f64 {
     let labelled = labelled(measured, label).filter(|measured| measured.refused.is_none());
     labelled.and_then(|measured| measured.ratio).unwrap_or(0.0)

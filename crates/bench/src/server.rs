@@ -25,8 +25,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `program` with one worker thread on the server's core and waits until it listens. What it prints goes to `log`, where its
-    /// address is looked for.
+    /// Starts `program` with one worker thread on the server's core and waits until it listens. What it prints goes to
+    /// `log`, where its address is looked for.
     pub(crate) fn start(
         program: &Path,
         arguments: &[String],

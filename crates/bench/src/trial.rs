@@ -1,4 +1,5 @@
-//! Servers measured in turns, the ceiling before and after each of the others, so that what else the machine does hits both.
+//! Servers measured in turns, the ceiling before and after each of the others, so that what else the machine does hits
+//! both.
 
 use std::time::Duration;
 
@@ -49,8 +50,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Its rate by that of another which was measured in the same rounds: the median of the rounds. None where one of them
-    /// has no figures.
+    /// Its rate by that of another which was measured in the same rounds: the median of the rounds. None where one of
+    /// them has no figures.
     pub(crate) fn by(&self, other: &Self) -> Option<f64> {
         let has_figures = self.refused.is_none() && other.refused.is_none() && !other.rates.is_empty();
         has_figures.then(|| median(self.rates.iter().zip(&other.rates).map(|(one, other)| one / other)))

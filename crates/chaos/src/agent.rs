@@ -1,4 +1,5 @@
-//! The agent of a run, a program that speaks JSON lines: it notes each turn in a file, and names its run in all it says.
+//! The agent of a run, a program that speaks JSON lines: it notes each turn in a file, and names its run in all it
+//! says.
 //!
 //! The message's text says what to do: `work CHUNKS MILLISECONDS`, and `ask` and `fail` likewise.
 

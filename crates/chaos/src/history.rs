@@ -25,8 +25,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "camelCase")]
 pub(crate) enum What {
-    /// The run began: whether the agent resumes, and whether the store is always at hand, so that a node that runs has no
-    /// reason to run anything again.
+    /// The run began: whether the agent resumes, and whether the store is always at hand, so that a node that runs has
+    /// no reason to run anything again.
     Began { seed: u64, resumes: bool, stable: bool },
     /// A node, a link or a server was hurt or healed.
     Fault { fault: String },

@@ -1,7 +1,8 @@
-//! Hurts real nodes while clients record what they are told, and checks over the recorded histories that nothing was lost.
+//! Hurts real nodes while clients record what they are told, and checks over the recorded histories that nothing was
+//! lost.
 //!
-//! A run is `World` (nodes, PostgreSQL, NATS, proxies), `Client`s and their `Reader`s that write a `History`, `Fault`s by
-//! a seed, `settle` which reads everything at the end, and `check`, which is pure: history in, violations out.
+//! A run is `World` (nodes, PostgreSQL, NATS, proxies), `Client`s and their `Reader`s that write a `History`, `Fault`s
+//! by a seed, `settle` which reads everything at the end, and `check`, which is pure: history in, violations out.
 
 mod agent;
 mod board;

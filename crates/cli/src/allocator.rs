@@ -4,8 +4,9 @@
 //! than glibc's malloc, which asks the kernel for each few pages by which a thread's heap grows, and takes a fifth
 //! less for an idle stream.
 //!
-//! What was freed goes back to the system about ten seconds later, by threads of its own where there can be some (Linux with
-//! glibc). Without these it goes back only while somebody allocates: a server that was busy and is idle would keep it.
+//! What was freed goes back to the system about ten seconds later, by threads of its own where there can be some (Linux
+//! with glibc). Without these it goes back only while somebody allocates: a server that was busy and is idle would keep
+//! it.
 
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]

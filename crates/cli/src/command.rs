@@ -1,4 +1,5 @@
-//! The commands: one file each. A command takes its arguments and a [`Context`], prints its result and gives an exit code.
+//! The commands: one file each. A command takes its arguments and a [`Context`], prints its result and gives an exit
+//! code.
 
 pub(crate) mod card_get;
 pub(crate) mod completion;

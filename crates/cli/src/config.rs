@@ -1,8 +1,8 @@
 //! Where settings come from, and which wins (cli specification, section 5).
 //!
 //! A flag beats the environment, which beats the nearest `.env` (or the file of `--config`), which beats the user's own
-//! file, which beats what is built in. A section `[REF]` of a file holds for the agent of that reference alone and beats
-//! the rest of the file.
+//! file, which beats what is built in. A section `[REF]` of a file holds for the agent of that reference alone and
+//! beats the rest of the file.
 
 mod document;
 mod dotenv;

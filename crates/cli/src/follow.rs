@@ -204,8 +204,8 @@ impl<'a> Follower<'a> {
         self.is_announced.get() && !self.is_stream && self.output.is_text()
     }
 
-    /// Says what is to be done next, and what an exit code of 0 does not tell. Where the user wants it told (`fails`), the
-    /// code is 1 for a task that has ended and is not completed.
+    /// Says what is to be done next, and what an exit code of 0 does not tell. Where the user wants it told (`fails`),
+    /// the code is 1 for a task that has ended and is not completed.
     pub(crate) fn close(&self, task: &Task, fails: bool) -> Result<ExitCode, CliError> {
         let state = task.state();
         if state.is_interrupted() {

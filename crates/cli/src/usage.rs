@@ -78,8 +78,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What is wrong with the value of a flag that takes secrets, which are not known as such before the line is read, without
-/// that value: clap shows it, as far as terminals take it.
+/// What is wrong with the value of a flag that takes secrets, which are not known as such before the line is read,
+/// without that value: clap shows it, as far as terminals take it.
 fn without_secret(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) =
         (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))

@@ -73,9 +73,9 @@ impl ClientBuilder {
     /// Lets another origin see the credentials: `https://api.example`, or `api.example:50051` as a card names an
     /// interface of gRPC.
     ///
-    /// Without a scheme it is the origin that such an interface is called at: TLS, but as the card was fetched where the
-    /// card is of the same host, and none for a host that [is this machine](crate::is_loopback). What is no origin, or more
-    /// than one, is [`ClientError::Origin`] of [`Self::connect`].
+    /// Without a scheme it is the origin that such an interface is called at: TLS, but as the card was fetched where
+    /// the card is of the same host, and none for a host that [is this machine](crate::is_loopback). What is no origin,
+    /// or more than one, is [`ClientError::Origin`] of [`Self::connect`].
     pub fn trust_origin(mut self, origin: &str) -> Self {
         match origin.parse() {
             Ok(trusted) => self.trusted.push(trusted),
@@ -124,15 +124,15 @@ impl ClientBuilder {
     /// [`ClientError::NoInterface`], which says what it names. A card that does not say which version it means, as many
     /// old ones do, means this one.
     ///
-    /// A version that is not known here is sent as it is, as `A2A-Version` of a request of the newest: the agent will say
-    /// what it speaks.
+    /// A version that is not known here is sent as it is, as `A2A-Version` of a request of the newest: the agent will
+    /// say what it speaks.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
     }
 
-    /// Sends files to agents of 0.3 and 0.2 over gRPC and HTTP+JSON like this, and reads theirs. [`FileBytes::Raw`] without
-    /// it; [`FileBytes::Base64`] for agents on the Python SDK.
+    /// Sends files to agents of 0.3 and 0.2 over gRPC and HTTP+JSON like this, and reads theirs. [`FileBytes::Raw`]
+    /// without it; [`FileBytes::Base64`] for agents on the Python SDK.
     pub fn file_bytes(mut self, files: FileBytes) -> Self {
         self.files = files;
         self
@@ -156,14 +156,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses the cards that this resolver keeps, and keeps more in it. Without one, cards are kept for the whole process.
+    /// Uses the cards that this resolver keeps, and keeps more in it. Without one, cards are kept for the whole
+    /// process.
     pub fn resolver(mut self, resolver: Resolver) -> Self {
         self.resolver = Some(resolver);
         self
     }
 
-    /// Is told the interface in use and its version: at the first call that reached one, and whenever a call had to take
-    /// another. It is called within the call, so it should be quick.
+    /// Is told the interface in use and its version: at the first call that reached one, and whenever a call had to
+    /// take another. It is called within the call, so it should be quick.
     pub fn on_interface(mut self, observe: impl Fn(&AgentInterface, Version) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));
         self
@@ -211,8 +212,8 @@ impl ClientBuilder {
 
     /// Uses a card that is at hand. Where it does not tell whether its agent speaks 0.1 or 0.2, and no version is asked
     /// for, the agent is asked. Where it has no interface of the version that is asked for, and is of
-    /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card of 0.3
-    /// has no place for older versions.
+    /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card
+    /// of 0.3 has no place for older versions.
     ///
     /// # Errors
     ///

@@ -29,9 +29,9 @@ pub(crate) struct Wanted<'a> {
 /// The interfaces that are spoken here, the best first: the preferred bindings in their order, then the others; within
 /// each the newest version, then the card's order. An interface without a version comes last, as one of the newest.
 ///
-/// With a pinned version there is no other. An interface that does not say its version is then taken to be of it, and so
-/// is one of `meant`, which a card names in the way of older versions without saying which: who pins a version knows the
-/// agent better than a guess does. These only count where the card declares none of that version.
+/// With a pinned version there is no other. An interface that does not say its version is then taken to be of it, and
+/// so is one of `meant`, which a card names in the way of older versions without saying which: who pins a version knows
+/// the agent better than a guess does. These only count where the card declares none of that version.
 pub(crate) fn choose(
     card: &AgentCard,
     meant: &[AgentInterface],
@@ -92,8 +92,8 @@ pub(crate) fn has(version: Version, binding: Binding) -> bool {
 
 /// The URL to speak a binding to.
 ///
-/// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is as the card was, if that came from the same
-/// host; else TLS, but not on this machine.
+/// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is as the card was, if that came from the
+/// same host; else TLS, but not on this machine.
 pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> Result<Url, ClientError> {
     let invalid = |reason: String| ClientError::Address { url: text.to_owned(), binding: binding.to_string(), reason };
     let text = text.trim();

@@ -157,9 +157,9 @@ impl Client {
 
     /// Makes a call that has its own extensions, or resumes a stream.
     ///
-    /// A message whose connection broke is sent again, as often and as late as [`Reconnect`] says, where the agent's card
-    /// says that it knows a message by its id (`docs/extensions/idempotency.md`). To other agents nothing is sent twice:
-    /// whether they heard it is not known.
+    /// A message whose connection broke is sent again, as often and as late as [`Reconnect`] says, where the agent's
+    /// card says that it knows a message by its id (`docs/extensions/idempotency.md`). To other agents nothing is sent
+    /// twice: whether they heard it is not known.
     ///
     /// # Errors
     ///
@@ -224,8 +224,8 @@ impl Client {
         self.call(GetTaskRequest::new(task)).await
     }
 
-    /// Whether there is nothing to wait for in this state: the task has ended, or waits for its client. So is a state that
-    /// is not known of an agent before 1.0, whose `unknown` counts as an end; of one of 1.0 it says nothing.
+    /// Whether there is nothing to wait for in this state: the task has ended, or waits for its client. So is a state
+    /// that is not known of an agent before 1.0, whose `unknown` counts as an end; of one of 1.0 it says nothing.
     pub fn is_settled(&self, state: TaskState) -> bool {
         let is_unknown = state == TaskState::Unspecified;
         let is_older = self.version().is_some_and(|version| version < Version::V1_0);

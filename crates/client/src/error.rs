@@ -47,7 +47,8 @@ pub enum ClientError {
         pinned: Option<String>,
         /// What it offers, for people.
         offered: Vec<String>,
-        /// Whether a version is what is missing: it is offered over a binding that is spoken here, in no version that is.
+        /// Whether a version is what is missing: it is offered over a binding that is spoken here, in no version that
+        /// is.
         is_for_version: bool,
     },
     /// No answer came, or none that can be read.

@@ -11,8 +11,8 @@ const PATIENCE: u32 = 3;
 
 /// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
 ///
-/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither, and is asked on about. Only that of an agent before 1.0,
-/// `unknown`, is an end: those versions count it among the ends of a task.
+/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither, and is asked on about. Only that of an agent before
+/// 1.0, `unknown`, is an end: those versions count it among the ends of a task.
 ///
 /// [`Self::next`] may be dropped while it waits.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ impl Poll {
         self
     }
 
-    /// Goes on where the task is interrupted already, until the turn after that: an interruption counts once its status is
-    /// another than this, or than that of the first answer where none is given.
+    /// Goes on where the task is interrupted already, until the turn after that: an interruption counts once its status
+    /// is another than this, or than that of the first answer where none is given.
     pub fn through(mut self, before: Option<TaskStatus>) -> Self {
         self.is_through = true;
         self.before = before;
@@ -69,8 +69,8 @@ impl Poll {
     /// `unknown`, or an error was given.
     ///
     /// An agent that cannot be reached, or fails to answer by its own word (`Unavailable`, `ResourceExhausted`,
-    /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is given
-    /// at once.
+    /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is
+    /// given at once.
     pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
         if self.is_over {
             return None;

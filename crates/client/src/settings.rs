@@ -8,22 +8,22 @@ use std::time::Duration;
 pub struct Timeouts {
     /// For a connection, TLS included. 10 s.
     pub connect: Duration,
-    /// For the whole answer of an operation that has its answer ready, every one but sending a message; of a subscription,
-    /// for the beginning of its stream, since the task comes first in 1.0. Before 1.0 nothing may come until something
-    /// happens, and [`idle`](Self::idle) alone counts. 60 s.
+    /// For the whole answer of an operation that has its answer ready, every one but sending a message; of a
+    /// subscription, for the beginning of its stream, since the task comes first in 1.0. Before 1.0 nothing may come
+    /// until something happens, and [`idle`](Self::idle) alone counts. 60 s.
     pub answer: Option<Duration>,
     /// For the whole answer to a message that is sent without a stream, which comes when the agent is done. None, by
     /// default.
     pub send: Option<Duration>,
-    /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for its
-    /// beginning counts, from the request on: an agent may begin to answer a message only when it has something to say. So
-    /// does a wait within the answer of an agent that does not stream after all. None, by default: a dead connection is
-    /// found by TCP keep-alive, but a peer that lives and says nothing is waited for.
+    /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for
+    /// its beginning counts, from the request on: an agent may begin to answer a message only when it has something to
+    /// say. So does a wait within the answer of an agent that does not stream after all. None, by default: a dead
+    /// connection is found by TCP keep-alive, but a peer that lives and says nothing is waited for.
     pub idle: Option<Duration>,
-    /// For the next byte of a stream that can be taken up again, keep-alives included (gRPC has none), before it is taken
-    /// for cut: from its first event on, which tells the task, and of a subscription from the beginning. An agent that may
-    /// take as long as it wants to begin is not hurried by it, as it is by [`idle`](Self::idle). None, by default; 60 s of
-    /// the command.
+    /// For the next byte of a stream that can be taken up again, keep-alives included (gRPC has none), before it is
+    /// taken for cut: from its first event on, which tells the task, and of a subscription from the beginning. An agent
+    /// that may take as long as it wants to begin is not hurried by it, as it is by [`idle`](Self::idle). None, by
+    /// default; 60 s of the command.
     pub stall: Option<Duration>,
 }
 
@@ -112,16 +112,16 @@ impl Default for HttpSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconnect {
-    /// How often in a row it is tried without anything new in between, be it an event or a second of silence on a connection
-    /// that stays. 8; 0 turns it off.
+    /// How often in a row it is tried without anything new in between, be it an event or a second of silence on a
+    /// connection that stays. 8; 0 turns it off.
     pub attempts: u32,
     /// How long before the first attempt; doubles with each. 200 ms.
     pub first_delay: Duration,
     /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
-    /// How long in all it is tried without anything new in between, however many attempts are left: the attempts and the
-    /// waits before them. A subscription that nobody answers takes long. None, by default; at most 15 s of the command, which
-    /// can ask for the task instead.
+    /// How long in all it is tried without anything new in between, however many attempts are left: the attempts and
+    /// the waits before them. A subscription that nobody answers takes long. None, by default; at most 15 s of the
+    /// command, which can ask for the task instead.
     pub patience: Option<Duration>,
 }
 

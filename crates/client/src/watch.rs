@@ -21,12 +21,12 @@ pub(crate) use progress::Progress;
 
 /// The events of one task in order, none twice, whatever becomes of connections.
 ///
-/// A connection that breaks, or is silent for longer than [`Timeouts::stall`](crate::Timeouts::stall) says, is taken up again
-/// by `SubscribeToTask`, after a delay that grows, with the place in the log that was reached; where that tells nothing
-/// either, the task is read, which may have ended. What was missed comes as the events themselves where the agent keeps
-/// them, else as a `task` snapshot.
-/// It ends when the task has ended, or when the agent closes the stream of an interrupted one; [`Self::end`] says which.
-/// An error is the last item. Dropping it frees the connection and changes nothing for the task.
+/// A connection that breaks, or is silent for longer than [`Timeouts::stall`](crate::Timeouts::stall) says, is taken up
+/// again by `SubscribeToTask`, after a delay that grows, with the place in the log that was reached; where that tells
+/// nothing either, the task is read, which may have ended. What was missed comes as the events themselves where the
+/// agent keeps them, else as a `task` snapshot. It ends when the task has ended, or when the agent closes the stream of
+/// an interrupted one; [`Self::end`] says which. An error is the last item. Dropping it frees the connection and
+/// changes nothing for the task.
 #[must_use = "a stream does nothing unless it is read"]
 pub struct Watch {
     events: Pin<Box<dyn Stream<Item = Result<Arc<StreamEvent>, ClientError>> + Send>>,
@@ -37,7 +37,8 @@ pub struct Watch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// The task has ended; with `Unspecified`, in a state that is not known here, by the agent's word that it was the last.
+    /// The task has ended; with `Unspecified`, in a state that is not known here, by the agent's word that it was the
+    /// last.
     Terminal(TaskState),
     /// The task waits for its client, and the agent closed the stream.
     Interrupted(TaskState),

@@ -1,4 +1,5 @@
-//! The addresses of what the seams to stores and buses stand for, as people write them: `SCHEME://[LOGIN@]PLACE[?PARAMETERS]`.
+//! The addresses of what the seams to stores and buses stand for, as people write them:
+//! `SCHEME://[LOGIN@]PLACE[?PARAMETERS]`.
 //!
 //! Whoever connects, and whoever shows an address, takes it apart here, so that nobody takes a part of a password for
 //! something else.

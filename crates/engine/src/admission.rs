@@ -1,8 +1,8 @@
 //! Admission: how much of something may be under way, in all and for each caller. One caller at its limit does not keep
 //! another from anything.
 //!
-//! A caller is a [`Principal`], whatever tenants it names and connections it has. Where nobody is asked who calls, there
-//! is one caller, and only the limits in all hold.
+//! A caller is a [`Principal`], whatever tenants it names and connections it has. Where nobody is asked who calls,
+//! there is one caller, and only the limits in all hold.
 
 mod callers;
 mod sampled;
@@ -87,8 +87,8 @@ impl Gauge {
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted` where the caller has too much, and the quota's kind where there is too much in all: each says
-    /// when to try again, and names the limit in its metadata.
+    /// `ResourceExhausted` where the caller has too much, and the quota's kind where there is too much in all: each
+    /// says when to try again, and names the limit in its metadata.
     pub fn take(self: &Arc<Self>, principal: &Principal, amount: usize) -> Result<Permit, Error> {
         let mut permit = self.none(principal);
         permit.grow(amount)?;

@@ -21,9 +21,10 @@ use crate::turn::Turn;
 /// ```
 ///
 /// A turn that returns `Ok` without a closing word completes the task. `Err` and a panic fail it: the peer reads the
-/// error's message, the log its cause. A turn that was canceled is canceled, whatever it returns. The future is dropped when the task is canceled and the turn does not end within
-/// the grace period ([`Limits::cancel_grace`](crate::Limits)), when it goes on for long after its last word, and when the
-/// engine stops, so keep clean-up in `Drop`.
+/// error's message, the log its cause. A turn that was canceled is canceled, whatever it returns. The future is dropped
+/// when the task is canceled and the turn does not end within the grace period
+/// ([`Limits::cancel_grace`](crate::Limits)), when it goes on for long after its last word, and when the engine stops,
+/// so keep clean-up in `Drop`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent",
     note = "an agent implements `async fn run(&self, turn: Turn) -> Result<(), AgentError>`"
@@ -32,9 +33,9 @@ pub trait Agent: Send + Sync + 'static {
     /// Handles one message: a new interaction, or the next message of a task ([`Turn::task`]).
     fn run(&self, turn: Turn) -> impl Future<Output = Result<(), AgentError>> + Send;
 
-    /// Whether a turn that a crash cut off may be run again from its message; [`Turn::resumed`] tells it what it had said.
-    /// It is given the message as it was sent, with the request's configuration, metadata and extensions. By default it may
-    /// not, and the task fails.
+    /// Whether a turn that a crash cut off may be run again from its message; [`Turn::resumed`] tells it what it had
+    /// said. It is given the message as it was sent, with the request's configuration, metadata and extensions. By
+    /// default it may not, and the task fails.
     fn resumes(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Bugs on purpose, in builds with the feature `chaos-bugs` alone: each breaks a promise that `./chaos` must see broken, or
-//! its checker proves nothing.
+//! Bugs on purpose, in builds with the feature `chaos-bugs` alone: each breaks a promise that `./chaos` must see
+//! broken, or its checker proves nothing.
 
 use std::{
     sync::{

@@ -33,32 +33,33 @@ pub trait EventBus: Send + Sync + 'static {
     /// signals of one task may arrive as the newest alone.
     fn publish(&self, topic: Topic, wake: Wake);
 
-    /// Listens to a topic. What is published on any node from the moment this returns on reaches the subscription, for as
-    /// long as it gives no [`Signal::Lost`]: an implementation makes a round trip to whatever carries the signals first.
+    /// Listens to a topic. What is published on any node from the moment this returns on reaches the subscription, for
+    /// as long as it gives no [`Signal::Lost`]: an implementation makes a round trip to whatever carries the signals
+    /// first.
     ///
     /// # Errors
     ///
     /// When the bus cannot be reached within a time of its own; try again later. And when it is closed.
     async fn subscribe(&self, topic: Topic) -> Result<Box<dyn Subscription>, BusError>;
 
-    /// Whether the bus can be reached. Known without asking anybody, so it may be a few seconds old; only a bus that was
-    /// just made waits for its first connection, for a time of its own.
+    /// Whether the bus can be reached. Known without asking anybody, so it may be a few seconds old; only a bus that
+    /// was just made waits for its first connection, for a time of its own.
     ///
     /// # Errors
     ///
     /// Why it cannot be reached; that it is closed.
     async fn check(&self) -> Result<(), BusError>;
 
-    /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is published
-    /// from here later goes nowhere. Other nodes notice nothing.
+    /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is
+    /// published from here later goes nowhere. Other nodes notice nothing.
     async fn close(&self, patience: Duration);
 }
 
 /// Listens to one topic until it is dropped.
 #[async_trait]
 pub trait Subscription: Send {
-    /// The next signal; waits for one, through outages too. Loses nothing when its future is dropped. `None` once the bus
-    /// is closed.
+    /// The next signal; waits for one, through outages too. Loses nothing when its future is dropped. `None` once the
+    /// bus is closed.
     async fn next(&mut self) -> Option<Signal>;
 }
 

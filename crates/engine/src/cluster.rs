@@ -1,8 +1,8 @@
 //! This node among others: it keeps its lease, adopts the tasks of nodes that are gone, reads its mail, and sees to it
 //! that what is read here of tasks elsewhere is the newest.
 //!
-//! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at the
-//! store about once a second ([`Limits::reread`](crate::Limits)).
+//! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at
+//! the store about once a second ([`Limits::reread`](crate::Limits)).
 
 mod adopt;
 mod answer;

@@ -97,8 +97,8 @@ impl Engine {
         &self.0.push_wakeups
     }
 
-    /// The extensions that the client asked for and the card declares, in the card's order: those that are active, to be
-    /// named in the response (EXT-3).
+    /// The extensions that the client asked for and the card declares, in the card's order: those that are active, to
+    /// be named in the response (EXT-3).
     pub fn active_extensions(&self, requested: &[Box<str>]) -> Vec<Box<str>> {
         capability::active_extensions(&self.0.card, requested)
     }
@@ -124,17 +124,17 @@ impl Engine {
         self.0.registry.len()
     }
 
-    /// How many tasks were found that were at work in the store while nobody here was at work on them, and that nobody had
-    /// told of. They were settled; but each is a fault of the engine or of the store.
+    /// How many tasks were found that were at work in the store while nobody here was at work on them, and that nobody
+    /// had told of. They were settled; but each is a fault of the engine or of the store.
     pub fn strays(&self) -> u64 {
         self.0.strays.found()
     }
 
-    /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it once,
-    /// before requests come. What cannot be settled now is tried again until it is.
+    /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it
+    /// once, before requests come. What cannot be settled now is tried again until it is.
     ///
-    /// From then on this node looks now and then, about once a lease, whether all tasks that the store says it is at work
-    /// on have a runner, and settles those that have none.
+    /// From then on this node looks now and then, about once a lease, whether all tasks that the store says it is at
+    /// work on have a runner, and settles those that have none.
     ///
     /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
     /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
@@ -153,8 +153,9 @@ impl Engine {
         recovered
     }
 
-    /// Deletes tasks and all that belongs to them, whatever their state ([`TaskStore::erase`](crate::TaskStore::erase)).
-    /// Those that run here are cut off, and whoever reads them is told that there is no such task. How many tasks.
+    /// Deletes tasks and all that belongs to them, whatever their state
+    /// ([`TaskStore::erase`](crate::TaskStore::erase)). Those that run here are cut off, and whoever reads them is told
+    /// that there is no such task. How many tasks.
     ///
     /// # Errors
     ///
@@ -175,12 +176,12 @@ impl Engine {
         Ok(erased)
     }
 
-    /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of an
-    /// agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
+    /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of
+    /// an agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
     /// server is stopping, and the store is closed.
     ///
-    /// Beyond `grace` it takes up to 5 s where turns that are cut off do not end, as much where the bus does not, and what the
-    /// store needs to write out.
+    /// Beyond `grace` it takes up to 5 s where turns that are cut off do not end, as much where the bus does not, and
+    /// what the store needs to write out.
     pub async fn shutdown(&self, grace: Duration) {
         let Shared { registry, turns, store, members, .. } = &*self.0;
         turns.drain();

@@ -1,4 +1,5 @@
-//! A feed: the events of one task as one client sees them, from memory where they are, from the store where they are not.
+//! A feed: the events of one task as one client sees them, from memory where they are, from the store where they are
+//! not.
 
 use std::{
     collections::VecDeque,

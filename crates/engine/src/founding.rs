@@ -38,8 +38,8 @@ impl Drop for Founding {
 
 /// Makes sure that a task with this id is there; gives it where it was not.
 ///
-/// The store decides who of several callers founds it, and the others go on with it. Fails with `TaskNotFound` where the
-/// id is that of a task of another scope.
+/// The store decides who of several callers founds it, and the others go on with it. Fails with `TaskNotFound` where
+/// the id is that of a task of another scope.
 pub(crate) async fn found(
     shared: &Arc<Shared>,
     scope: &Scope,
@@ -56,7 +56,8 @@ pub(crate) async fn found(
     let founding = Founding { shared: Arc::clone(shared), scope: scope.clone(), id: begins.id.clone(), begun: false };
     let (sender, founded) = oneshot::channel();
     let commit = first_commit(scope, begins, context, webhooks);
-    // On its own, as the caller may leave while the commit still waits for its turn: the task is given up once it is there.
+    // On its own, as the caller may leave while the commit still waits for its turn: the task is given up once it is
+    // there.
     Shared::spawn(async move {
         // Nobody waits any more where it cannot be told; then what was founded is given up.
         drop(sender.send(write(founding, commit).await));

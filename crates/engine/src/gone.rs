@@ -27,8 +27,8 @@ impl Shared {
         Ok(live.lock().sequence == 0 || !self.there(std::slice::from_ref(live)).await?.is_empty())
     }
 
-    /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each with
-    /// the number of its last record there.
+    /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each
+    /// with the number of its last record there.
     pub(crate) async fn look_what_is_gone(&self) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
         let mut there = Vec::new();
         for page in self.registry.all().chunks(PAGE) {

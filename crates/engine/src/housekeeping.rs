@@ -10,8 +10,8 @@ use nuncio_model::{TaskState, Tenant, Timestamp};
 
 use crate::store::{Purge, StoreError, TaskStore};
 
-/// Tasks that are purged, and logs that are dropped, in one call of the store. It does so in steps of its own, and may have
-/// to look anew where it was at each call.
+/// Tasks that are purged, and logs that are dropped, in one call of the store. It does so in steps of its own, and may
+/// have to look anew where it was at each call.
 const PAGE: usize = 10_000;
 
 /// How long tasks are kept that nobody is at work on, by state and since they came to it. Those in a state that is not
@@ -57,8 +57,8 @@ pub struct Housekeeping {
     pub retention: Retention,
     /// Tenants with a rule of their own, which stands in the place of the general one.
     pub tenants: BTreeMap<Tenant, Retention>,
-    /// How long the records of a task are kept once it has ended or is parked; a reader that comes later reads the task.
-    /// `None` leaves it to the store.
+    /// How long the records of a task are kept once it has ended or is parked; a reader that comes later reads the
+    /// task. `None` leaves it to the store.
     pub log_retention: Option<Duration>,
     /// How long a task may wait for its client before it fails. `None` for ever.
     pub interrupted_expiry: Option<Duration>,
@@ -88,8 +88,8 @@ impl Housekeeping {
         self
     }
 
-    /// Adds a rule of a tenant, for which the general ones then do not hold; `None` keeps its tasks in that state for ever.
-    /// One for the same tenant and state is replaced.
+    /// Adds a rule of a tenant, for which the general ones then do not hold; `None` keeps its tasks in that state for
+    /// ever. One for the same tenant and state is replaced.
     pub fn with_tenant_rule(mut self, tenant: Tenant, state: TaskState, time: Option<Duration>) -> Self {
         let rules = match self.tenants.entry(tenant) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -112,8 +112,8 @@ impl Housekeeping {
         general.chain(own).collect()
     }
 
-    /// Deletes what is older than it is kept, and drops logs, until there is no more of it. What fails keeps nothing else
-    /// from going: the next rule has its turn all the same. How old something is goes by the store's clock.
+    /// Deletes what is older than it is kept, and drops logs, until there is no more of it. What fails keeps nothing
+    /// else from going: the next rule has its turn all the same. How old something is goes by the store's clock.
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ impl Housekeeping {
         failure.map_or(Ok(swept), Err)
     }
 
-    /// How often it is to be looked: often enough that nothing stays for a tenth longer, but for short times; once a minute
-    /// where there is nothing to do.
+    /// How often it is to be looked: often enough that nothing stays for a tenth longer, but for short times; once a
+    /// minute where there is nothing to do.
     pub(crate) fn period(&self) -> Duration {
         let retentions = self.tenants.values().chain([&self.retention]);
         let times = retentions.flat_map(|retention| retention.0.values().map(|(_, time)| *time));

@@ -1,4 +1,5 @@
-//! How long an id may be that comes from outside: a store has it in its keys, and no database takes a key of any length.
+//! How long an id may be that comes from outside: a store has it in its keys, and no database takes a key of any
+//! length.
 
 use nuncio_model::{Call, Error, Request, TaskPushNotificationConfig, error::FieldViolation, op::SendMessageRequest};
 

@@ -23,8 +23,8 @@ pub(crate) enum Control {
     Message(Box<Incoming>),
     /// The client wants the task canceled.
     Cancel(Cancel),
-    /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason otherwise.
-    /// Told why, where that cannot even be tried.
+    /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason
+    /// otherwise. Told why, where that cannot even be tried.
     Settle(&'static str, oneshot::Sender<Error>),
     /// The task cannot go on, for this reason.
     Fail(&'static str),
@@ -89,8 +89,8 @@ pub(crate) struct Incoming {
     pub(crate) held: Option<Permit>,
     /// The letter by which it came, or by which it was to go from here.
     pub(crate) letter: Option<LetterId>,
-    /// Its letter in hand, where it was to go by that from here and nobody had the task. Whether it is in the store none the
-    /// less is not known for sure: then it is done with this message.
+    /// Its letter in hand, where it was to go by that from here and nobody had the task. Whether it is in the store
+    /// none the less is not known for sure: then it is done with this message.
     pub(crate) unsent: Option<Taking>,
 }
 

@@ -1,6 +1,6 @@
-//! The keeper: ends questions that nobody answers, deletes what is old and drops logs, has the store forget messages, and
-//! looks whether tasks were deleted that somebody reads; now and then, for as long as the engine lives. Where several nodes
-//! share the store each has one: a task is ended by whoever claims it.
+//! The keeper: ends questions that nobody answers, deletes what is old and drops logs, has the store forget messages,
+//! and looks whether tasks were deleted that somebody reads; now and then, for as long as the engine lives. Where
+//! several nodes share the store each has one: a task is ended by whoever claims it.
 
 use std::{
     collections::HashSet,

@@ -1,8 +1,8 @@
 //! What is kept in memory for readers, of all tasks together: the ends of their logs, and what readers have taken and
 //! not passed on.
 //!
-//! Where it is too much, nobody is refused and nobody waits. Readers that are far behind find their events in the store,
-//! and whoever takes more takes little at a time.
+//! Where it is too much, nobody is refused and nobody waits. Readers that are far behind find their events in the
+//! store, and whoever takes more takes little at a time.
 
 use std::{
     cmp::Reverse,
@@ -106,8 +106,8 @@ impl Drop for Taken {
 }
 
 impl Shared {
-    /// Cuts the longest ends of logs where all together are too long, to half of what they may be: so a look at all tasks
-    /// is paid for by many events. Their readers go on in the store.
+    /// Cuts the longest ends of logs where all together are too long, to half of what they may be: so a look at all
+    /// tasks is paid for by many events. Their readers go on in the store.
     pub(crate) fn keep_within_bounds(&self) {
         let kept = &self.kept;
         if !kept.is_over() {

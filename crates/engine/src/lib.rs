@@ -1,7 +1,8 @@
 //! Agents, tasks and the event log.
 //!
 //! A [`Request`](nuncio_model::Request) enters [`Engine::call`], a [`Reply`](nuncio_model::Reply) leaves it. Between
-//! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to the
+//! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to
+//! the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
 pub mod address;

@@ -198,8 +198,8 @@ fn append(known: &mut Artifact, new: &Artifact, is_last: bool) {
     }
 }
 
-/// Whether a last piece is an empty text: an artifact has at least one part, so the end of one that is told by itself cannot
-/// come without any. It adds nothing, or an artifact would depend on when its end was known.
+/// Whether a last piece is an empty text: an artifact has at least one part, so the end of one that is told by itself
+/// cannot come without any. It adds nothing, or an artifact would depend on when its end was known.
 fn says_only_that_it_ends(piece: &Artifact) -> bool {
     piece.parts.only().is_some_and(|part| part.is_bare() && part.as_text() == Some(""))
 }

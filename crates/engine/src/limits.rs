@@ -26,23 +26,25 @@ pub struct Limits {
     /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
     /// from the store. 8192.
     pub window: usize,
-    /// What these events take in memory, in bytes: what they carry and some 300 bytes each, and what they carry once more
-    /// where there are many readers. What happens there is the same. 4 MiB.
+    /// What these events take in memory, in bytes: what they carry and some 300 bytes each, and what they carry once
+    /// more where there are many readers. What happens there is the same. 4 MiB.
     pub window_bytes: usize,
     /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
     /// readers have taken and not passed on. Where it is reached nobody waits and nobody is refused: readers that are
-    /// furthest behind are served from the store at once, and whoever takes more takes 4 KiB or one event at a time. 256 MiB.
+    /// furthest behind are served from the store at once, and whoever takes more takes 4 KiB or one event at a time.
+    /// 256 MiB.
     pub kept_bytes: usize,
     /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
     /// behind. 2 s.
     pub slow_reader: Duration,
     /// Bytes of an id that a request names or gives (of a task, context, message, webhook or tenant); a longer one is
-    /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes, of
-    /// which the ids of one are a part. 512.
+    /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes,
+    /// of which the ids of one are a part. 512.
     pub id_length: usize,
-    /// Bytes that turns hold in memory: of messages whose turn runs or that wait for it, and of tasks at work, with 64 for
-    /// each of their records. A message beyond is refused, an event of the agent beyond fails its task; what ends a task is
-    /// let in. Messages below 1 KiB and tasks below 16 KiB are not counted: the number of turns bounds them. 1 GiB.
+    /// Bytes that turns hold in memory: of messages whose turn runs or that wait for it, and of tasks at work, with 64
+    /// for each of their records. A message beyond is refused, an event of the agent beyond fails its task; what ends a
+    /// task is let in. Messages below 1 KiB and tasks below 16 KiB are not counted: the number of turns bounds them. 1
+    /// GiB.
     pub held_bytes: usize,
     /// The same of one caller. 256 MiB.
     pub held_bytes_per_caller: usize,

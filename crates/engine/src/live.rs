@@ -152,8 +152,8 @@ impl Live {
         self.change(|inner| inner.fill(stored));
     }
 
-    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after them,
-    /// where the writer has folded it already. Gives what is kept for readers.
+    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after
+    /// them, where the writer has folded it already. Gives what is kept for readers.
     pub(crate) fn publish(
         &self,
         records: &[Record],

@@ -39,16 +39,16 @@ impl LogTurns {
         }
     }
 
-    /// Where the turn of the message at this place began, if it did. Of a message in what is not kept any more that is not
-    /// known, and it had its turn: the place of the message does as well.
+    /// Where the turn of the message at this place began, if it did. Of a message in what is not kept any more that is
+    /// not known, and it had its turn: the place of the message does as well.
     pub(crate) fn begun(&self, message: u64) -> Option<u64> {
         let is_kept = message > self.kept_after;
         if is_kept { self.begun.get(&message).copied() } else { Some(message) }
     }
 }
 
-/// Reads what is kept of a log up to a place; gives the place behind which it is kept. A task that rested may have lost what
-/// was before that, and no turn with it.
+/// Reads what is kept of a log up to a place; gives the place behind which it is kept. A task that rested may have lost
+/// what was before that, and no turn with it.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! How deep data and metadata may nest. What one binding carries every other must be able to: standard readers of protobuf
-//! stop at a hundred messages within one another, and each list of a value is two of them, each object three.
+//! How deep data and metadata may nest. What one binding carries every other must be able to: standard readers of
+//! protobuf stop at a hundred messages within one another, and each list of a value is two of them, each object three.
 
 use std::fmt::{self, Arguments};
 

@@ -32,8 +32,8 @@ pub struct Submitted {
     pub sent: Sent,
 }
 
-/// What a request says beside its message, for a turn that is run later than it came, or again: readers do not see it. A
-/// webhook is no part of it.
+/// What a request says beside its message, for a turn that is run later than it came, or again: readers do not see it.
+/// A webhook is no part of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
@@ -67,7 +67,8 @@ pub struct Received {
     pub sequence: u64,
     /// The message.
     pub message: Message,
-    /// Whether it waits behind another message's turn; its own begins with a record. That of any other begins with this.
+    /// Whether it waits behind another message's turn; its own begins with a record. That of any other begins with
+    /// this.
     pub waits: bool,
     /// How it was sent, where that says anything.
     pub sent: Option<Box<Sent>>,

@@ -3,10 +3,11 @@
 //! Whoever finds one *settles* it, by a runner that claims it first: its turn is run again where the agent can, else it
 //! fails with a reason. Three find them:
 //!
-//! - the store tells of *orphans*, which no node that lives is at work on: at the start, and where nodes share the store
-//!   for as long as this one lives (`cluster::adopt`);
+//! - the store tells of *orphans*, which no node that lives is at work on: at the start, and where nodes share the
+//!   store for as long as this one lives (`cluster::adopt`);
 //! - a runner that gives up says so (`abandoned`), and so does whatever fails to settle a task: it is tried again;
-//! - now and then this node looks through what the store says that it is at work on (`strays`), for what nobody told of.
+//! - now and then this node looks through what the store says that it is at work on (`strays`), for what nobody told
+//!   of.
 
 mod abandoned;
 mod strays;

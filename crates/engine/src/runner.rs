@@ -253,8 +253,8 @@ impl Runner {
         self.over.then_some(Rest::Over)
     }
 
-    /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the task
-    /// `rests`, or has ended.
+    /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the
+    /// task `rests`, or has ended.
     async fn commit(&mut self, rests: bool) -> Result<(), Error> {
         if !self.writer.exists() {
             return Ok(());

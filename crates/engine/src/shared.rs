@@ -131,8 +131,8 @@ impl Shared {
         Ok(hold)
     }
 
-    /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the stop
-    /// finds it there, or it finds the stop here.
+    /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the
+    /// stop finds it there, or it finds the stop here.
     pub(crate) fn register(&self, live: &Arc<Live>) {
         self.registry.insert(live);
         if !self.members.is_live() {

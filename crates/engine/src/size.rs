@@ -1,8 +1,8 @@
 //! How large a task is: what its events and messages carry, in bytes. What stands around that (ids, times, names of
 //! members) is not counted; each event has a number of its own for that.
 //!
-//! A store writes them as JSON, and can write only so much at once. Nearly all text takes about as much there, and files
-//! a third more; but a control character takes six bytes, so it counts as six.
+//! A store writes them as JSON, and can write only so much at once. Nearly all text takes about as much there, and
+//! files a third more; but a control character takes six bytes, so it counts as six.
 
 use nuncio_model::{
     Artifact, Error, ErrorKind, Message, PartContentRef, PartRef, StreamResponse, Struct, Task, Value,

@@ -42,28 +42,28 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// `Conflict` when the log does not end at `expected` or the epoch is not the task's; nothing is written then.
-    /// `Repeated` when that is right and a message that the commit wants to be remembered is remembered already; nothing
-    /// is written then either. Where a new task clashes with another of its id and with a message, it may be either.
-    /// `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
+    /// `Repeated` when that is right and a message that the commit wants to be remembered is remembered already;
+    /// nothing is written then either. Where a new task clashes with another of its id and with a message, it may be
+    /// either. `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
     /// A task as of its last record.
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
 
     /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more. A node that
-    /// owns it already keeps its epoch, and is told that it was at work: who claims has no runner. One that has ended is
-    /// given without a change, as there is nothing to write. Where another node that lives is at work on the task, that
-    /// stays so, and the claim tells which.
+    /// owns it already keeps its epoch, and is told that it was at work: who claims has no runner. One that has ended
+    /// is given without a change, as there is nothing to write. Where another node that lives is at work on the task,
+    /// that stays so, and the claim tells which.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
-    /// The epoch under which this node owns the tasks that it creates now. By default 1, for a store that counts for each
-    /// task how often it was taken over.
+    /// The epoch under which this node owns the tasks that it creates now. By default 1, for a store that counts for
+    /// each task how often it was taken over.
     fn first_epoch(&self) -> u64 {
         1
     }
 
-    /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By default
-    /// each is loaded; a store asks once for all, at what their heads cost.
+    /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By
+    /// default each is loaded; a store asks once for all, at what their heads cost.
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut sequences = Vec::with_capacity(tasks.len());
         for (scope, id) in tasks {
@@ -72,8 +72,8 @@ pub trait TaskStore: Send + Sync + 'static {
         Ok(sequences)
     }
 
-    /// The records after `after`, in order, as many as the portion takes ([`Portion`]); fewer only at the log's end. None
-    /// where there is no task. What it costs, in memory too, is about what they carry.
+    /// The records after `after`, in order, as many as the portion takes ([`Portion`]); fewer only at the log's end.
+    /// None where there is no task. What it costs, in memory too, is about what they carry.
     ///
     /// # Errors
     ///
@@ -96,26 +96,26 @@ pub trait TaskStore: Send + Sync + 'static {
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError>;
 
-    /// Forgets messages that were remembered before a time ([`Commit::remember`]), of all scopes: nobody asks for them any
-    /// more. A store may take its time, and may have forgotten them already.
+    /// Forgets messages that were remembered before a time ([`Commit::remember`]), of all scopes: nobody asks for them
+    /// any more. A store may take its time, and may have forgotten them already.
     async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that cannot be
-    /// read is left out of it, though not of the total.
+    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that
+    /// cannot be read is left out of it, though not of the total.
     ///
     /// # Errors
     ///
     /// `BadPageToken` when the token was not made here.
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
 
-    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And such
-    /// as nobody is at work on, though they are submitted or working, or though a letter has waited for them for longer
-    /// than a lease.
+    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And
+    /// such as nobody is at work on, though they are submitted or working, or though a letter has waited for them for
+    /// longer than a lease.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
-    /// A page of the tasks that this node is at work on, as far as the store knows: those that were not let go of and that
-    /// it owns as of now. In an order of the store's own, behind the page that gave this cursor. One that is at work from
-    /// the first page to the last is in exactly one of them. The cost is that of the tasks at work.
+    /// A page of the tasks that this node is at work on, as far as the store knows: those that were not let go of and
+    /// that it owns as of now. In an order of the store's own, behind the page that gave this cursor. One that is at
+    /// work from the first page to the last is in exactly one of them. The cost is that of the tasks at work.
     ///
     /// # Errors
     ///
@@ -144,28 +144,28 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`due_pushes`](Self::due_pushes). A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
-    /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and that
-    /// have been in their state since before a time, by the time of their status. All that belongs to a task goes with
-    /// it. How many went: fewer than the limit only when there are no more.
+    /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and
+    /// that have been in their state since before a time, by the time of their status. All that belongs to a task goes
+    /// with it. How many went: fewer than the limit only when there are no more.
     ///
     /// The cost is that of the tasks that go, and of a look per scope; writes go on meanwhile.
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError>;
 
-    /// Tasks that rest (are parked: nobody is at work on them, and they have not ended) in one of these states since before
-    /// a time, by the time of their status, oldest first.
+    /// Tasks that rest (are parked: nobody is at work on them, and they have not ended) in one of these states since
+    /// before a time, by the time of their status, oldest first.
     async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
-    /// Deletes all tasks of a tenant, a caller or a context, or one, whatever their state, and all that belongs to them,
-    /// so that nothing of them is left where the store keeps its data. How many tasks. Their runners' next commits
-    /// conflict.
+    /// Deletes all tasks of a tenant, a caller or a context, or one, whatever their state, and all that belongs to
+    /// them, so that nothing of them is left where the store keeps its data. How many tasks. Their runners' next
+    /// commits conflict.
     ///
     /// # Errors
     ///
     /// `Full` and `Unavailable`; a part of them may be gone then. Ask again.
     async fn erase(&self, erase: &Erase) -> Result<usize, StoreError>;
 
-    /// A page of all tasks of all scopes, in an order of the store's own, behind the page that gave this cursor. A task that
-    /// is there from the first page to the last is in exactly one of them.
+    /// A page of all tasks of all scopes, in an order of the store's own, behind the page that gave this cursor. A task
+    /// that is there from the first page to the last is in exactly one of them.
     ///
     /// # Errors
     ///
@@ -176,8 +176,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// configuration is owed, of so many tasks at most. How many.
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// The time by which is told what is old. Where several nodes share the store it is that of one clock, so that none of
-    /// them deletes what is the others' because its own is wrong.
+    /// The time by which is told what is old. Where several nodes share the store it is that of one clock, so that none
+    /// of them deletes what is the others' because its own is wrong.
     async fn now(&self) -> Result<Timestamp, StoreError> {
         Ok(Timestamp::now())
     }

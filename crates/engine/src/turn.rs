@@ -25,8 +25,9 @@ pub type Said = Result<(), AgentError>;
 /// One message, and the means to answer it.
 ///
 /// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
-/// events, or 256 KiB of them, are under way) and fail once the turn is over: after a cancel's grace period, or when the agent broke the
-/// protocol. Pass such an error on with `?`. A word is made when the method is called and said once the future is awaited.
+/// events, or 256 KiB of them, are under way) and fail once the turn is over: after a cancel's grace period, or when
+/// the agent broke the protocol. Pass such an error on with `?`. A word is made when the method is called and said once
+/// the future is awaited.
 ///
 /// Dropping a turn says nothing; what the agent's `run` returns does.
 #[derive(Debug)]
@@ -136,9 +137,9 @@ impl Turn {
 
     /// The epoch under which this turn runs: a number that never falls within a task, and that has grown where another
     /// node, or this one after a restart, took the task over. So of two turns of one task that were at work at the same
-    /// time, as can be where a node was cut off and did not know it yet, the one of the higher epoch counts: hand the number
-    /// on to whatever the turn changes in the world, and have that refuse a lower one. A turn that is run again by the
-    /// process that had it before ([`Self::resumed`]) has the same epoch; the first is over by then.
+    /// time, as can be where a node was cut off and did not know it yet, the one of the higher epoch counts: hand the
+    /// number on to whatever the turn changes in the world, and have that refuse a lower one. A turn that is run again
+    /// by the process that had it before ([`Self::resumed`]) has the same epoch; the first is over by then.
     pub fn epoch(&self) -> u64 {
         self.inner.epoch
     }

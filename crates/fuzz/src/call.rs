@@ -41,8 +41,8 @@ pub(crate) fn read(
     }
 }
 
-/// Whether a call leaves open what 1.0 wants to be said: which webhook is meant, which 0.1 also takes away by setting none,
-/// and by which scheme one authenticates, as older versions have a list of them.
+/// Whether a call leaves open what 1.0 wants to be said: which webhook is meant, which 0.1 also takes away by setting
+/// none, and by which scheme one authenticates, as older versions have a list of them.
 fn is_open(call: &Call) -> bool {
     let send = match call {
         Call::GetTaskPushNotificationConfig(get) => return get.id.is_empty(),

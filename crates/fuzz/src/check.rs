@@ -14,8 +14,8 @@ pub(crate) fn method(input: &[u8]) -> Option<(Method, &[u8])> {
 
 /// Something is read twice, written, and read again: always the same comes of it.
 ///
-/// The newest version says all that the model has, so what is written in it is read as it was. Of others that is held to
-/// the byte, as one may not say all: it must be so once it was written in it.
+/// The newest version says all that the model has, so what is written in it is read as it was. Of others that is held
+/// to the byte, as one may not say all: it must be so once it was written in it.
 pub(crate) fn settles<T: Debug + PartialEq>(
     what: &str,
     version: Version,

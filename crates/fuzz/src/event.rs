@@ -32,7 +32,8 @@ pub(crate) fn read(what: &str, version: Version, events: &(impl Events + ?Sized)
     written_in_all(&event);
 }
 
-/// An event as all versions and bindings write it: as each of them can read it, and the same for one reader and for many.
+/// An event as all versions and bindings write it: as each of them can read it, and the same for one reader and for
+/// many.
 pub(crate) fn written_in_all(event: &StreamResponse) {
     let shared = StreamEvent::new(None, event.clone());
     for version in Version::ALL {

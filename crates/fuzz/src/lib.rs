@@ -1,14 +1,14 @@
 //! What any bytes may do to the decoders of `nuncio-wire`, and what they may not.
 //!
-//! A [`Target`] takes bytes to one of the decoders, in all versions of the protocol that have it, and panics where one of
-//! the promises is broken:
+//! A [`Target`] takes bytes to one of the decoders, in all versions of the protocol that have it, and panics where one
+//! of the promises is broken:
 //!
 //! - nothing panics, and the memory that is taken is in proportion to the bytes ([`memory`]);
 //! - what is read twice is the same twice; what was read can be written, and is then read as the same;
 //! - what cannot be read is refused with an error of the right kind, which names the field.
 //!
-//! The tests of this crate run the targets on what is kept in `corpus`, and on variations of it. `./fuzz` lets libFuzzer
-//! search for more.
+//! The tests of this crate run the targets on what is kept in `corpus`, and on variations of it. `./fuzz` lets
+//! libFuzzer search for more.
 
 pub mod memory;
 

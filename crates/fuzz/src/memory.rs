@@ -1,4 +1,5 @@
-//! Memory in proportion to the input: no length that a peer declares, and no nesting, takes more than its bytes paid for.
+//! Memory in proportion to the input: no length that a peer declares, and no nesting, takes more than its bytes paid
+//! for.
 
 /// What an input may take, however short it is, where nothing else is said.
 pub const BASE: u64 = 64 << 10;

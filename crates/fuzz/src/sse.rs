@@ -46,8 +46,8 @@ fn read(pieces: &[&[u8]]) -> Stream {
     Stream { events, end, retry: decoder.retry(), last_id: decoder.last_id().map(str::to_owned) }
 }
 
-/// An event that is written again is read as the same. What breaks a line in Unicode is written as JSON spells it, so only
-/// JSON may have it.
+/// An event that is written again is read as the same. What breaks a line in Unicode is written as JSON spells it, so
+/// only JSON may have it.
 fn written(event: &Event) {
     let mut to = Vec::new();
     sse::write_event(event.sequence(), event.data.as_bytes(), &mut to);

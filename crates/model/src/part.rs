@@ -390,8 +390,8 @@ impl<'de> Deserialize<'de> for Base64 {
 /// As lenient readers elsewhere have it: bits behind the last byte count for nothing.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// Reads base64 in the standard or the URL-safe alphabet, with or without padding, whatever the bits behind the last byte
-/// are. Fails with the reason.
+/// Reads base64 in the standard or the URL-safe alphabet, with or without padding, whatever the bits behind the last
+/// byte are. Fails with the reason.
 pub fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
     let standard: String = text
         .trim_end_matches('=')

@@ -1,7 +1,8 @@
 //! The parts of an artifact: few as they are, many in little memory.
 //!
-//! What an agent streams becomes an artifact of thousands of short texts. One behind the other in blocks, they take what
-//! they carry and two bytes each; a clone shares the blocks with its original, and a new part changes the last one only.
+//! What an agent streams becomes an artifact of thousands of short texts. One behind the other in blocks, they take
+//! what they carry and two bytes each; a clone shares the blocks with its original, and a new part changes the last one
+//! only.
 
 use std::{fmt, iter::FusedIterator, mem, slice, sync::Arc, vec};
 
@@ -30,8 +31,8 @@ const MIXED: usize = 128;
 
 /// The parts of an [`Artifact`](crate::Artifact), in their order.
 ///
-/// They are made from a list, grow at their end, and are read one after the other as [`PartRef`]s. To clone many of them
-/// is cheap, since a clone shares with its original what they have in common.
+/// They are made from a list, grow at their end, and are read one after the other as [`PartRef`]s. To clone many of
+/// them is cheap, since a clone shares with its original what they have in common.
 ///
 /// ```
 /// use nuncio_model::{Part, PartRef, Parts};

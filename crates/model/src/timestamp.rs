@@ -48,8 +48,8 @@ impl Timestamp {
         millisecond + i64::from(millisecond < 0 && self.nanosecond % 1_000_000 != 0)
     }
 
-    /// The moment so many seconds and nanoseconds after 1970, as protobuf carries it; `None` outside its years, and where
-    /// the nanoseconds are negative or make a second.
+    /// The moment so many seconds and nanoseconds after 1970, as protobuf carries it; `None` outside its years, and
+    /// where the nanoseconds are negative or make a second.
     pub fn from_parts(second: i64, nanosecond: i32) -> Option<Self> {
         let is_within = (FIRST..=LAST).contains(&second) && (0..1_000_000_000).contains(&nanosecond);
         is_within.then_some(Self { second, nanosecond })

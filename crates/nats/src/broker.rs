@@ -52,8 +52,9 @@ impl NatsBroker {
             .subscription_capacity(WAITING)
             .ignore_discovered_servers()
             .event_callback(on_event(lost.clone()))
-            // The client would connect again by itself, and what was sent meanwhile would be missed in silence. It cannot
-            // be told not to, but asks here how long to wait for each attempt: with the second, this connection is over.
+            // The client would connect again by itself, and what was sent meanwhile would be missed in silence. It
+            // cannot be told not to, but asks here how long to wait for each attempt: with the second, this connection
+            // is over.
             .max_reconnects(1)
             .reconnect_delay_callback(on_attempt(lost));
         options = match &self.0.login {

@@ -9,12 +9,13 @@ use secrecy::SecretString;
 ///
 /// `nats://[USER:PASSWORD@ | TOKEN@]HOST[:PORT][,HOST[:PORT] …][/PREFIX][?credentials=FILE&ca=FILE&cert=FILE&key=FILE]`
 ///
-/// - `tls://` in the place of `nats://` insists on TLS, and so do `ca` and `cert`. It is used in any case where the server
-///   wants it.
-/// - `PREFIX` is what all subjects begin with, by default `nuncio`: several clusters of nodes can share a NATS, each under a
-///   prefix of its own. A user of NATS needs to publish and subscribe to `PREFIX.>` and to nothing else.
+/// - `tls://` in the place of `nats://` insists on TLS, and so do `ca` and `cert`. It is used in any case where the
+///   server wants it.
+/// - `PREFIX` is what all subjects begin with, by default `nuncio`: several clusters of nodes can share a NATS, each
+///   under a prefix of its own. A user of NATS needs to publish and subscribe to `PREFIX.>` and to nothing else.
 /// - `credentials` is a `.creds` file, read at each connection; `ca` has the certificates to trust in the place of the
-///   system's; `cert` and `key` are for servers that ask for a client's certificate. All are paths of PEM files, and percent-encoded as in any URL.
+///   system's; `cert` and `key` are for servers that ask for a client's certificate. All are paths of PEM files, and
+///   percent-encoded as in any URL.
 /// - Of several hosts one is taken by chance, and another when it fails.
 ///
 /// Neither `Debug` nor `Display` shows secrets.

@@ -41,13 +41,13 @@ const PUT_OFF: i64 = 30_000;
 /// Delivers what the store owes to webhooks.
 ///
 /// The events of one configuration go out one after the other, in order, each until a 2xx acknowledges it; those of
-/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. A receiver that does not answer
-/// has an eighth of these places until it does, whatever is owed to it, so that it delays nobody else. The status alone counts: what
-/// follows it is read for a second at most. A receiver that fails is tried
-/// again as [`Retry`] says. When that is over, what is owed to it is given up but for its newest event, which has the
-/// outcome of a task that has ended; and when that too has failed as often, this one as well. A receiver that lives but
-/// refuses one event with a 4xx loses that event alone. 410 tells the courier to forget what it owes. The configuration
-/// itself stays in all cases.
+/// different configurations side by side, as many as [`CourierBuilder::concurrency`] says. A receiver that does not
+/// answer has an eighth of these places until it does, whatever is owed to it, so that it delays nobody else. The
+/// status alone counts: what follows it is read for a second at most. A receiver that fails is tried again as [`Retry`]
+/// says. When that is over, what is owed to it is given up but for its newest event, which has the outcome of a task
+/// that has ended; and when that too has failed as often, this one as well. A receiver that lives but refuses one event
+/// with a 4xx loses that event alone. 410 tells the courier to forget what it owes. The configuration itself stays in
+/// all cases.
 ///
 /// A receiver is told in the version under which its webhook was registered. Some versions tell of every event, others
 /// only of a change of status, with the whole task.
@@ -91,8 +91,8 @@ impl CourierBuilder {
     pub const CONCURRENCY: usize = 32;
 
     /// How long one attempt may take, until the status of its answer is there. 15 s by default; the specification
-    /// recommends 10 to 30 s (NOTIFY-11). Where nodes share a store, it must have its pushes for each node alone for longer
-    /// than this and a second (`PostgresOptions::push_claim`).
+    /// recommends 10 to 30 s (NOTIFY-11). Where nodes share a store, it must have its pushes for each node alone for
+    /// longer than this and a second (`PostgresOptions::push_claim`).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -148,8 +148,8 @@ impl Courier {
         }
     }
 
-    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt and a
-    /// second. Run it once for a store.
+    /// Delivers until `stop` is cancelled, and then waits for what is under way: at most the timeout of an attempt and
+    /// a second. Run it once for a store.
     ///
     /// Dropping the future breaks off what is under way; it is delivered again after the next start.
     pub async fn run(&self, stop: CancellationToken) {

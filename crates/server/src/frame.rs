@@ -6,8 +6,8 @@ pub(crate) const BATCH: usize = 64;
 /// A frame that has grown to this many bytes takes no more events.
 pub(crate) const FULL: usize = 64 * 1024;
 
-/// How much room the next frame of a stream is likely to need: as much as the last one. A frame that grows event by event
-/// is moved again and again.
+/// How much room the next frame of a stream is likely to need: as much as the last one. A frame that grows event by
+/// event is moved again and again.
 #[derive(Debug, Default)]
 pub(crate) struct Room(usize);
 

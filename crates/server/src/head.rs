@@ -39,8 +39,8 @@ pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'
     }
 }
 
-/// The extensions that the head declares, if it does: in lists, in one header or several (SVC-4), under either of the names
-/// that versions have for it.
+/// The extensions that the head declares, if it does: in lists, in one header or several (SVC-4), under either of the
+/// names that versions have for it.
 pub(crate) fn extensions(headers: &HeaderMap) -> Option<Vec<Box<str>>> {
     let mut declared = None;
     for name in [&EXTENSIONS, &OLD_EXTENSIONS] {
@@ -93,8 +93,8 @@ pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
     Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
 }
 
-/// Refuses a head of more bytes than this. They are counted as HTTP/2 counts them, whichever version it came in (RFC 9113,
-/// section 6.5.2): the name and the value of each header and of each part of the request line, and 32 for each.
+/// Refuses a head of more bytes than this. They are counted as HTTP/2 counts them, whichever version it came in (RFC
+/// 9113, section 6.5.2): the name and the value of each header and of each part of the request line, and 32 for each.
 ///
 /// # Errors
 ///

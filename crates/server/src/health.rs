@@ -11,8 +11,8 @@ use crate::{body::Body, service::Service};
 pub(crate) const LIVE: &str = "/healthz";
 
 /// Answers 200 while requests are welcome: the store answers and the server is not about to end. Without its bus a node
-/// does all that it did, and learns of other nodes' changes by looking at the store: that is said, and no reason to send
-/// requests elsewhere, as all nodes are likely to have lost the bus.
+/// does all that it did, and learns of other nodes' changes by looking at the store: that is said, and no reason to
+/// send requests elsewhere, as all nodes are likely to have lost the bus.
 pub(crate) const READY: &str = "/readyz";
 
 /// How long the store may take, and the bus.

@@ -1,8 +1,8 @@
 //! An agent on a port: JSON-RPC, HTTP+JSON, gRPC and the agent card together (sections 8 to 11).
 //!
-//! A request comes in by `listen`, passes the layers of `stack`, and is answered by its `binding`, which turns it into a
-//! `Call` with the dialects of `nuncio-wire` and hands it to `service`, where all bindings meet the engine. Nothing here
-//! knows an operation or a version by name.
+//! A request comes in by `listen`, passes the layers of `stack`, and is answered by its `binding`, which turns it into
+//! a `Call` with the dialects of `nuncio-wire` and hands it to `service`, where all bindings meet the engine. Nothing
+//! here knows an operation or a version by name.
 //!
 //! ```no_run
 //! use nuncio_engine::{Agent, AgentError, Engine, Turn};

@@ -107,8 +107,8 @@ pub(crate) async fn read_body(
 const DRAINED: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// Reads what nobody wants, within bounds, and keeps nothing of it: a client that still writes when the connection closes
-/// sees that it broke, and not the answer.
+/// Reads what nobody wants, within bounds, and keeps nothing of it: a client that still writes when the connection
+/// closes sees that it broke, and not the answer.
 async fn drain(body: &mut RequestBody) {
     let read = async {
         let mut left = DRAINED;

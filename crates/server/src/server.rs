@@ -49,8 +49,8 @@ impl Server {
         self.local
     }
 
-    /// All that it serves as a router, for a server of another kind. What [`serve`](Self::serve) does beside serving, is
-    /// then up to that server.
+    /// All that it serves as a router, for a server of another kind. What [`serve`](Self::serve) does beside serving,
+    /// is then up to that server.
     pub fn router(&self) -> axum::Router {
         let stack =
             MapRequestLayer::new(|request: Request<axum::body::Body>| request.map(|body| RequestBody::Axum { body }))
@@ -62,9 +62,9 @@ impl Server {
     /// go on for up to [`Limits::drain`], shuts the engine down, and ends the streams that are left with `Unavailable`:
     /// their readers come back with the id of the last event.
     ///
-    /// Beyond the drain the end takes some seconds where things do not end by themselves, and hardly a moment else: 2 s for
-    /// deliveries of webhooks and as much for connections, 5 s for turns that are cut off and as much for the bus, and what the
-    /// store needs to write out. So who kills servers that do not end gives them the drain and 15 s.
+    /// Beyond the drain the end takes some seconds where things do not end by themselves, and hardly a moment else: 2 s
+    /// for deliveries of webhooks and as much for connections, 5 s for turns that are cut off and as much for the bus,
+    /// and what the store needs to write out. So who kills servers that do not end gives them the drain and 15 s.
     ///
     /// Dropping the future closes the port and leaves connections as they are.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {

@@ -74,8 +74,8 @@ fn write_response<D: Events + ?Sized>(dialect: &D, event: &StreamEvent, is_share
 pin_project_lite::pin_project! {
     /// Polls the events and puts those that are ready into one frame.
     ///
-    /// A stream that is silent for a while carries comments. When the server drains, it ends at the latest when there is
-    /// nothing more to say: the client comes back with the id of the last event. Dropping it frees the reader.
+    /// A stream that is silent for a while carries comments. When the server drains, it ends at the latest when there
+    /// is nothing more to say: the client comes back with the id of the last event. Dropping it frees the reader.
     pub(crate) struct EventBody {
         events: Option<EventStream>,
         envelope: Envelope,

@@ -3,8 +3,8 @@
 //! [`SqliteStore`] and [`PostgresStore`] are the engine's [`TaskStore`](nuncio_engine::TaskStore). Writes of everybody
 //! who writes at the same time go into one transaction; reads have connections of their own and never wait for it.
 //!
-//! - `append`, `body`, `columns`: what both have in common: a commit written out, tasks and records as JSON, and how the
-//!   model stands in columns.
+//! - `append`, `body`, `columns`: what both have in common: a commit written out, tasks and records as JSON, and how
+//!   the model stands in columns.
 
 mod append;
 mod body;

@@ -1,7 +1,7 @@
 //! Tasks in a PostgreSQL database that several nodes share.
 //!
-//! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one task
-//!   puts into one statement on one connection.
+//! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one
+//!   task puts into one statement on one connection.
 //! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: nearly all else is a statement each, on a few
 //!   connections that everybody shares.
 //! - `session`, `servers`, `place`, `tls`: how a connection comes to be, and comes back.
@@ -10,8 +10,8 @@
 //! - `beside`, `verify`: for whoever looks after the database.
 //! - `bus`: signals between nodes.
 //! - `work`: which tasks nodes are at work on, and which nobody is.
-//! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of its
-//!   own.
+//! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of
+//!   its own.
 
 mod beside;
 mod bus;
@@ -71,9 +71,10 @@ use self::{
 /// promises (`fsync`, `synchronous_commit`). Each commit is one statement, guarded by the number of the last record and
 /// the epoch of the owner, so that of two nodes that write to a task one is refused.
 ///
-/// Every call ends within [`PostgresOptions::longest_call`]: while the server is away it fails as `Unavailable`, and when
-/// the server is back so is the store, by itself. A commit that has no answer is in doubt; the next connection makes sure
-/// first that the one before has ended, so that nothing of it comes later, and reads of the task wait for that.
+/// Every call ends within [`PostgresOptions::longest_call`]: while the server is away it fails as `Unavailable`, and
+/// when the server is back so is the store, by itself. A commit that has no answer is in doubt; the next connection
+/// makes sure first that the one before has ended, so that nothing of it comes later, and reads of the task wait for
+/// that.
 ///
 /// The node has a lease from [`open`](Self::open) on, which somebody has to renew
 /// ([`Cluster::renew`](nuncio_engine::store::Cluster::renew); the engine does).
@@ -95,16 +96,16 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, makes the schema if it is not there,
-    /// and brings it to the present version. Must be called on a tokio runtime, and the store be used on it.
+    /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, makes the schema if it is not
+    /// there, and brings it to the present version. Must be called on a tokio runtime, and the store be used on it.
     ///
-    /// Parameters of the URL: `schema`; `sslmode` and `sslrootcert` as with PostgreSQL's own programs (`disable`, `prefer`
-    /// and `require`, which take any certificate, `verify-ca`, and `verify-full`, which needs no `sslrootcert` where the
-    /// system trusts who signed); and those others of PostgreSQL's programs that `tokio-postgres` knows. A socket in the
-    /// file system is `?host=/run/postgresql`, and `sslmode` says nothing for it.
+    /// Parameters of the URL: `schema`; `sslmode` and `sslrootcert` as with PostgreSQL's own programs (`disable`,
+    /// `prefer` and `require`, which take any certificate, `verify-ca`, and `verify-full`, which needs no `sslrootcert`
+    /// where the system trusts who signed); and those others of PostgreSQL's programs that `tokio-postgres` knows. A
+    /// socket in the file system is `?host=/run/postgresql`, and `sslmode` says nothing for it.
     ///
-    /// Of several servers, `postgres://HOST,HOST/DATABASE`, the one is used that takes writes; when another is promoted, all
-    /// connections go there by themselves.
+    /// Of several servers, `postgres://HOST,HOST/DATABASE`, the one is used that takes writes; when another is
+    /// promoted, all connections go there by themselves.
     ///
     /// # Errors
     ///

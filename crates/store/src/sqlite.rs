@@ -2,8 +2,8 @@
 //!
 //! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
 //!   group that the writer's thread puts into one transaction.
-//! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they are
-//!   short, on the thread that asks; recent tasks need none.
+//! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they
+//!   are short, on the thread that asks; recent tasks need none.
 //! - `log`: what readers have to know of what the writer does.
 //! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
 

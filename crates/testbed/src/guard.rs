@@ -1,6 +1,7 @@
 //! A guard: a small shell that outlives this process by a moment and clears up what it left, however it ended.
 //!
-//! A signal at the parent's death would come at the death of the thread that started the server, which in tests is soon.
+//! A signal at the parent's death would come at the death of the thread that started the server, which in tests is
+//! soon.
 
 use std::{
     io::Write as _,
@@ -26,7 +27,8 @@ fi 2>/dev/null
 [ -z "$1" ] || rm -rf -- "$1"
 "#;
 
-/// Watches over one process at a time, and kills it with its children when this process ends. Dropping it ends its watch.
+/// Watches over one process at a time, and kills it with its children when this process ends. Dropping it ends its
+/// watch.
 #[derive(Debug)]
 pub struct Guard {
     shell: Child,

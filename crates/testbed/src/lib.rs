@@ -7,8 +7,8 @@
 //! and a [`Disk`] is small enough to be filled. [`tls`] has certificates, and [`bus`] has what every bus must make of
 //! such faults.
 //!
-//! Nothing of the servers needs a runtime: every call blocks, for less than a second, and may be made from anywhere. What was
-//! started ends with its value, and at the latest with this process, however that ends.
+//! Nothing of the servers needs a runtime: every call blocks, for less than a second, and may be made from anywhere.
+//! What was started ends with its value, and at the latest with this process, however that ends.
 
 mod blocking;
 pub mod bus;

@@ -10,9 +10,9 @@ use socket2::{Domain, Socket, Type};
 
 /// A port of 127.0.0.1 for a server that is started later, or comes and goes: a socket holds it that does not listen.
 ///
-/// A port that is only known to be free may be another's when the server is started: the system gives it to whoever asks
-/// for any, to listen or to connect. One that is held is given to nobody, but a server that asks for this very port, with
-/// `SO_REUSEADDR` as servers do, gets it.
+/// A port that is only known to be free may be another's when the server is started: the system gives it to whoever
+/// asks for any, to listen or to connect. One that is held is given to nobody, but a server that asks for this very
+/// port, with `SO_REUSEADDR` as servers do, gets it.
 #[derive(Debug)]
 pub struct Port {
     number: u16,

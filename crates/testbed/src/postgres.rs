@@ -55,8 +55,8 @@ impl PostgresOptions {
         self
     }
 
-    /// Keeps its write-ahead log as short as it can be, in files of a mebibyte that are not used again: on a small disk that
-    /// is full it soon cannot be written, and the server cannot go on.
+    /// Keeps its write-ahead log as short as it can be, in files of a mebibyte that are not used again: on a small disk
+    /// that is full it soon cannot be written, and the server cannot go on.
     pub fn with_small_log(mut self) -> Self {
         self.has_small_log = true;
         let settings = ["max_wal_size=4MB", "min_wal_size=2MB", "wal_recycle=off"];
@@ -70,8 +70,8 @@ impl PostgresOptions {
         self
     }
 
-    /// Speaks TLS, and takes no connections without it but over its [socket](Postgres::socket). What makes databases here
-    /// is without.
+    /// Speaks TLS, and takes no connections without it but over its [socket](Postgres::socket). What makes databases
+    /// here is without.
     pub fn with_tls_alone(mut self, identity: Identity) -> Self {
         self.tls = Some(Tls { identity, is_required: true });
         self
@@ -124,8 +124,8 @@ impl Postgres {
         Ok(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) })
     }
 
-    /// Starts a primary and a standby of the caller's own, in about two seconds. What the primary acknowledges the standby
-    /// has: without it, it acknowledges nothing.
+    /// Starts a primary and a standby of the caller's own, in about two seconds. What the primary acknowledges the
+    /// standby has: without it, it acknowledges nothing.
     ///
     /// # Errors
     ///

@@ -143,8 +143,8 @@ impl Process {
         Ok(all)
     }
 
-    /// Waits until processes that were stopped stand still: a signal is on its way to each thread for a moment, and a thread
-    /// that runs on another core still answers then.
+    /// Waits until processes that were stopped stand still: a signal is on its way to each thread for a moment, and a
+    /// thread that runs on another core still answers then.
     fn until_still(&self, processes: &[Pid]) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while let Some(process) = processes.iter().find(|process| !is_still(**process)) {
@@ -194,7 +194,8 @@ fn is_still(process: Pid) -> bool {
     ids.filter_map(stat).all(|(state, _)| matches!(state, 'T' | 't' | 'Z' | 'X'))
 }
 
-/// A process's (or thread's) state and the id of its parent. They stand behind its name, which is in parentheses and may hold anything.
+/// A process's (or thread's) state and the id of its parent. They stand behind its name, which is in parentheses and
+/// may hold anything.
 fn stat(process: Pid) -> Option<(char, i32)> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();

@@ -102,8 +102,9 @@ impl Proxy {
         std::mem::replace(&mut *connections, Switches::new(&self.end)).cut.cancel();
     }
 
-    /// Resets connections, of now and of later, when so many bytes of what the server answers have passed from now on: the
-    /// first over which anything comes after the first number, the second after the second, until there is none left.
+    /// Resets connections, of now and of later, when so many bytes of what the server answers have passed from now on:
+    /// the first over which anything comes after the first number, the second after the second, until there is none
+    /// left.
     pub fn cut_after(&self, bytes: impl IntoIterator<Item = usize>) {
         self.cuts.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
     }

@@ -89,8 +89,8 @@ pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
 }
 
 /// The interfaces that a user who asks for this version may mean, of those that a card names as older versions do: all,
-/// without a version, where the card has no word on which it is of. Of a card that speaks of other versions, and has the
-/// `authentication` of 0.1 beside them as [`encode`] and [`encode_legacy`] write it, those of 0.1.
+/// without a version, where the card has no word on which it is of. Of a card that speaks of other versions, and has
+/// the `authentication` of 0.1 beside them as [`encode`] and [`encode_legacy`] write it, those of 0.1.
 pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
     let members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
     let has = |name: &str| members::member(&members, name).is_some();

@@ -1,13 +1,13 @@
 //! The seam between versions: what a version must know, and the table of versions.
 //!
 //! Everything that differs between versions of the protocol is behind [`Dialect`], and what differs between them on a
-//! binding behind [`JsonRpcDialect`], [`RestDialect`] and [`GrpcDialect`]. Adding a version is a folder with these traits
-//! in it, a variant of [`Version`] and a line in [`dialect`].
+//! binding behind [`JsonRpcDialect`], [`RestDialect`] and [`GrpcDialect`]. Adding a version is a folder with these
+//! traits in it, a variant of [`Version`] and a line in [`dialect`].
 //!
-//! A version is two things. Its *shapes* turn bytes into calls of the model and replies into bytes; they know nothing but
-//! the value at hand. Its *course* says how a call of it is made of calls of 1.0, on either side, where that is more than
-//! one to one: an id that the client made is looked up, a stream that must begin with a task gets one. A course speaks
-//! to a [`Caller`], so it does no I/O of its own.
+//! A version is two things. Its *shapes* turn bytes into calls of the model and replies into bytes; they know nothing
+//! but the value at hand. Its *course* says how a call of it is made of calls of 1.0, on either side, where that is
+//! more than one to one: an id that the client made is looked up, a stream that must begin with a task gets one. A
+//! course speaks to a [`Caller`], so it does no I/O of its own.
 
 mod binding;
 mod course;

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-/// Reads what a caller sent. `InvalidParams` names the field, and `params` where the whole is wrong; the text is known to be
-/// JSON.
+/// Reads what a caller sent. `InvalidParams` names the field, and `params` where the whole is wrong; the text is known
+/// to be JSON.
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
     serde_json::from_str(json).map_err(|_| invalid::<T>(json, "params"))
 }
 
-/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all. A whole that is wrong is the `body`.
+/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all. A whole that is wrong is the
+/// `body`.
 pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
     serde_json::from_slice(json).or_else(|_| {
         let json = text(json)?;

@@ -64,8 +64,8 @@ impl Versions {
         Self { spoken, lenient: false, files: FileBytes::default() }
     }
 
-    /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also where
-    /// that is one whose requests say so. Without this it is of an older version (VER-6), or refused.
+    /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also
+    /// where that is one whose requests say so. Without this it is of an older version (VER-6), or refused.
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
@@ -123,8 +123,8 @@ impl Versions {
 
     /// The dialect and the operation of an HTTP+JSON request.
     ///
-    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an older
-    /// version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
+    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an
+    /// older version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
     pub fn for_path(
         &self,
         declared: Option<&str>,
@@ -191,8 +191,9 @@ impl Versions {
         version.map_or_else(|| self.newest(), |version| self.dialect(version)).jsonrpc()
     }
 
-    /// The dialect in which an HTTP+JSON request is refused whose call is not known yet: of the version that it declares,
-    /// else of that which the path is of, else the newest that is spoken over this binding. `None` where none is.
+    /// The dialect in which an HTTP+JSON request is refused whose call is not known yet: of the version that it
+    /// declares, else of that which the path is of, else the newest that is spoken over this binding. `None` where none
+    /// is.
     pub fn refusing_path(&self, declared: Option<&str>, path: &str) -> Option<&'static dyn RestDialect> {
         let declared = declared.and_then(|declared| self.dialect(self.resolve(declared).ok()?).rest());
         let spoken = || self.newest_first().filter_map(|version| self.dialect(version).rest());

@@ -15,7 +15,8 @@ use crate::{
     size::Size,
 };
 
-/// How long a text may wait for the next line, or for the end, before it is sent without knowing whether it is the last.
+/// How long a text may wait for the next line, or for the end, before it is sent without knowing whether it is the
+/// last.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The program's side of a turn.

@@ -10,8 +10,8 @@ use super::guard::Guard;
 
 /// A process group. Dropping it kills what is left of it.
 ///
-/// The group's id is that of its leader: the guard, or the program itself where there is none. The kernel gives it to no
-/// other process while a member lives; when none does, a signal goes to nobody.
+/// The group's id is that of its leader: the guard, or the program itself where there is none. The kernel gives it to
+/// no other process while a member lives; when none does, a signal goes to nobody.
 #[derive(Debug)]
 pub(super) struct Group {
     id: Option<Pid>,

@@ -13,7 +13,8 @@ use super::{
     watch::{Waits, Watch},
 };
 
-/// Reads the stream of one task at `near` and at `far` to the end. A chunk that comes at `far` first counts as no delay.
+/// Reads the stream of one task at `near` and at `far` to the end. A chunk that comes at `far` first counts as no
+/// delay.
 pub(crate) fn run(near: SocketAddr, far: SocketAddr, streams: &mut Streams) -> Result<Histogram<u64>> {
     // The bus and PostgreSQL run where there is room.
     let mut watch = Watch::new(Waits::Asleep)?;

@@ -1,5 +1,5 @@
-//! gRPC over h2 with prior knowledge: calls under way side by side, at most sixteen to a connection. It does not sleep while
-//! it waits, as the load over HTTP/1.1 does not.
+//! gRPC over h2 with prior knowledge: calls under way side by side, at most sixteen to a connection. It does not sleep
+//! while it waits, as the load over HTTP/1.1 does not.
 
 use std::{
     cell::RefCell,

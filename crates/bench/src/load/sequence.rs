@@ -1,4 +1,5 @@
-//! The events of one stream, counted and put in order: `chunk i` follows `chunk i - 1`, none is missing, none comes twice.
+//! The events of one stream, counted and put in order: `chunk i` follows `chunk i - 1`, none is missing, none comes
+//! twice.
 
 use anyhow::{Result, bail};
 use memchr::memmem::Finder;

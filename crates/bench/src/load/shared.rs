@@ -27,8 +27,9 @@ pub(crate) struct Tasks {
     pub(crate) readers: usize,
 }
 
-/// Reads one task after another for about as long as `limit`. The time that counts is from the message that a task waits
-/// for until its last reader has all of it, and so are the events; latency is from the message to each reader's first chunk.
+/// Reads one task after another for about as long as `limit`. The time that counts is from the message that a task
+/// waits for until its last reader has all of it, and so are the events; latency is from the message to each reader's
+/// first chunk.
 pub(crate) fn run(address: SocketAddr, waits: Waits, tasks: &Tasks, limit: Duration) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, tasks.readers)?;
     let mut line = Line::open(address)?;

@@ -35,8 +35,8 @@ pub(crate) struct Streams {
     pub(crate) readers: usize,
 }
 
-/// Reads streams one after the other on each connection. The slice counts events; latency is from a request to its first
-/// chunk.
+/// Reads streams one after the other on each connection. The slice counts events; latency is from a request to its
+/// first chunk.
 pub(crate) fn run(address: SocketAddr, waits: Waits, streams: &mut Streams, until: Until) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, streams.readers)?;
     let started = Instant::now();

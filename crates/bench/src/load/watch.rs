@@ -13,8 +13,9 @@ use super::STALL;
 /// What the load generator does while there is nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It asks again and again. To wake a thread on another core costs a server some microseconds, and the faster a server
-    /// is, the more rarely it would have to: so it would count against the slower one twice. Needs a core of its own.
+    /// It asks again and again. To wake a thread on another core costs a server some microseconds, and the faster a
+    /// server is, the more rarely it would have to: so it would count against the slower one twice. Needs a core of its
+    /// own.
     Awake,
     /// It sleeps, and leaves its core to others meanwhile.
     Asleep,

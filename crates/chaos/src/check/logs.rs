@@ -1,4 +1,5 @@
-//! The log of a task, as it is read from its beginning at the end: one rising row with one end, of which the task is the sum.
+//! The log of a task, as it is read from its beginning at the end: one rising row with one end, of which the task is
+//! the sum.
 
 use std::collections::BTreeMap;
 

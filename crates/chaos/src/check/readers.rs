@@ -1,5 +1,5 @@
-//! What readers were told: each of them every event of the log from where it joined, once and in order, and the same one
-//! under the same id.
+//! What readers were told: each of them every event of the log from where it joined, once and in order, and the same
+//! one under the same id.
 
 use std::collections::BTreeMap;
 

@@ -24,8 +24,8 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     }
     for ((task, message), nodes) in nodes {
         let different: BTreeSet<_> = nodes.iter().collect();
-        // A turn is run again by a server that finds it cut off, and only if its agent resumes. That may be the one that
-        // ran it, if it lost the store or its lease meanwhile.
+        // A turn is run again by a server that finds it cut off, and only if its agent resumes. That may be the one
+        // that ran it, if it lost the store or its lease meanwhile.
         if nodes.len() > 1 && !evidence.resumes || different.len() < nodes.len() && evidence.stable {
             let evidence = format!("message {message} of task {task} was run by {nodes:?}");
             violations.push(Violation { promise: TWICE, evidence });

@@ -23,7 +23,8 @@ pub(crate) struct ConnectArgs {
     /// Speak this version of the protocol and no other, 0.3 for example [default: the newest that both speak]
     #[arg(long, value_name = "VERSION")]
     pub(crate) a2a_version: Option<String>,
-    /// How the bytes of files are sent in 0.3 over gRPC and REST: raw, or base64 for agents on the Python SDK [default: raw]
+    /// How the bytes of files are sent in 0.3 over gRPC and REST: raw, or base64 for agents on the Python SDK [default:
+    /// raw]
     #[arg(long, value_name = "FORM", value_parser = file_bytes)]
     pub(crate) file_bytes: Option<FileBytes>,
     /// A bearer token

@@ -1,8 +1,8 @@
 //! `nuncio db`: looks after the database that tasks are kept in.
 //!
 //! In SQLite, what only reads (`check`, `export`, `backup`, `migrate --dry-run`) may be done while a server has the
-//! database; what writes (`migrate`, `gc`, `delete`) needs the database for itself, as the server has the newest in memory.
-//! In PostgreSQL all of it is done beside the nodes that run.
+//! database; what writes (`migrate`, `gc`, `delete`) needs the database for itself, as the server has the newest in
+//! memory. In PostgreSQL all of it is done beside the nodes that run.
 
 mod backup;
 mod check;

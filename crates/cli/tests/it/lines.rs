@@ -227,8 +227,8 @@ fn chunks(count: u32) -> String {
     (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
 }
 
-/// An agent of lines: a stream that tells a task and then nothing, subscriptions that nobody answers, and a task that is
-/// done when it is asked for.
+/// An agent of lines: a stream that tells a task and then nothing, subscriptions that nobody answers, and a task that
+/// is done when it is asked for.
 fn hole() -> String {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -105,8 +105,8 @@ fn event(dialect: &dyn JsonRpcDialect, own: &Id, data: &str) -> Result<StreamRes
     dialect.decode_event(result.map_err(|error| numbered(error, data.as_bytes()))?.get().as_bytes())
 }
 
-/// Fails where an answer is another request's. One without an id, or with null, says nothing of whose it is, as errors do
-/// where the request could not be read; and some peers write all ids as texts.
+/// Fails where an answer is another request's. One without an id, or with null, says nothing of whose it is, as errors
+/// do where the request could not be read; and some peers write all ids as texts.
 fn answers(id: &Id, own: &Id) -> Result<(), Error> {
     if id.is_null() || id == own || *id == Id::from(&*own.to_string()) {
         return Ok(());

@@ -109,7 +109,8 @@ impl Link {
             Method::SendMessage => timeouts.send,
             // An agent may begin its answer when it has something to say.
             Method::SendStreamingMessage => None,
-            // The task as it is comes first (SUB-1). Before 1.0 that need not be, and the agent may have nothing to say.
+            // The task as it is comes first (SUB-1). Before 1.0 that need not be, and the agent may have nothing to
+            // say.
             Method::SubscribeToTask => timeouts.answer.filter(|_| dialect.version() >= Version::V1_0),
             _ => timeouts.answer,
         }

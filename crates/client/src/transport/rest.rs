@@ -29,7 +29,8 @@ impl Rest {
         let answer = self.send_as(method, self.dialect.encode_call(&call)?, &headers).await?;
         let Some(other) = self.dialect.encode_again(&call, answer.status) else { return Ok(answer) };
         let again = self.send_as(method, other, &headers).await?;
-        // That a request is wrong stands; that there is nothing at its path says less than what the second one met with.
+        // That a request is wrong stands; that there is nothing at its path says less than what the second one met
+        // with.
         let is_wrong = answer.status == StatusCode::BAD_REQUEST && !again.status.is_success();
         Ok(if is_wrong { answer } else { again })
     }

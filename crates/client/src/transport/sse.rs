@@ -40,8 +40,8 @@ where
     Box::pin(events.fuse())
 }
 
-/// The events of a call that may be refused in its stream: what a peer says in the place of the first event is what comes
-/// of the call.
+/// The events of a call that may be refused in its stream: what a peer says in the place of the first event is what
+/// comes of the call.
 pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Error> {
     match events.next().await {
         Some(Err(error)) if error.peer_details().is_some() => Err(error),

@@ -171,8 +171,8 @@ impl Machine {
         if self.news.has_lasted() && !is_mute {
             self.has_gone_on();
         }
-        // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is silent
-        // too.
+        // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is
+        // silent too.
         if is_mute && let Some(ended) = self.ended.take() {
             self.close_with(ended);
             return Ok(());
@@ -233,7 +233,8 @@ impl Machine {
         self.ended = None;
     }
 
-    /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a wait.
+    /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a
+    /// wait.
     fn next_request(&self, task: Option<TaskId>, wait: Duration) -> Option<Request> {
         let Some(task) = task else { return self.again.as_ref()?.request_after(wait) };
         let mut request = (self.blank)(SubscribeToTaskRequest::new(task).into());

@@ -1,5 +1,5 @@
-//! Whether a connection that took another up tells anything that the other did not. An agent that says the same each time
-//! and closes is not asked for ever.
+//! Whether a connection that took another up tells anything that the other did not. An agent that says the same each
+//! time and closes is not asked for ever.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ impl News {
         self.begun = Some(Instant::now());
     }
 
-    /// Whether the connection has told more with this event than the one before it did, which is so of all on the first.
+    /// Whether the connection has told more with this event than the one before it did, which is so of all on the
+    /// first.
     pub(super) fn is_told(&mut self, event: &Arc<StreamEvent>) -> bool {
         let place = self.now.count;
         self.now.count += 1;

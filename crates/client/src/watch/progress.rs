@@ -30,7 +30,8 @@ pub(crate) struct Seen {
     is_last: bool,
     /// The task was interrupted while it was watched, not before.
     is_parked: bool,
-    /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell nothing.
+    /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell
+    /// nothing.
     is_unnumbered: bool,
 }
 
@@ -101,8 +102,8 @@ impl Progress {
 }
 
 impl Seen {
-    /// Whether the event's number is beyond the one before it on its connection, as the places in a log are. The snapshot
-    /// with which a task is taken up again may be followed by the status that it has.
+    /// Whether the event's number is beyond the one before it on its connection, as the places in a log are. The
+    /// snapshot with which a task is taken up again may be followed by the status that it has.
     fn grows(&mut self, event: &StreamEvent, is_first: bool) -> bool {
         let Some(next) = event.sequence else { return true };
         let before = self.last_here.replace(next).filter(|_| !is_first);

@@ -1,4 +1,5 @@
-//! Messages that are sent again when their connection breaks: only where the agent says that it knows them by their ids.
+//! Messages that are sent again when their connection breaks: only where the agent says that it knows them by their
+//! ids.
 
 use std::time::Duration;
 

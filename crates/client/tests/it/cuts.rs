@@ -26,8 +26,8 @@ fn places(seed: u64) -> impl Iterator<Item = usize> {
     let rest = std::iter::repeat_with(move || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let number = usize::try_from(random >> 33).unwrap();
-        // HTTP/2 gives its readers whole frames of up to 16 KiB, so what is cut before one has passed is as if nothing had
-        // come.
+        // HTTP/2 gives its readers whole frames of up to 16 KiB, so what is cut before one has passed is as if nothing
+        // had come.
         let least = if number.is_multiple_of(4) { 500 } else { 17_000 };
         least + number % 16_000
     });

@@ -128,8 +128,8 @@ pub(crate) fn sse(events: &[(Option<u64>, Value)], is_whole: bool) -> Response {
     answer("text/event-stream", body, is_whole)
 }
 
-/// An answer that ends in order or is cut off behind this: what was sent must be on its way before the connection is torn
-/// down.
+/// An answer that ends in order or is cut off behind this: what was sent must be on its way before the connection is
+/// torn down.
 pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>, is_whole: bool) -> Response {
     let sent = stream::iter([Ok(body.into())]);
     let cut = stream::iter((!is_whole).then_some(())).then(async |()| {

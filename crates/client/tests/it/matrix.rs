@@ -1,5 +1,5 @@
-//! Every operation in every version over every binding, from our client to our server; and every version with every other
-//! on one task. Each role alone, with a peer on the other side, is in `tests/peers/test_matrix.py`.
+//! Every operation in every version over every binding, from our client to our server; and every version with every
+//! other on one task. Each role alone, with a peer on the other side, is in `tests/peers/test_matrix.py`.
 
 use std::fmt::Write as _;
 

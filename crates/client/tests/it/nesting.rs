@@ -1,4 +1,5 @@
-//! Data that nests too deep is refused in every version over every binding, in its words; what does not is read over each.
+//! Data that nests too deep is refused in every version over every binding, in its words; what does not is read over
+//! each.
 
 use nuncio_client::{Binding, Client};
 use nuncio_model::{

@@ -23,8 +23,8 @@ impl Default for Callers {
 }
 
 impl Callers {
-    /// Counts so much more for a caller, unless it came to more than the limit. Where nobody is asked who calls, nothing
-    /// is counted.
+    /// Counts so much more for a caller, unless it came to more than the limit. Where nobody is asked who calls,
+    /// nothing is counted.
     pub(crate) fn add(&self, principal: &Principal, amount: usize, limit: usize) -> bool {
         if *principal == Principal::Open {
             return true;

@@ -24,9 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A bus over the connections of a [`Broker`].
 ///
-/// - What is published waits in a queue that is bounded by tasks, the newest signal of each, and goes out in groups, one
-///   after the other was taken by the broker. A group that may not have arrived is sent again. With more than 16,384
-///   tasks in the queue, those who listen are told [`Signal::Lost`](super::Signal::Lost).
+/// - What is published waits in a queue that is bounded by tasks, the newest signal of each, and goes out in groups,
+///   one after the other was taken by the broker. A group that may not have arrived is sent again. With more than
+///   16,384 tasks in the queue, those who listen are told [`Signal::Lost`](super::Signal::Lost).
 /// - A connection that fails, or is silent for three seconds, is replaced, after pauses of up to two seconds that are
 ///   spread by chance. Once all topics are listened to again, all subscriptions are told that signals were lost.
 /// - Each subscription keeps the newest signal of up to 4,096 tasks; one that is further behind has lost signals.

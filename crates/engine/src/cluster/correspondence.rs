@@ -21,7 +21,8 @@ use crate::{
     store::{Cluster, LetterId, LetterStatus, StoreError},
 };
 
-/// After how long a letter is asked for by itself of which there was nothing new. It is looked at with all others each second.
+/// After how long a letter is asked for by itself of which there was nothing new. It is looked at with all others each
+/// second.
 const UNHEARD_OF: Duration = Duration::from_mins(10);
 
 /// A letter under way, for the course of its message.

@@ -15,8 +15,8 @@ use crate::{
     store::{Cluster, StoreError},
 };
 
-/// Brings a task that is not this node's up to the store's state of it. Whether it is still there: where there is nothing
-/// new the store is asked, as a log does not say that it was deleted.
+/// Brings a task that is not this node's up to the store's state of it. Whether it is still there: where there is
+/// nothing new the store is asked, as a log does not say that it was deleted.
 pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, StoreError> {
     let live = hold.live();
     let _alone = live.catching_up.lock().await;
@@ -71,8 +71,8 @@ fn rests(record: &Record) -> bool {
     }
 }
 
-/// Where the task rests, gives it to those who wait here for a turn that has begun and went by letter: what comes after it
-/// may be there before they look.
+/// Where the task rests, gives it to those who wait here for a turn that has begun and went by letter: what comes after
+/// it may be there before they look.
 pub(crate) fn note_rest(live: &Live) {
     let inner = live.lock();
     if inner.state().is_interrupted() {
@@ -127,8 +127,8 @@ pub(crate) fn stay(shared: &Arc<Shared>, hold: &Hold) {
     }
 }
 
-/// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without a
-/// signal, and catches up with them.
+/// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without
+/// a signal, and catches up with them.
 pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     let is_followed = |live: &Arc<Live>| live.lock().is_followed();
     let topics: HashSet<Topic> =

@@ -133,8 +133,8 @@ fn id(control: &mut Control) -> LetterId {
     before.unwrap_or_else(LetterId::generate)
 }
 
-/// Leaves a letter. Where the store does not say whether it was left, it is left again under its id, which changes nothing
-/// where it was, for as long as a commit is tried.
+/// Leaves a letter. Where the store does not say whether it was left, it is left again under its id, which changes
+/// nothing where it was, for as long as a commit is tried.
 async fn leave(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) -> Result<Posted, StoreError> {
     let (mut pause, mut failed) = (Duration::from_millis(10), None);
     loop {

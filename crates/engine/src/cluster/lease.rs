@@ -1,8 +1,8 @@
 //! The lease: this node says that it lives, and stops what it runs as soon as it does not know any more that it does.
 //!
 //! The store's clock says when a lease is over. This node does not see it, but its own clock says when the lease cannot
-//! last longer for sure: a lease after the last renewal that was kept was *sent*. Commits after that are fenced by their
-//! epoch; what an agent does to the world is not, so its turn is cut off.
+//! last longer for sure: a lease after the last renewal that was kept was *sent*. Commits after that are fenced by
+//! their epoch; what an agent does to the world is not, so its turn is cut off.
 
 use std::{
     pin::pin,

@@ -48,8 +48,8 @@ impl Membership {
         self.joined.swap(true, Ordering::Relaxed)
     }
 
-    /// Notes whether this node knows that it lives; whether it did before. Who does not know must run nothing. Said before
-    /// what runs is stopped, so that what begins meanwhile is either found then, or finds this.
+    /// Notes whether this node knows that it lives; whether it did before. Who does not know must run nothing. Said
+    /// before what runs is stopped, so that what begins meanwhile is either found then, or finds this.
     pub(super) fn set_live(&self, yes: bool) -> bool {
         self.live.swap(yes, Ordering::SeqCst)
     }

@@ -54,8 +54,8 @@ fn has_turn_at_once(record: &Record, taken: u64) -> bool {
     matches!(record, Record::Received(received) if received.sequence == taken && !received.waits)
 }
 
-/// Notes which turns of messages have begun that went by letter: by what is known of the letters, and by the log up to a
-/// place where that may tell. To read it costs what the log does.
+/// Notes which turns of messages have begun that went by letter: by what is known of the letters, and by the log up to
+/// a place where that may tell. To read it costs what the log does.
 pub(super) async fn note_turns(
     shared: &Shared,
     live: &Live,

@@ -8,8 +8,8 @@ use super::Live;
 use crate::{admission::Gauge, size};
 
 impl Live {
-    /// Counts so many bytes for it, if there may be: in steps of at least this size, so that few changes change the count.
-    /// Gives how many are counted, which are more where it held more before.
+    /// Counts so many bytes for it, if there may be: in steps of at least this size, so that few changes change the
+    /// count. Gives how many are counted, which are more where it held more before.
     pub(crate) fn hold(&self, gauge: &Arc<Gauge>, bytes: usize, step: usize) -> Result<usize, Error> {
         let mut inner = self.lock();
         let held = inner.held.get_or_insert_with(|| gauge.none(&self.scope.principal));

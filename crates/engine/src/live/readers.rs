@@ -61,7 +61,8 @@ impl Inner {
         self.wake_pacer();
     }
 
-    /// A portion of the records after `cursor`, each with what it takes; `None` when the first of them is no longer here.
+    /// A portion of the records after `cursor`, each with what it takes; `None` when the first of them is no longer
+    /// here.
     pub(crate) fn records_after(
         &self,
         cursor: u64,
@@ -99,8 +100,8 @@ impl Inner {
         }
     }
 
-    /// Gives up a large task that has ended once nobody is here but readers of its records: it may take them long to read
-    /// these. Whoever comes later gets it from the store.
+    /// Gives up a large task that has ended once nobody is here but readers of its records: it may take them long to
+    /// read these. Whoever comes later gets it from the store.
     #[must_use = "to be dropped once the lock is gone"]
     pub(crate) fn shed(&mut self) -> Option<Arc<Task>> {
         let is_idle = self.held.is_some() && self.state().is_terminal() && !self.running && self.has_feeds_alone();

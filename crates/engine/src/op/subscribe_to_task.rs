@@ -1,5 +1,5 @@
-//! `SubscribeToTask` (section 3.1.6). A client that names the last event it saw gets those after it and no others, also of
-//! a task that has ended meanwhile, for as long as they are kept; any other gets a snapshot first.
+//! `SubscribeToTask` (section 3.1.6). A client that names the last event it saw gets those after it and no others, also
+//! of a task that has ended meanwhile, for as long as they are kept; any other gets a snapshot first.
 
 use std::sync::Arc;
 

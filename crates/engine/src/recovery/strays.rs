@@ -1,5 +1,5 @@
-//! The net beneath everything else: now and then this node looks through the tasks that the store says it is at work on,
-//! for those that nobody here is at work on. Whatever led to that, and nobody told: none stays at work for ever.
+//! The net beneath everything else: now and then this node looks through the tasks that the store says it is at work
+//! on, for those that nobody here is at work on. Whatever led to that, and nobody told: none stays at work for ever.
 
 use std::{
     collections::HashMap,
@@ -72,8 +72,8 @@ async fn look_around(shared: Weak<Shared>) {
     }
 }
 
-/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a stray: a runner that came
-/// or went just now is none.
+/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a stray: a runner that
+/// came or went just now is none.
 async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
     let (mut seen, mut after) = (Look::new(), None);
     loop {

@@ -1,5 +1,5 @@
-//! A message that waited for its turn when it came again, where nobody here knows of that: another node has its task, or
-//! this one took the task over. The log says when its turn begins, and so which rest of the task is that turn's.
+//! A message that waited for its turn when it came again, where nobody here knows of that: another node has its task,
+//! or this one took the task over. The log says when its turn begins, and so which rest of the task is that turn's.
 
 use std::sync::Arc;
 

@@ -93,7 +93,8 @@ impl Runner {
         drop(self.release());
     }
 
-    /// Nothing is left to do. Where the task is at work all the same, as one whose first message was refused, it is settled.
+    /// Nothing is left to do. Where the task is at work all the same, as one whose first message was refused, it is
+    /// settled.
     pub(super) fn finish(&mut self) {
         self.stay();
         if self.writer.is_at_work() {
@@ -108,8 +109,8 @@ impl Runner {
         }
     }
 
-    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store has it, or may
-    /// have it, as one that is at work. Where the node stops, whoever starts next does that.
+    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store has it, or
+    /// may have it, as one that is at work. Where the node stops, whoever starts next does that.
     pub(super) fn give_up(&mut self, error: &Error) {
         // One that was deleted is not there any more, whatever came of that here.
         let broken = self.hold.lock().broken.clone();
@@ -130,8 +131,8 @@ impl Runner {
         self.hold.break_off(error.clone());
     }
 
-    /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have it
-    /// done twice.
+    /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have
+    /// it done twice.
     fn at_task(&self, error: &Error) -> Error {
         let may_be_stored = self.writer.is_committed() || self.writer.is_in_doubt();
         if error.kind() != ErrorKind::Unavailable || !may_be_stored {

@@ -45,8 +45,8 @@ impl Runner {
         limits.into_iter().flatten().min().map(Patience::new)
     }
 
-    /// Ends a turn that has been silent for too long. While it waits for its client it may be for as long as any task that
-    /// does.
+    /// Ends a turn that has been silent for too long. While it waits for its client it may be for as long as any task
+    /// that does.
     pub(super) fn lose_patience(&mut self, running: &mut Running) {
         let waits = self.writer.state().is_interrupted();
         let limit =

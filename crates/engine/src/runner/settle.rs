@@ -65,8 +65,8 @@ struct Unfinished {
 const FIRST: Portion = Portion::records(2);
 
 impl Unfinished {
-    /// Those of this task, whose log ends here. The log is read where there may be more than one, and its beginning where
-    /// the only one is `run_again`.
+    /// Those of this task, whose log ends here. The log is read where there may be more than one, and its beginning
+    /// where the only one is `run_again`.
     async fn of(
         task: &Task,
         end: u64,

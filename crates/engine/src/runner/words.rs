@@ -102,7 +102,8 @@ impl Runner {
         }
     }
 
-    /// What of a request is to be kept beside its message: whatever a turn needs that begins after a crash, or is run again.
+    /// What of a request is to be kept beside its message: whatever a turn needs that begins after a crash, or is run
+    /// again.
     pub(super) fn sent(&self, request: &SendMessageRequest, extensions: &[Box<str>], waits: bool) -> Option<Sent> {
         let is_kept = waits || self.shared.agent.resumes();
         is_kept.then(|| Sent::of(request, extensions)).flatten()

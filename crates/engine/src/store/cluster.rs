@@ -1,12 +1,12 @@
 //! What a store adds where several nodes share it: which of them live, and letters from one to the task of another.
 //!
 //! A node is one process that has the store open. It lives for as long as it says so within the lease, by the clock of
-//! the store, which is the only one that all agree on. A task at work belongs to one node under an epoch; a node that is
-//! silent for a lease loses its tasks to whoever claims them, and the epoch keeps it from writing to them.
+//! the store, which is the only one that all agree on. A task at work belongs to one node under an epoch; a node that
+//! is silent for a lease loses its tasks to whoever claims them, and the epoch keeps it from writing to them.
 //!
 //! A message or a cancel for a task at work on another node goes there as a *letter*: a row of the store, so that it is
-//! not lost with a bus, a connection or either node. A message's letter is taken in the very commit that has the message
-//! in its records, so it is in the log once or not at all.
+//! not lost with a bus, a connection or either node. A message's letter is taken in the very commit that has the
+//! message in its records, so it is in the log once or not at all.
 
 use std::{fmt, time::Duration};
 
@@ -54,9 +54,9 @@ pub trait Cluster: Send + Sync {
     /// `Unavailable` when the store does not answer; the lease goes on meanwhile.
     async fn renew(&self) -> Result<Lease, StoreError>;
 
-    /// Leaves a letter for a task that is at work on another node. Nothing is left unless it is `Left`. A letter of an id
-    /// that is there already is not left again, and is never [`Unheld`](Posted::Unheld): whoever does not know what came of
-    /// this says it again.
+    /// Leaves a letter for a task that is at work on another node. Nothing is left unless it is `Left`. A letter of an
+    /// id that is there already is not left again, and is never [`Unheld`](Posted::Unheld): whoever does not know what
+    /// came of this says it again.
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError>;
 
     /// The letters to tasks of this node that nobody has taken, oldest first, at most `limit`.

@@ -46,8 +46,8 @@ impl Commit {
     }
 }
 
-/// Messages that a commit remembers, for the commit's scope: with its task, and with the time of the commit by the store's
-/// clock. They are forgotten with the task, and some time after a later commit says that their time is over.
+/// Messages that a commit remembers, for the commit's scope: with its task, and with the time of the commit by the
+/// store's clock. They are forgotten with the task, and some time after a later commit says that their time is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remember {
     /// Their ids, none of them twice.

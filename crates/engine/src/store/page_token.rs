@@ -106,8 +106,8 @@ pub(crate) fn unseal(list: &[u8], text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// FNV-1a over what the list is and the place: tells a token of this list from that of another, and from text that merely
-/// looks like one.
+/// FNV-1a over what the list is and the place: tells a token of this list from that of another, and from text that
+/// merely looks like one.
 fn check_sum(list: &[u8], place: &[u8]) -> u32 {
     list.iter().chain(place).fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

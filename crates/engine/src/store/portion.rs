@@ -2,8 +2,8 @@
 
 use crate::record::Record;
 
-/// How much of a log is read at once: so many records, or so many bytes of what they carry ([`Record::size`]), whichever
-/// is reached first. The record that reaches it is still read, so there is always one, however large.
+/// How much of a log is read at once: so many records, or so many bytes of what they carry ([`Record::size`]),
+/// whichever is reached first. The record that reaches it is still read, so there is always one, however large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portion {
     /// How many records. With 0 there are none.

@@ -9,8 +9,8 @@ pub struct PushConfig {
     pub config: TaskPushNotificationConfig,
     /// How it wants to be written to: a word for who delivers, `None` for the protocol's own way.
     pub format: Option<Box<str>>,
-    /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the last
-    /// of the log where it is beyond it.
+    /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the
+    /// last of the log where it is beyond it.
     pub delivered: u64,
 }
 

@@ -13,8 +13,8 @@ pub use cuts::*;
 pub use instant::*;
 pub use stalls::*;
 
-/// Makes a `#[test]` of each race, on stores from a [`StoreFixture`](crate::testing::StoreFixture). A test takes a second
-/// or two.
+/// Makes a `#[test]` of each race, on stores from a [`StoreFixture`](crate::testing::StoreFixture). A test takes a
+/// second or two.
 #[macro_export]
 macro_rules! race_suite {
     ($fixture:ty) => {

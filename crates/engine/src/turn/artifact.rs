@@ -34,8 +34,8 @@ impl<'a> ArtifactWriter<'a> {
         self
     }
 
-    /// Goes on with the artifact of this id, where the task has one: its pieces come behind those. Without this the first
-    /// piece replaces it.
+    /// Goes on with the artifact of this id, where the task has one: its pieces come behind those. Without this the
+    /// first piece replaces it.
     pub fn appending(mut self) -> Self {
         self.appends = true;
         self

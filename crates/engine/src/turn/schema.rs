@@ -19,8 +19,8 @@ const PATTERN_STEPS: usize = 100_000;
 const COMPLAINT: usize = 500;
 
 impl Turn {
-    /// The JSON schema that the client wants structured data to follow: the member `schema` in the metadata of a part of
-    /// the message, the first that has one.
+    /// The JSON schema that the client wants structured data to follow: the member `schema` in the metadata of a part
+    /// of the message, the first that has one.
     pub fn requested_schema(&self) -> Option<&Value> {
         self.message().parts.iter().find_map(|part| part.metadata()?.get("schema"))
     }

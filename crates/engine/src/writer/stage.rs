@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl LogWriter {
-    /// Whether there is room for what carries so many bytes, an event of the agent or a message of the client: in the task,
-    /// and among what all tasks at work hold.
+    /// Whether there is room for what carries so many bytes, an event of the agent or a message of the client: in the
+    /// task, and among what all tasks at work hold.
     pub(crate) fn check(&mut self, bytes: usize) -> Result<(), TooMuch> {
         let Limits { task_size, task_events, .. } = self.shared.limits;
         let size = self.size.saturating_add(bytes as u64);

@@ -1,6 +1,6 @@
-//! The protocol by which nodes own tasks, as a small model of which every state is visited: leases, claims, commits that
-//! land late, takeovers, letters, runners that give up or vanish. What the store must refuse, and what nodes must do, is
-//! what the [`Rules`] say; each rule that is left out breaks a property, so none is there in vain.
+//! The protocol by which nodes own tasks, as a small model of which every state is visited: leases, claims, commits
+//! that land late, takeovers, letters, runners that give up or vanish. What the store must refuse, and what nodes must
+//! do, is what the [`Rules`] say; each rule that is left out breaks a property, so none is there in vain.
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
@@ -375,7 +375,8 @@ impl Rules {
         Some(Runner { epoch: task.epoch, sequence: task.log.len(), settles })
     }
 
-    /// Whether a task at work comes to have a runner, where nothing else happens any more but what nodes do by themselves.
+    /// Whether a task at work comes to have a runner, where nothing else happens any more but what nodes do by
+    /// themselves.
     fn gets_a_runner(self, state: &State) -> bool {
         // The model has an end, which the protocol has not.
         if !state.task.at_work || state.task.ended || state.task.epoch == EPOCHS && !state.is_held() {

@@ -1,5 +1,5 @@
-//! Tasks that are deleted while somebody reads them, waits for them or is at work on them: each is told that there is no
-//! such task, on whichever node, and nobody is served what was deleted.
+//! Tasks that are deleted while somebody reads them, waits for them or is at work on them: each is told that there is
+//! no such task, on whichever node, and nobody is served what was deleted.
 
 use std::{sync::Arc, time::Duration};
 

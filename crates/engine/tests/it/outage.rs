@@ -308,7 +308,8 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
     assert_eq!(seen, ["a", "b"]);
 }
 
-/// Says the text of its message when the gate lets it, and notes which turns it ran. It goes on after a crash if it can.
+/// Says the text of its message when the gate lets it, and notes which turns it ran. It goes on after a crash if it
+/// can.
 struct Gated {
     gate: Arc<Semaphore>,
     turns: Arc<Mutex<Vec<(String, bool)>>>,
@@ -337,7 +338,8 @@ struct Outage {
     task: Task,
 }
 
-/// A task that was given up in an outage: one message had its turn then, another that was acknowledged waited for its own.
+/// A task that was given up in an outage: one message had its turn then, another that was acknowledged waited for its
+/// own.
 async fn outage(resumes: bool) -> Outage {
     let store = Rigged::new();
     let (gate, turns) = (Arc::new(Semaphore::new(0)), Arc::default());
@@ -358,8 +360,8 @@ async fn outage(resumes: bool) -> Outage {
     Outage { engine, store, gate, turns, task }
 }
 
-/// Nothing is said to the client of `two`, who was told that it counts: so it has its turn, after the one that was cut off,
-/// whoever comes first after the outage.
+/// Nothing is said to the client of `two`, who was told that it counts: so it has its turn, after the one that was cut
+/// off, whoever comes first after the outage.
 #[tokio::test]
 async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_waited_have_theirs() {
     for comes in [true, false] {

@@ -1,5 +1,5 @@
-//! Random agents, random clients that come and go at random moments, random failures of the store: whatever they do, the
-//! log of each task is whole, everybody sees it, and nothing is left behind.
+//! Random agents, random clients that come and go at random moments, random failures of the store: whatever they do,
+//! the log of each task is whole, everybody sees it, and nothing is left behind.
 
 mod agent;
 mod check;
@@ -121,7 +121,8 @@ impl Case {
         let world = World::new(engine.clone(), self.scripts.len());
         let ops: Vec<_> = self.ops.iter().map(|op| tokio::spawn(Arc::clone(&world).perform(op.clone()))).collect();
         within(async {
-            // Until all have what they wanted, tasks that wait for somebody are canceled, also those that come to be late.
+            // Until all have what they wanted, tasks that wait for somebody are canceled, also those that come to be
+            // late.
             while !ops.iter().all(tokio::task::JoinHandle::is_finished)
                 || engine.running() > 0
                 || open(&engine).await.next().is_some()

@@ -278,8 +278,8 @@ fn said(message: Message, text: &str) -> Request {
     request
 }
 
-/// The task has rested before, where it has; then two messages come, of which one waits. An agent that does not resume waits
-/// for its client, and has another turn all the same.
+/// The task has rested before, where it has; then two messages come, of which one waits. An agent that does not resume
+/// waits for its client, and has another turn all the same.
 async fn is_told_again(store: Arc<Rigged>, rests_before: bool, resumes: bool) {
     let told = Arc::<Mutex<Vec<Told>>>::default();
     let engine = |is_after| {

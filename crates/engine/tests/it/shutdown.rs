@@ -95,8 +95,8 @@ async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
     }
 }
 
-/// Its message is in the store, whether its turn runs or waits for it, so it must not be sent again; where it is not, it
-/// may be.
+/// Its message is in the store, whether its turn runs or waits for it, so it must not be sent again; where it is not,
+/// it may be.
 #[tokio::test]
 async fn whoever_waits_for_a_task_that_is_stored_is_told_its_id() {
     let engine = resuming();

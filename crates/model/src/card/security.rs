@@ -42,7 +42,8 @@ impl Serialize for SecurityRequirement {
     }
 }
 
-/// Reads `{"schemes":{"oauth":{"list":["read"]}}}`, and `{"oauth":["read"]}` as earlier texts have it (contradiction C-17).
+/// Reads `{"schemes":{"oauth":{"list":["read"]}}}`, and `{"oauth":["read"]}` as earlier texts have it (contradiction
+/// C-17).
 impl<'de> Deserialize<'de> for SecurityRequirement {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut schemes = BTreeMap::new();

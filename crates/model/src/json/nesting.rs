@@ -2,8 +2,8 @@
 
 use super::{Struct, Value};
 
-/// Whether a value nests no deeper than so many levels. Texts, numbers and the like have none; a list or an object has one
-/// more than the deepest value in it. What is deeper is not looked at, so that no value is too deep to be asked.
+/// Whether a value nests no deeper than so many levels. Texts, numbers and the like have none; a list or an object has
+/// one more than the deepest value in it. What is deeper is not looked at, so that no value is too deep to be asked.
 pub fn nests_within(value: &Value, levels: usize) -> bool {
     match (value, levels.checked_sub(1)) {
         (Value::Array(_) | Value::Object(_), None) => false,

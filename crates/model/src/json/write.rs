@@ -1,7 +1,7 @@
 //! Writes JSON as serde_json does, byte for byte, but quicker where the model has most of its bytes: in text.
 //!
-//! serde_json looks at each byte of a text and writes quote, text and quote one by one. Here up to sixteen bytes are looked
-//! at at once, and a text that needs no escapes, as nearly all do, is copied in one go.
+//! serde_json looks at each byte of a text and writes quote, text and quote one by one. Here up to sixteen bytes are
+//! looked at at once, and a text that needs no escapes, as nearly all do, is copied in one go.
 
 mod compound;
 mod text;
@@ -18,8 +18,8 @@ use self::compound::Compound;
 ///
 /// # Errors
 ///
-/// As serde_json: where the value refuses to be written, or has a map whose keys are no text, number or truth value. What
-/// was written before that stays.
+/// As serde_json: where the value refuses to be written, or has a map whose keys are no text, number or truth value.
+/// What was written before that stays.
 pub fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) -> Result<(), Error> {
     value.serialize(Writer { to })
 }

@@ -1,4 +1,5 @@
-//! `SendMessage` (section 3.1.1): sends a message; waits until the task has ended or is interrupted, unless told not to.
+//! `SendMessage` (section 3.1.1): sends a message; waits until the task has ended or is interrupted, unless told not
+//! to.
 
 use serde::{Deserialize, Serialize};
 

@@ -7,8 +7,8 @@ use nuncio_wire::{Dialect, Version, dialect};
 
 /// The dialect of a format: the name of a version, or none for the latest.
 ///
-/// One that is not spoken here, of a version that another build has, is told like the latest; `told` sees to it that the
-/// log says so once.
+/// One that is not spoken here, of a version that another build has, is told like the latest; `told` sees to it that
+/// the log says so once.
 pub(super) fn dialect_of(format: Option<&str>, told: &Once) -> &'static dyn Dialect {
     let version = format.map_or(Ok(Version::LATEST), str::parse);
     dialect(version.unwrap_or_else(|_| {

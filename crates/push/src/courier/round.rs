@@ -93,8 +93,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Settles what is owed up to here and was not told: a client's message, which is nobody's event, and events of which
-    /// the webhook's version has nothing to say.
+    /// Settles what is owed up to here and was not told: a client's message, which is nobody's event, and events of
+    /// which the webhook's version has nothing to say.
     async fn pass(&mut self, sequence: u64) -> Result<(), StoreError> {
         if self.push.delivered < sequence {
             self.settle(sequence, 0, Timestamp::now(), None).await?;

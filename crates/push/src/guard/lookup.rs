@@ -17,8 +17,8 @@ pub trait Lookup: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Where the name has no addresses, or nobody can tell. A webhook passes when it is registered; an attempt to deliver
-    /// fails, which is tried again as any other, and so it is with a panic there.
+    /// Where the name has no addresses, or nobody can tell. A webhook passes when it is registered; an attempt to
+    /// deliver fails, which is tried again as any other, and so it is with a panic there.
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 

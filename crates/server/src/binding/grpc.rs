@@ -1,7 +1,7 @@
 //! gRPC: one HTTP/2 stream a call (section 10), a table over the methods with the bytes of [`nuncio_wire::proto`].
 //!
-//! Written over HTTP bodies directly: what gRPC adds to HTTP/2 is five bytes in front of each message, and the outcome in
-//! trailers. A call that fails before its first message is answered by trailers alone, which HTTP shows as headers.
+//! Written over HTTP bodies directly: what gRPC adds to HTTP/2 is five bytes in front of each message, and the outcome
+//! in trailers. A call that fails before its first message is answered by trailers alone, which HTTP shows as headers.
 
 mod body;
 mod deadline;

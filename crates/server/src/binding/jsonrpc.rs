@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0 over HTTP POST (section 9).
 //!
-//! What a call gives is status 200, errors too, which come as an event where the version wants a stream for every answer
-//! to a call for one. Other statuses are for what stops a request before it is read as a call, and for 401 and 403, so
-//! that a client without credentials is told so by HTTP itself.
+//! What a call gives is status 200, errors too, which come as an event where the version wants a stream for every
+//! answer to a call for one. Other statuses are for what stops a request before it is read as a call, and for 401 and
+//! 403, so that a client without credentials is told so by HTTP itself.
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, ErrorKind, Principal};

@@ -1,4 +1,5 @@
-//! Where this server is, as its clients see it (CARD-9): by configuration, by a trusted proxy, by the client's own word.
+//! Where this server is, as its clients see it (CARD-9): by configuration, by a trusted proxy, by the client's own
+//! word.
 
 use std::{
     fmt,

@@ -1,5 +1,5 @@
-//! Refuses heads that are too large, and those that no server of HTTP may answer, whichever path they are for (RFC 9112,
-//! section 3.2).
+//! Refuses heads that are too large, and those that no server of HTTP may answer, whichever path they are for (RFC
+//! 9112, section 3.2).
 
 use std::{
     convert::Infallible,

@@ -1,5 +1,5 @@
-//! A task without its artifacts. Where all its messages name it and its context, as they do in all that the engine makes,
-//! they are written without these two ids: a third of a short task, to be read, parsed and kept four times.
+//! A task without its artifacts. Where all its messages name it and its context, as they do in all that the engine
+//! makes, they are written without these two ids: a third of a short task, to be read, parsed and kept four times.
 
 use nuncio_model::{
     ContextId, Message, MessageId, Part, Role, Struct, Task, TaskId, TaskState, TaskStatus, Timestamp, json::Field,

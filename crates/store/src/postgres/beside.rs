@@ -1,5 +1,5 @@
-//! The database for whoever looks after it, beside nodes that run: its schema, a store that is no node's, and how to copy
-//! it.
+//! The database for whoever looks after it, beside nodes that run: its schema, a store that is no node's, and how to
+//! copy it.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl PostgresStore {
         schema::look(&client, &connector.place).await
     }
 
-    /// Makes the schema or brings it to the present version, as [`open`](Self::open) does, and says which it was before.
-    /// Of several processes that do so at once one does it, and the others wait.
+    /// Makes the schema or brings it to the present version, as [`open`](Self::open) does, and says which it was
+    /// before. Of several processes that do so at once one does it, and the others wait.
     ///
     /// # Errors
     ///
@@ -44,8 +44,8 @@ impl PostgresStore {
     /// Opens a database for looking after it, beside the nodes that run: to read, to purge, to drop logs, to erase. The
     /// schema must be there and of the present version, and is left as it is.
     ///
-    /// Such a store is no node: it has no lease, no others see it, and nothing is done in its background. Tasks that run
-    /// are others': `commit`, `claim`, and what delivers pushes are refused as `Unavailable`.
+    /// Such a store is no node: it has no lease, no others see it, and nothing is done in its background. Tasks that
+    /// run are others': `commit`, `claim`, and what delivers pushes are refused as `Unavailable`.
     ///
     /// # Errors
     ///

@@ -15,8 +15,8 @@ use super::{error::PostgresError, options::PostgresOptions, place::Place, server
 /// bus.
 ///
 /// Each node has two connections, one that listens and one that tells, and tells in groups, since a transaction with a
-/// `NOTIFY` waits for all others at its end. Signals need no disk, so none is waited for. A pooler between has to work by
-/// session; one that does not is noticed.
+/// `NOTIFY` waits for all others at its end. Signals need no disk, so none is waited for. A pooler between has to work
+/// by session; one that does not is noticed.
 pub struct PostgresBroker {
     servers: Servers,
     channels: Arc<Channels>,
@@ -25,8 +25,8 @@ pub struct PostgresBroker {
 }
 
 impl PostgresBroker {
-    /// Of the database and schema of a URL, as in [`PostgresStore::open`](super::PostgresStore::open). Connects to nobody
-    /// yet.
+    /// Of the database and schema of a URL, as in [`PostgresStore::open`](super::PostgresStore::open). Connects to
+    /// nobody yet.
     ///
     /// # Errors
     ///

@@ -52,8 +52,8 @@ impl Chores {
         &self.links
     }
 
-    /// Drops records of tasks that were let go of before a time, of at most so many. Those of a task that is owed some stay;
-    /// where there is a time to `put_off` to, it counts as let go of then.
+    /// Drops records of tasks that were let go of before a time, of at most so many. Those of a task that is owed some
+    /// stay; where there is a time to `put_off` to, it counts as let go of then.
     pub(super) async fn drop_logs(
         &self,
         before: i64,
@@ -90,8 +90,8 @@ impl Chores {
         Ok(self.links.query(Sql::Forget, &[&before, &most]).await?.len() == MESSAGES)
     }
 
-    /// Sums up the totals of these scopes: each then has a row for each state that tasks are in, but for what others add
-    /// meanwhile.
+    /// Sums up the totals of these scopes: each then has a row for each state that tasks are in, but for what others
+    /// add meanwhile.
     pub(super) async fn sum_up(&self, scopes: &[ScopeColumns]) -> Result<(), StoreError> {
         if scopes.is_empty() {
             return Ok(());

@@ -3,8 +3,8 @@
 //! Whatever waits while one group is being written becomes the next. A group is a single statement, so nothing is ever
 //! left half done, and an owner that is frozen in the middle holds no lock.
 //!
-//! A connection that breaks says nothing of what was under way. So the next one first makes sure that the one before has
-//! ended, by a lock that a node has once; only then what was in doubt is known: nothing of it can come later.
+//! A connection that breaks says nothing of what was under way. So the next one first makes sure that the one before
+//! has ended, by a lock that a node has once; only then what was in doubt is known: nothing of it can come later.
 
 mod batch;
 mod doubt;

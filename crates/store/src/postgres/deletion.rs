@@ -1,8 +1,8 @@
 //! Deletes tasks, also while nodes write to them.
 //!
 //! They are locked by one statement and deleted by another, which sees what was committed until they were locked. A
-//! single statement would not: rows of a commit that it had to wait for would stay. They are locked in the order in which
-//! commits lock them, and their records go after them, in portions.
+//! single statement would not: rows of a commit that it had to wait for would stay. They are locked in the order in
+//! which commits lock them, and their records go after them, in portions.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -58,8 +58,8 @@ impl<'a> Deletion<'a> {
         first_column(&rows.map_err(unavailable)?.map_err(store_error)?).map_err(store_error)
     }
 
-    /// Deletes those of these tasks that are meant, with all that is theirs. How many. Where only some are meant, those stay
-    /// that somebody writes to just now, or that push configurations are owed records of.
+    /// Deletes those of these tasks that are meant, with all that is theirs. How many. Where only some are meant, those
+    /// stay that somebody writes to just now, or that push configurations are owed records of.
     pub(super) async fn delete(
         &mut self,
         mut tasks: &[String],

@@ -53,9 +53,9 @@ impl Links {
         self.query_within(self.connector.options.answer_timeout, sql, values).await
     }
 
-    /// The same for what must be known sooner: a connection and an answer that take longer than this, each time that it is
-    /// said, come too late, and a connection on which an answer does is not used again. Whoever cuts the wait short from
-    /// outside instead keeps the one that says nothing.
+    /// The same for what must be known sooner: a connection and an answer that take longer than this, each time that it
+    /// is said, come too late, and a connection on which an answer does is not used again. Whoever cuts the wait short
+    /// from outside instead keeps the one that says nothing.
     pub(super) async fn query_within(
         &self,
         bound: Duration,

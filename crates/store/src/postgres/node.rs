@@ -19,8 +19,8 @@ use super::error::unavailable;
 #[derive(Debug)]
 pub(super) struct Node {
     id: AtomicU64,
-    /// Tasks that this node may have claimed without knowing: the claim's answer was lost, or nobody waited for it. They
-    /// would be this node's for ever, and nobody at work on them. Since when.
+    /// Tasks that this node may have claimed without knowing: the claim's answer was lost, or nobody waited for it.
+    /// They would be this node's for ever, and nobody at work on them. Since when.
     unknown_claims: Mutex<HashMap<(Scope, TaskId), Instant>>,
 }
 
@@ -66,8 +66,8 @@ impl Node {
         self.unknown_claims.lock().keys().map(|(_, id)| id.clone()).collect()
     }
 
-    /// Forgets those that the store says are not this node's, all of which is known: `owned` are. A claim that is younger
-    /// than the longest call may still be on its way; one that is older was made by now, or never will be.
+    /// Forgets those that the store says are not this node's, all of which is known: `owned` are. A claim that is
+    /// younger than the longest call may still be on its way; one that is older was made by now, or never will be.
     pub(super) fn forget_unknown(&self, owned: &[Orphan], longest_call: Duration) {
         self.unknown_claims.lock().retain(|(scope, id), since| {
             since.elapsed() <= longest_call || owned.iter().any(|it| it.id == *id && it.scope == *scope)

@@ -6,8 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The schema that the tables are in, made if it is not there; several in one database are several stores. `nuncio`,
-    /// unless the URL has a `schema`.
+    /// The schema that the tables are in, made if it is not there; several in one database are several stores.
+    /// `nuncio`, unless the URL has a `schema`.
     pub schema: Option<Box<str>>,
     /// How long this node may be silent before others take its tasks over. 10 s, at least 1 s.
     pub lease: Duration,
@@ -24,14 +24,14 @@ pub struct PostgresOptions {
     pub statement_timeout: Duration,
     /// How long a statement may wait for a lock. 2 s.
     pub lock_timeout: Duration,
-    /// How long an answer is waited for; after that the connection counts as broken. Longer than the server may work, or
-    /// it is taken so. 7 s.
+    /// How long an answer is waited for; after that the connection counts as broken. Longer than the server may work,
+    /// or it is taken so. 7 s.
     pub answer_timeout: Duration,
-    /// How long the records of a task are kept once it has ended or is parked, so that a reader that lost its connection
-    /// can go on where it was; whoever comes later reads the task. 10 min.
+    /// How long the records of a task are kept once it has ended or is parked, so that a reader that lost its
+    /// connection can go on where it was; whoever comes later reads the task. 10 min.
     pub log_retention: Duration,
-    /// How long a node has a push that is due to itself without a word of how it went; then another tries. Longer than an
-    /// attempt may take with what the database takes before and after it, or several nodes deliver the same. 1 min.
+    /// How long a node has a push that is due to itself without a word of how it went; then another tries. Longer than
+    /// an attempt may take with what the database takes before and after it, or several nodes deliver the same. 1 min.
     pub push_claim: Duration,
 }
 

@@ -20,8 +20,8 @@ const OF_CONTEXT: &str = "SELECT tenant, caller, count(*) FROM tasks \
 const OF_TASK: &str = "SELECT tenant, caller, 1::int8 FROM tasks WHERE id = $1";
 
 impl PostgresStore {
-    /// Whose tasks there are, and how many, without reading any of them: of all, the counts that are kept; of a context, a
-    /// look into an index for each caller; of a task, one look.
+    /// Whose tasks there are, and how many, without reading any of them: of all, the counts that are kept; of a
+    /// context, a look into an index for each caller; of a task, one look.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ const STEPS: &[&str] = &[
     include_str!("schema/4.sql"),
 ];
 
-/// Brings the schema to the present version, made if it is not there, and says which it was. Of several nodes that start
-/// at once one does it, and the others wait.
+/// Brings the schema to the present version, made if it is not there, and says which it was. Of several nodes that
+/// start at once one does it, and the others wait.
 pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<SchemaVersion, PostgresError> {
     let failed = |source| unusable(place, source);
     check_encoding(client, place).await?;

@@ -1,10 +1,10 @@
 //! The servers that a URL names, of which one takes writes.
 //!
-//! This is how PostgreSQL fails over: a standby is promoted, and whoever was connected to the primary finds the new one by
-//! trying all. A server that says nothing must not keep anybody from the next, so each attempt has a start of a moment
-//! before the one behind it, and none waits for another's end. And a primary that was given up may come back before somebody
-//! ends it: of two servers of one cluster the one that was promoted later has the higher timeline, and who has seen that one
-//! does not go back.
+//! This is how PostgreSQL fails over: a standby is promoted, and whoever was connected to the primary finds the new one
+//! by trying all. A server that says nothing must not keep anybody from the next, so each attempt has a start of a
+//! moment before the one behind it, and none waits for another's end. And a primary that was given up may come back
+//! before somebody ends it: of two servers of one cluster the one that was promoted later has the higher timeline, and
+//! who has seen that one does not go back.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -1,5 +1,6 @@
-//! What is done now and then: logs and messages that nobody needs any more go, and so do records of deleted tasks, letters
-//! and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from its turn.
+//! What is done now and then: logs and messages that nobody needs any more go, and so do records of deleted tasks,
+//! letters and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from
+//! its turn.
 
 use std::{
     collections::HashMap,
@@ -61,8 +62,9 @@ struct Told {
     is_urgent: Notify,
 }
 
-/// Messages that nobody asks for any more, in milliseconds: those that were remembered before a time, by the clock of this
-/// process, and for longer than that was ago, by the clock of the server, which is the one that they were remembered by.
+/// Messages that nobody asks for any more, in milliseconds: those that were remembered before a time, by the clock of
+/// this process, and for longer than that was ago, by the clock of the server, which is the one that they were
+/// remembered by.
 #[derive(Clone, Copy)]
 struct Useless {
     before: i64,
@@ -88,8 +90,8 @@ impl Upkeep {
         Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
     }
 
-    /// Nobody asks any more for messages that were remembered before this, as of now. What was said before does not count:
-    /// a clock may have been ahead.
+    /// Nobody asks any more for messages that were remembered before this, as of now. What was said before does not
+    /// count: a clock may have been ahead.
     pub(super) fn forget_before(&self, time: Timestamp, now: Timestamp) {
         let before = time.as_millisecond();
         *self.told.useless.lock() = Some(Useless { before, age: now.as_millisecond().saturating_sub(before) });
@@ -191,7 +193,8 @@ impl Work {
         if self.told.useless.lock().is_none() {
             return Ok(false);
         }
-        // The clock first: a commit says what it asks for before it is written, so what is not said yet has a later time.
+        // The clock first: a commit says what it asks for before it is written, so what is not said yet has a later
+        // time.
         let now = now(self.chores.links()).await?.as_millisecond();
         let useless = *self.told.useless.lock();
         let Some(Useless { before, age }) = useless else { return Ok(false) };

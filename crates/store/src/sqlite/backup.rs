@@ -1,8 +1,8 @@
 //! A copy of a database while it is served.
 //!
 //! SQLite writes the copy anew in one read transaction, so it is of one moment, has no free pages in which something
-//! deleted might still be, and holds up no writes; the write-ahead log grows meanwhile. It comes into its place when it is
-//! whole and on the disk.
+//! deleted might still be, and holds up no writes; the write-ahead log grows meanwhile. It comes into its place when it
+//! is whole and on the disk.
 
 use std::{
     fs::{self, File},

@@ -90,8 +90,8 @@ impl Cache {
         self.tasks.remove(id);
     }
 
-    /// To be called after it, however it went, with the task as it is now where that is known. Of several writes of a task
-    /// in one transaction the last one tells.
+    /// To be called after it, however it went, with the task as it is now where that is known. Of several writes of a
+    /// task in one transaction the last one tells.
     pub(super) fn end_write(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
         let mut stamp = self.stamp(id).lock();
         stamp.changes += 1;

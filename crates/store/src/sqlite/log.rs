@@ -43,7 +43,8 @@ impl Log {
         }))
     }
 
-    /// To be called by the writer when no commit is under way: one that failed or changed nothing is not heard of again.
+    /// To be called by the writer when no commit is under way: one that failed or changed nothing is not heard of
+    /// again.
     pub(super) fn settle(&self) {
         self.over.store(self.begun.load(Ordering::Relaxed), Ordering::Release);
     }
@@ -72,8 +73,8 @@ impl Log {
         self.empties.store(empties, Ordering::Release);
     }
 
-    /// Whether a reader may keep its place in the log for a moment: not while the log is to be moved, which has to wait for
-    /// it.
+    /// Whether a reader may keep its place in the log for a moment: not while the log is to be moved, which has to wait
+    /// for it.
     pub(super) fn may_be_held(&self) -> bool {
         !self.is_long() && !self.empties()
     }

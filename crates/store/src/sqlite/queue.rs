@@ -1,8 +1,9 @@
 //! The way of a write to the thread that does it, and of the outcome back: in groups.
 //!
 //! Whatever waits while one group is being written becomes the next, handed over at once and waking the runtime once
-//! when it is done. That is what makes many small commits cheap. While another program holds the database a group cannot
-//! begin: then those of its writes are refused that have waited for long enough, and the others are in the next one.
+//! when it is done. That is what makes many small commits cheap. While another program holds the database a group
+//! cannot begin: then those of its writes are refused that have waited for long enough, and the others are in the next
+//! one.
 
 use std::{sync::mpsc as thread, time::Instant};
 

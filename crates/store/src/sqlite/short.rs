@@ -163,8 +163,8 @@ impl ShortReads {
 }
 
 impl Reader {
-    /// Sees to it that what is read next is of now: in the transaction that is held, where nothing has been committed since;
-    /// or in a new one. In one that is held only where reads come quickly, as it takes two statements more.
+    /// Sees to it that what is read next is of now: in the transaction that is held, where nothing has been committed
+    /// since; or in a new one. In one that is held only where reads come quickly, as it takes two statements more.
     fn prepare(&mut self, commit: Option<u64>, now: Instant) {
         let follows = self.used.replace(now).is_some_and(|used| now.saturating_duration_since(used) < HELD);
         let is_of_now = |held: &Held| commit == Some(held.commit) && held.reads < BURST;

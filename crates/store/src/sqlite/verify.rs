@@ -33,8 +33,8 @@ const RULES: &[&str] = &[
 ];
 
 impl SqliteStore {
-    /// Looks whether the file is whole, by SQLite's own check, and whether its tables agree: what is not as it should be,
-    /// in words. Nothing when all is well. All of it is of one moment, also while another process writes.
+    /// Looks whether the file is whole, by SQLite's own check, and whether its tables agree: what is not as it should
+    /// be, in words. Nothing when all is well. All of it is of one moment, also while another process writes.
     ///
     /// # Errors
     ///

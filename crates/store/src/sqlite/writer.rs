@@ -143,8 +143,8 @@ impl Writer {
         last.is_some()
     }
 
-    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's. No outcome for
-    /// those that may wait on.
+    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's. No outcome
+    /// for those that may wait on.
     fn write_all(&mut self, ops: &[Op], since: &[Instant]) -> Vec<Option<Outcome>> {
         let outcomes = match since.iter().min().map(|oldest| self.transact(ops, *oldest)) {
             Some(Ok(outcomes)) => outcomes.into_iter().map(Some).collect(),
@@ -163,8 +163,8 @@ impl Writer {
         outcomes
     }
 
-    /// What becomes of a write whose transaction could not begin: it waits on while another program holds the database, if
-    /// it may.
+    /// What becomes of a write whose transaction could not begin: it waits on while another program holds the database,
+    /// if it may.
     fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<Outcome> {
         let waits = is_busy(error) && !self.patience(since).is_zero();
         (!waits).then(|| Err(same(error)))

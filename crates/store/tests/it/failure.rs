@@ -99,8 +99,8 @@ async fn while_another_program_holds_the_database_each_write_waits_for_its_own_t
     late.await.unwrap().unwrap();
 }
 
-/// Waits do not add up on the way of a call: its messages are refused before long, those that begin a task and those to one
-/// that is at work.
+/// Waits do not add up on the way of a call: its messages are refused before long, those that begin a task and those to
+/// one that is at work.
 #[tokio::test]
 async fn a_call_is_refused_before_long_while_another_program_holds_the_database() {
     const PATIENCE: Duration = Duration::from_millis(500);

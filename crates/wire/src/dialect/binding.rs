@@ -109,8 +109,8 @@ pub trait RestDialect: Events {
     /// is cut off.
     fn route(&self, http_method: &http::Method, path: &str) -> Result<Routed, RouteError>;
 
-    /// Server: whether a path is of this version and no newer one, also where nothing is at it. An error before a call is
-    /// known is told as the version tells it.
+    /// Server: whether a path is of this version and no newer one, also where nothing is at it. An error before a call
+    /// is known is told as the version tells it.
     fn owns(&self, path: &str) -> bool {
         let _ = path;
         false
@@ -164,7 +164,8 @@ pub trait GrpcDialect: Events {
     /// The path of an operation, where the version has the operation.
     fn path(&self, method: Method) -> Option<&'static str>;
 
-    /// Server: reads the message of a call and checks it. Fails with `InvalidParams` that names the field, in JSON names.
+    /// Server: reads the message of a call and checks it. Fails with `InvalidParams` that names the field, in JSON
+    /// names.
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error>;
 
     /// Server: what the version calls a field that a call of 1.0 was refused for, where it has another name for it.
@@ -173,7 +174,8 @@ pub trait GrpcDialect: Events {
         None
     }
 
-    /// Client: appends the message of a call. Fails with `UnsupportedOperation` where the version lacks what it asks for.
+    /// Client: appends the message of a call. Fails with `UnsupportedOperation` where the version lacks what it asks
+    /// for.
     fn encode_call(&self, call: &Call, to: &mut Vec<u8>) -> Result<(), Error>;
 
     /// Server: appends the message of a reply. Not for a stream, whose events are written one by one.

@@ -2,11 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
-/// How the bytes of a file stand in the protobuf messages of versions 0.2 and 0.3, which their gRPC carries and, as JSON,
-/// their HTTP+JSON. JSON-RPC and other versions are not concerned.
+/// How the bytes of a file stand in the protobuf messages of versions 0.2 and 0.3, which their gRPC carries and, as
+/// JSON, their HTTP+JSON. JSON-RPC and other versions are not concerned.
 ///
-/// The proto has the bytes of the file there. The Python SDK, of 0.2, of 0.3 and in the 0.3 mode of 1.x, has their base64
-/// there instead, and fails at all else. Nothing in a message says which it is, so it must be said here.
+/// The proto has the bytes of the file there. The Python SDK, of 0.2, of 0.3 and in the 0.3 mode of 1.x, has their
+/// base64 there instead, and fails at all else. Nothing in a message says which it is, so it must be said here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FileBytes {

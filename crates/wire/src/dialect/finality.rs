@@ -13,8 +13,8 @@ use nuncio_model::{TaskState, TaskStatusUpdateEvent};
 /// Where in metadata it is said.
 pub(crate) const KEY: &str = "https://nuncio.dev/a2a/final";
 
-/// Client: whether the agent said with this metadata, of an event or of the task that it made, that nothing more will come
-/// although the state is unknown.
+/// Client: whether the agent said with this metadata, of an event or of the task that it made, that nothing more will
+/// come although the state is unknown.
 pub fn says_last(metadata: Option<&Struct>) -> bool {
     said(metadata) == Some(true)
 }

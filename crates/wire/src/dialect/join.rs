@@ -1,8 +1,8 @@
 //! Client: joining a task that is there, where the peer's stream does not begin with it.
 //!
-//! The peer is subscribed to first and the task read then, so nothing is lost in between. What the stream told until the
-//! task was there may be in the task already. Events before 1.0 have no numbers, so they are told apart by what they say:
-//! the pieces of an artifact that the task's own ends with are in it.
+//! The peer is subscribed to first and the task read then, so nothing is lost in between. What the stream told until
+//! the task was there may be in the task already. Events before 1.0 have no numbers, so they are told apart by what
+//! they say: the pieces of an artifact that the task's own ends with are in it.
 
 mod overlap;
 

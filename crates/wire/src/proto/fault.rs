@@ -57,8 +57,8 @@ impl Fault {
         self
     }
 
-    /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf, which names it
-    /// where it came that far.
+    /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf, which
+    /// names it where it came that far.
     pub(crate) fn into_request_error(self) -> Error {
         let path = self.path();
         match self.0.nature {

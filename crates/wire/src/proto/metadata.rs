@@ -81,7 +81,8 @@ fn write_status(status: Status, to: &mut HeaderMap) {
     }
 }
 
-/// The outcome that the headers or trailers of a call tell, also in the words of 0.3 (`TaskNotFoundError: …`); `None` where they do not have it.
+/// The outcome that the headers or trailers of a call tell, also in the words of 0.3 (`TaskNotFoundError: …`); `None`
+/// where they do not have it.
 pub fn read_outcome(from: &HeaderMap) -> Option<Result<(), Error>> {
     let code = from.get(STATUS)?.to_str().ok().and_then(|code| code.trim().parse().ok()).unwrap_or(UNKNOWN);
     if code == 0 {

@@ -38,8 +38,8 @@ pub fn details(error: &Error) -> Vec<Detail> {
     details
 }
 
-/// Whether a detail can stand in a list of typed ones. What peers of older versions send has no type; its facts are with
-/// the reason.
+/// Whether a detail can stand in a list of typed ones. What peers of older versions send has no type; its facts are
+/// with the reason.
 fn is_typed(detail: &Detail) -> bool {
     !matches!(detail, Detail::Other(other) if other.get("@type").is_none())
 }

@@ -98,8 +98,8 @@ async fn begin(call: SendMessageRequest, request: &Request, peer: &dyn Caller) -
     }
 }
 
-/// Whether an agent may have refused a stream because it has none. The message is then yet to be sent; if it was refused
-/// for another reason, so it will be again.
+/// Whether an agent may have refused a stream because it has none. The message is then yet to be sent; if it was
+/// refused for another reason, so it will be again.
 fn is_no_streaming(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::UnsupportedOperation)
 }
@@ -129,8 +129,8 @@ fn get(call: &SendMessageRequest, id: TaskId) -> GetTaskRequest {
     GetTaskRequest { tenant: call.tenant.clone(), id, history_length: call.history_length() }
 }
 
-/// A stream of a task that is there begins with that task, which 0.1 does not show. Of one that has ended there need not
-/// be a stream. A peer that goes on behind the last event that was seen tells of each once, and of nothing else.
+/// A stream of a task that is there begins with that task, which 0.1 does not show. Of one that has ended there need
+/// not be a stream. A peer that goes on behind the last event that was seen tells of each once, and of nothing else.
 async fn subscribe(mut request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
     if request.is_resumption() {
         return Ok(match peer.call(request).await? {

@@ -1,7 +1,7 @@
 //! The server's id of a task whose client made its own (K-1), and the newest of several under one.
 //!
-//! An id is computed of who calls, the client's id and a generation, so nothing has to be kept to find a task again, and
-//! the ids of two callers are never the same. Generations have no gaps: the newest is found by asking for a few.
+//! An id is computed of who calls, the client's id and a generation, so nothing has to be kept to find a task again,
+//! and the ids of two callers are never the same. Generations have no gaps: the newest is found by asking for a few.
 
 use nuncio_model::{Scope, TaskId};
 use uuid::Uuid;

@@ -1,4 +1,5 @@
-//! How a task of ours is shown to clients of 0.1: under their id, its artifacts numbered in the order in which they came.
+//! How a task of ours is shown to clients of 0.1: under their id, its artifacts numbered in the order in which they
+//! came.
 
 use std::sync::Arc;
 

@@ -91,7 +91,8 @@ shape! {
     }
 }
 
-/// Whether a stream of this family ends with this event: the task has ended, or needs another message, or it is said so.
+/// Whether a stream of this family ends with this event: the task has ended, or needs another message, or it is said
+/// so.
 pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
     let is_over = || update.status.state.is_terminal() || update.status.state == TaskState::InputRequired;
     finality::said(update.metadata.as_deref()).unwrap_or_else(is_over)

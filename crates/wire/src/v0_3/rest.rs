@@ -73,8 +73,8 @@ impl RestDialect for Rest {
         outgoing::write(&files::written(self.0.files, call))
     }
 
-    /// Who reads the text, and not the proto, takes a subscription by POST, and some do not find a path that has another
-    /// verb (D-1). Who reads the annotation of the proto takes a webhook without what names its task.
+    /// Who reads the text, and not the proto, takes a subscription by POST, and some do not find a path that has
+    /// another verb (D-1). Who reads the annotation of the proto takes a webhook without what names its task.
     fn encode_again(&self, call: &Call, status: StatusCode) -> Option<Outgoing> {
         match (call, status) {
             (Call::SubscribeToTask(_), StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND) => {

@@ -10,8 +10,8 @@ use crate::rest::{
     resource,
 };
 
-/// What a path means. Where it has a meaning without a tenant, its first segment is none; where it has none at all in 1.0,
-/// it may have one as an alias.
+/// What a path means. Where it has a meaning without a tenant, its first segment is none; where it has none at all in
+/// 1.0, it may have one as an alias.
 pub(super) fn find(verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let segments = segments(path).ok_or(RouteError::NotFound)?;
     let routed = match (resolve(verb, &segments), &*segments) {

@@ -1,5 +1,5 @@
-//! What is written, whole: each answer in its envelope, each event, error and webhook, held against the types of its own
-//! version. Cards, requests and HTTP+JSON are held so where they are tested.
+//! What is written, whole: each answer in its envelope, each event, error and webhook, held against the types of its
+//! own version. Cards, requests and HTTP+JSON are held so where they are tested.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `nuncio db check`: whether a database is whole. The file of SQLite, by its own check; the tables; and every log, which
-//! must fold to its task.
+//! `nuncio db check`: whether a database is whole. The file of SQLite, by its own check; the tables; and every log,
+//! which must fold to its task.
 
 use std::process::ExitCode;
 

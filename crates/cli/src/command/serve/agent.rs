@@ -149,7 +149,8 @@ fn extensions(settings: &Settings, name: &str) -> Result<Vec<String>, CliError> 
     settings.list(name).into_iter().map(|uri| read(uri).map_err(refuse)).collect()
 }
 
-/// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a shell.
+/// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a
+/// shell.
 fn program(settings: &Settings, name: &str, values: &[String]) -> Result<(Program, String), CliError> {
     let line = values.first().filter(|line| !line.is_empty());
     let whole = |command: &String, arguments: &[String]| {

@@ -84,8 +84,8 @@ impl FromArgMatches for ServeArgs {
     }
 }
 
-/// Where a value begins with a hyphen, and so was taken for a flag, how it is to be written: behind `--`, as clap has it, it
-/// would be the program.
+/// Where a value begins with a hyphen, and so was taken for a flag, how it is to be written: behind `--`, as clap has
+/// it, it would be the program.
 pub(crate) fn value_hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> =
         arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--").collect();

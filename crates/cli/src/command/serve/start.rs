@@ -68,8 +68,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     run(server).await
 }
 
-/// Whether the address can be listened on, before anything is made for a server that then could not: a database. That it
-/// can be for good is known when the server has it.
+/// Whether the address can be listened on, before anything is made for a server that then could not: a database. That
+/// it can be for good is known when the server has it.
 async fn look(address: (&str, u16)) -> Result<(), BindError> {
     let mut failure = BindError::Resolve(std::io::ErrorKind::NotFound.into());
     for address in tokio::net::lookup_host(address).await.map_err(BindError::Resolve)? {

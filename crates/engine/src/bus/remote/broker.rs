@@ -13,20 +13,22 @@ pub trait Broker: Send + Sync + 'static {
     /// A connection to it.
     type Connection: Connection;
 
-    /// Connects. The connection is tried out afterwards. What comes in is given to the listeners, in its order, until the connection is dropped.
+    /// Connects. The connection is tried out afterwards. What comes in is given to the listeners, in its order, until
+    /// the connection is dropped.
     ///
     /// # Errors
     ///
-    /// When it cannot be reached, or refuses; the reason holds no secrets. It is tried again later, whatever the reason.
+    /// When it cannot be reached, or refuses; the reason holds no secrets. It is tried again later, whatever the
+    /// reason.
     async fn connect(&self, listeners: Listeners) -> Result<Self::Connection, BoxError>;
 }
 
-/// A connection. It is dropped after the first failure of any of its calls, and another one is made: so it need not mend
-/// itself, and must not do it in silence. A call that is late is dropped, and the connection with it.
+/// A connection. It is dropped after the first failure of any of its calls, and another one is made: so it need not
+/// mend itself, and must not do it in silence. A call that is late is dropped, and the connection with it.
 #[async_trait]
 pub trait Connection: Send + Sync {
-    /// Listens to these topics, too; there may be many. Returns once everything that is published from then on comes in:
-    /// after a round trip. A topic that is listened to already is no error.
+    /// Listens to these topics, too; there may be many. Returns once everything that is published from then on comes
+    /// in: after a round trip. A topic that is listened to already is no error.
     async fn listen(&self, topics: &[Topic]) -> Result<(), BoxError>;
 
     /// Listens to these topics no more.

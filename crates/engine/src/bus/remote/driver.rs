@@ -106,8 +106,8 @@ impl<B: Broker> Driver<B> {
             idle.extend(state.topics.extract_if(|topic| !wanted.contains(topic)));
             false
         });
-        // Whoever subscribes from here on waits to be listened to again. Who did so just before has seen the topic among
-        // those that are, so it is not left: this second look finds it.
+        // Whoever subscribes from here on waits to be listened to again. Who did so just before has seen the topic
+        // among those that are, so it is not left: this second look finds it.
         let wanted = shared.listeners.topics();
         let (kept, left): (Vec<_>, Vec<_>) = idle.into_iter().partition(|topic| wanted.contains(topic));
         if !left.is_empty() {

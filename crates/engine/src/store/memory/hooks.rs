@@ -35,8 +35,8 @@ impl Hook {
         self.owes() && (self.attempts > 0 || self.next_attempt <= now)
     }
 
-    /// Owes the records up to `sequence`. A debt that is there keeps its time, and a new one is due now: without a failure
-    /// none is due later, whatever the clock was.
+    /// Owes the records up to `sequence`. A debt that is there keeps its time, and a new one is due now: without a
+    /// failure none is due later, whatever the clock was.
     pub(super) fn owe(&mut self, sequence: u64, now: Timestamp) {
         if !self.keeps_its_time(now) {
             self.next_attempt = now;

@@ -4,8 +4,9 @@ use uuid::{Uuid, fmt::Hyphenated};
 
 /// An id as the key of a sorted table.
 ///
-/// An id that was made here is a UUID of version 7: as numbers, these grow. So what is new stands where what was new a moment
-/// ago does, and adding it touches memory that a cache still has, however many there are. A hash would send it anywhere.
+/// An id that was made here is a UUID of version 7: as numbers, these grow. So what is new stands where what was new a
+/// moment ago does, and adding it touches memory that a cache still has, however many there are. A hash would send it
+/// anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Key<I> {
     /// An id that is a UUID in its usual form.

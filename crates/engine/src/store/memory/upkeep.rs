@@ -1,7 +1,7 @@
 //! Housekeeping: what is old goes, and so does what is to be forgotten.
 //!
-//! Every scope has its tasks by state and time already, so what is old is found there, a stretch at a time: no lock is held
-//! for longer than that takes.
+//! Every scope has its tasks by state and time already, so what is old is found there, a stretch at a time: no lock is
+//! held for longer than that takes.
 
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@ use crate::{
     testing::store::writer::{Writer, at, chunk},
 };
 
-/// While its owner lives and is at work nobody else gets a task. The owner keeps its epoch, and is told that it was at work:
-/// it would not claim the task if it had a runner for it.
+/// While its owner lives and is at work nobody else gets a task. The owner keeps its epoch, and is told that it was at
+/// work: it would not claim the task if it had a runner for it.
 pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -40,7 +40,8 @@ pub async fn a_task_that_is_not_there_is_nobodys<F: ClusterFixture>() {
     }
 }
 
-/// A task that is at rest is whose node claims it first, under a new epoch; also when that is the one that let go of it.
+/// A task that is at rest is whose node claims it first, under a new epoch; also when that is the one that let go of
+/// it.
 pub async fn who_lets_go_of_a_task_owns_it_no_more<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -58,8 +59,8 @@ pub async fn who_lets_go_of_a_task_owns_it_no_more<F: ClusterFixture>() {
     }
 }
 
-/// A node that is gone leaves its task to the next that claims it, and it is known to be abandoned; also to that node if it
-/// claims it again, as it may have had no answer.
+/// A node that is gone leaves its task to the next that claims it, and it is known to be abandoned; also to that node
+/// if it claims it again, as it may have had no answer.
 pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;

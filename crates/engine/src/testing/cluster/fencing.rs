@@ -38,7 +38,8 @@ pub async fn the_old_owner_is_fenced_before_and_after_the_new_ones_first_commit<
     task.assert_stored(&a).await;
 }
 
-/// The last commit of the old owner is there before the new one claims, or is refused: the new one has seen all there is.
+/// The last commit of the old owner is there before the new one claims, or is refused: the new one has seen all there
+/// is.
 pub async fn of_an_owner_and_who_takes_over_one_is_first<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let b = Arc::new(fixture.open().await);

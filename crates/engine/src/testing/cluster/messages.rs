@@ -39,7 +39,8 @@ async fn at_once<F: ClusterFixture>(commits: Vec<(Arc<F::Node>, Writer, Vec<Stri
     outcomes
 }
 
-/// Of two nodes that take the same message, for a new task or one at work, one writes it, and the other learns whose it is.
+/// Of two nodes that take the same message, for a new task or one at work, one writes it, and the other learns whose it
+/// is.
 pub async fn of_two_nodes_one_takes_a_message<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;

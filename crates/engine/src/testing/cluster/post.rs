@@ -69,8 +69,8 @@ pub async fn a_letter_is_left_once<F: ClusterFixture>() {
     assert_eq!(cluster(&a).mail(10).await.unwrap(), [first]);
 }
 
-/// Who does not know what came of a letter posts it again, whatever has happened meanwhile: it is there once, and is not
-/// taken for one that was never left, or its writer would do what it says and the next owner too.
+/// Who does not know what came of a letter posts it again, whatever has happened meanwhile: it is there once, and is
+/// not taken for one that was never left, or its writer would do what it says and the next owner too.
 pub async fn a_letter_that_was_left_is_known_to_be_there<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -127,7 +127,8 @@ pub async fn mail_is_in_order_and_of_this_node<F: ClusterFixture>() {
     assert_eq!(cluster(&a).mail(10).await.unwrap(), of_one, "a task at rest has nobody whose mail it were");
 }
 
-/// While a node lets go of a task a letter is left with it before that, and the next claim brings it; or it is not left.
+/// While a node lets go of a task a letter is left with it before that, and the next claim brings it; or it is not
+/// left.
 pub async fn a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;

@@ -8,7 +8,8 @@ use crate::{
     testing::store::writer::{Writer, chunk},
 };
 
-/// A number for each that was asked for, at its place; none for what is not there or is another's. Of tasks of all nodes.
+/// A number for each that was asked for, at its place; none for what is not there or is another's. Of tasks of all
+/// nodes.
 pub async fn sequences_come_as_they_were_asked_for<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;

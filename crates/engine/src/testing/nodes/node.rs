@@ -96,8 +96,8 @@ impl MemoryNode {
         self.cut_off.store(yes, Ordering::Relaxed);
     }
 
-    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped and
-    /// has just been let go on.
+    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped
+    /// and has just been let go on.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
     }

@@ -48,8 +48,8 @@ pub async fn a_thousand_agents_that_are_done_at_once_are_streamed_to_their_end<F
     .await;
 }
 
-/// A subscription to a task that may be over has the rest of its course, or says that it is over; so does one that knows
-/// where it was.
+/// A subscription to a task that may be over has the rest of its course, or says that it is over; so does one that
+/// knows where it was.
 pub async fn a_thousand_agents_that_are_done_at_once_are_watched_to_their_end<F: StoreFixture>(fixture: F) {
     each(fixture, async |client| {
         let task = client.begin().await;

@@ -1,4 +1,5 @@
-//! What outlives the process, and what becomes of tasks that it left running. Stores that forget pass all but the first.
+//! What outlives the process, and what becomes of tasks that it left running. Stores that forget pass all but the
+//! first.
 
 use nuncio_model::{Principal, Scope, TaskState};
 

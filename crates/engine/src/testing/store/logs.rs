@@ -32,8 +32,8 @@ pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F
     }
 }
 
-/// A portion ends with the record that fills it, by number or by bytes, also in the middle of a commit; the portions join
-/// to the log.
+/// A portion ends with the record that fills it, by number or by bytes, also in the middle of a commit; the portions
+/// join to the log.
 pub async fn a_portion_of_the_log_is_bounded_by_bytes_too<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -77,8 +77,8 @@ pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// What a request said beside its message is in the log, of the first message, of one that has its turn at once and of one
-/// that waits; readers do not see it. Of those that say nothing there is nothing.
+/// What a request said beside its message is in the log, of the first message, of one that has its turn at once and of
+/// one that waits; readers do not see it. Of those that say nothing there is nothing.
 pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
     let mut store = fixture.open().await;
     let sent = |text: &str| {
@@ -121,8 +121,8 @@ pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// A task may wait for its client from the commit on that creates it: it has not ended, so its log is there, as is that of
-/// one that waited later; and it has what comes after.
+/// A task may wait for its client from the commit on that creates it: it has not ended, so its log is there, as is that
+/// of one that waited later; and it has what comes after.
 pub async fn the_log_of_a_task_that_waits_is_there<F: StoreFixture>(fixture: F) {
     let mut store = fixture.open().await;
     let mut at_once = Writer::new("at once");

@@ -50,8 +50,8 @@ impl Appends {
     }
 }
 
-/// Twenty thousand pieces of one artifact are all there, and the last of them took about as long as those of small tasks
-/// at the same time.
+/// Twenty thousand pieces of one artifact are all there, and the last of them took about as long as those of small
+/// tasks at the same time.
 pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut big = Appends::begin(&store, "t").await;

@@ -64,8 +64,8 @@ impl Body for Single {
 pin_project_lite::pin_project! {
     /// The events of a stream, as many at once as are ready, and how it ended.
     ///
-    /// When the server drains, it ends as soon as there is nothing more to say, with `UNAVAILABLE`: the client comes back
-    /// with the id of the last event. Dropping it frees the reader.
+    /// When the server drains, it ends as soon as there is nothing more to say, with `UNAVAILABLE`: the client comes
+    /// back with the id of the last event. Dropping it frees the reader.
     pub(crate) struct Many {
         dialect: &'static dyn GrpcDialect,
         events: Option<EventStream>,

@@ -79,7 +79,8 @@ impl Batch {
         self.0.iter().any(|job| matches!(job.op, Op::Close))
     }
 
-    /// Writes all, in a statement for those that create, one for those that append, and one for each claim; and answers.
+    /// Writes all, in a statement for those that create, one for those that append, and one for each claim; and
+    /// answers.
     pub(super) async fn write(self, session: &Session, doubt: &Doubt) -> Written {
         let ops: Vec<&Op> = self.0.iter().map(|job| &job.op).collect();
         let all = async |wanted: Kind| {
@@ -246,8 +247,8 @@ async fn say(
     }
 }
 
-/// Whether a statement may have failed for one of its commits and not for all: for a value, a rule, a lock, its size, or a
-/// message that another has too.
+/// Whether a statement may have failed for one of its commits and not for all: for a value, a rule, a lock, its size,
+/// or a message that another has too.
 fn may_be_one_alone(failure: &Failure) -> bool {
     let Failure::Told(error) = failure else { return false };
     let Some(code) = error.code().filter(|_| failure.is_refusal()) else { return false };

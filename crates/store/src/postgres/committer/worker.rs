@@ -166,8 +166,8 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
     session.client().batch_execute(plans).await?;
     // A group passes through two lists on its way into the tables, which go by way of the disk where they take more.
     session.client().batch_execute("SET work_mem = '64MB'").await?;
-    // What an unknown commit has left may be seen before it is where the server promises it to be: on a standby, which the
-    // server may have lost for good. Who waits for a later one has waited for all before it.
+    // What an unknown commit has left may be seen before it is where the server promises it to be: on a standby, which
+    // the server may have lost for good. Who waits for a later one has waited for all before it.
     match session.query(Sql::Probe, &[]).await {
         Ok(_) => Ok(session),
         Err(Failure::Told(error)) if is_full(&error) => Ok(session),

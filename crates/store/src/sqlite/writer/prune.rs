@@ -101,8 +101,8 @@ fn transact<T>(connection: &Connection, write: impl FnOnce(&Connection) -> rusql
     Ok(written)
 }
 
-/// Drops records of tasks that were let go of before a time, as many as a write may. Logs that are owed to somebody after
-/// all stay, and are no longer looked for.
+/// Drops records of tasks that were let go of before a time, as many as a write may. Logs that are owed to somebody
+/// after all stay, and are no longer looked for.
 pub(super) fn drop_logs(connection: &Connection, before: i64, limit: usize) -> rusqlite::Result<Removed> {
     let mut oldest = connection.prepare_cached(
         "SELECT task, folded FROM tasks INDEXED BY tasks_released WHERE released IS NOT NULL AND released < ?1 \

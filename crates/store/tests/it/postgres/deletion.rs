@@ -1,4 +1,5 @@
-//! Deleting many tasks, big ones, and such as others write to: it comes to its end, is in nobody's way, and leaves nothing.
+//! Deleting many tasks, big ones, and such as others write to: it comes to its end, is in nobody's way, and leaves
+//! nothing.
 
 use std::{
     sync::{

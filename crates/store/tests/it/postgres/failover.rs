@@ -1,4 +1,5 @@
-//! A primary and its standby: when the standby is promoted, nodes go on there, and nothing that was acknowledged is lost.
+//! A primary and its standby: when the standby is promoted, nodes go on there, and nothing that was acknowledged is
+//! lost.
 
 use std::sync::Arc;
 

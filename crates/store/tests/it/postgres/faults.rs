@@ -1,5 +1,5 @@
-//! The server dies, stands still or cannot be reached: what was acknowledged is there, nothing is there twice, every call
-//! ends in its time, and the store comes back by itself.
+//! The server dies, stands still or cannot be reached: what was acknowledged is there, nothing is there twice, every
+//! call ends in its time, and the store comes back by itself.
 
 use std::{
     sync::{
@@ -252,8 +252,8 @@ async fn a_commit_that_was_given_up_does_not_come_later() {
     assert_eq!(records.iter().map(text).collect::<Vec<_>>(), ["now"]);
 }
 
-/// The other end of a connection may be there and say nothing for ever. The lease must not hang on it, although an answer
-/// may take longer than a lease.
+/// The other end of a connection may be there and say nothing for ever. The lease must not hang on it, although an
+/// answer may take longer than a lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_is_renewed_over_another_connection_when_its_own_says_nothing() {
     let server = Postgres::shared().unwrap();

@@ -1,5 +1,5 @@
-//! What a node does now and then, as far as its tables show it: it comes to an end however much there is of it, and what
-//! fails stops nothing else.
+//! What a node does now and then, as far as its tables show it: it comes to an end however much there is of it, and
+//! what fails stops nothing else.
 
 use std::time::Duration;
 

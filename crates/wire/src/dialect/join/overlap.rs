@@ -6,9 +6,9 @@ use nuncio_model::{Part, PartRef, Parts, StreamEvent, TaskArtifactUpdateEvent};
 
 /// An artifact that was read, and the pieces that came since before it was.
 ///
-/// Where in the artifact the stream began is not known. Each place where the pieces so far fit is kept in mind, and with
-/// it the pieces, until none is left: a place counts if the pieces reach the artifact's end from there, and the one with
-/// the most pieces is taken, since the stream was there before the artifact was read.
+/// Where in the artifact the stream began is not known. Each place where the pieces so far fit is kept in mind, and
+/// with it the pieces, until none is left: a place counts if the pieces reach the artifact's end from there, and the
+/// one with the most pieces is taken, since the stream was there before the artifact was read.
 pub(super) struct Overlap {
     parts: Vec<Part>,
     /// Where the next piece would have to stand, for each place that is possible and short of the end.

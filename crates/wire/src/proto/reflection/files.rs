@@ -7,7 +7,8 @@ use super::super::{
     reader::Side,
 };
 
-/// A `google.protobuf.FileDescriptorSet` of all files that what is served here needs. A test makes it anew and compares.
+/// A `google.protobuf.FileDescriptorSet` of all files that what is served here needs. A test makes it anew and
+/// compares.
 const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
 
 /// The same of the one file that versions 0.2 and 0.3 add to these.

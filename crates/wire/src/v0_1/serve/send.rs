@@ -10,8 +10,8 @@ use nuncio_model::{
 use super::{Desk, Found, stream, streaming};
 use crate::v0_1::{error, event, mark::Mark, show, task::numbered};
 
-/// How often a task may end between being found and taking the message. Each time another message was taken, so with many
-/// at once it may well be as often as there are of them.
+/// How often a task may end between being found and taking the message. Each time another message was taken, so with
+/// many at once it may well be as often as there are of them.
 const ATTEMPTS: u32 = 256;
 
 pub(super) async fn send(desk: Desk<'_>, request: Request) -> Result<Reply, Error> {

@@ -31,8 +31,8 @@ impl<T: Field> Serialize for Out<'_, T> {
     }
 }
 
-/// Objects: each member's field, type and names, of which the first is written. What is unset is left out; `null` is the
-/// default, and the last one of a repeated member counts.
+/// Objects: each member's field, type and names, of which the first is written. What is unset is left out; `null` is
+/// the default, and the last one of a repeated member counts.
 macro_rules! object {
     ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty = $json:literal $(| $alias:literal)*,)* }) => {
         $(#[$meta])*

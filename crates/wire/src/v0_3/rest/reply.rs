@@ -41,7 +41,8 @@ pub(super) fn write(of: &Family, method: Method, reply: &Reply, to: &mut Vec<u8>
         (M::GetExtendedAgentCard, Reply::Card(card)) if of.habits.extended_card.is_some() => {
             to.extend_from_slice(&card::encode_for(card, of.version));
         }
-        // The proto has its own form of security schemes, and SDKs read that of the card that anybody gets: both are there.
+        // The proto has its own form of security schemes, and SDKs read that of the card that anybody gets: both are
+        // there.
         (M::GetExtendedAgentCard, Reply::Card(card)) => {
             let message = AgentCard::new(card, of.version)?;
             to.extend_from_slice(&card::encode_beside(card, of.version, &message.security_schemes));

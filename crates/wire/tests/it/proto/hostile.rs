@@ -120,7 +120,8 @@ fn what_is_not_protobuf_within_a_field_names_it() {
 
 #[test]
 fn unknown_fields_are_passed_over() {
-    // { id: "t", and the fields 100 to 103 as varint, 64 bits, bytes and 32 bits, and 104 as a group with groups in it }
+    // { id: "t", and the fields 100 to 103 as varint, 64 bits, bytes and 32 bits, and 104 as a group with groups in it
+    // }
     let bytes = b"\xa0\x06\x96\x01\xa9\x06\0\0\0\0\0\0\0\0\xb2\x06\x01x\xbd\x06\0\0\0\0\xc3\x06\x0b\x08\x01\x0c\xc4\x06\x12\x01t";
     let Call::GetTask(request) = proto::decode_call(Method::GetTask, bytes).unwrap() else { panic!("another call") };
     assert_eq!(request.id, "t");

@@ -81,7 +81,8 @@ fn written(version: Version, levels: usize) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// How many messages stand within one another in this one, as readers of protobuf count: each entry of a map is one, too.
+/// How many messages stand within one another in this one, as readers of protobuf count: each entry of a map is one,
+/// too.
 fn depth(message: &DynamicMessage) -> usize {
     fn of(value: &Reflected) -> usize {
         match value {

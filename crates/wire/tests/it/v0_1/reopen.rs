@@ -1,4 +1,5 @@
-//! Reopening a task that has ended (K-9): a new task behind the same id, in the same session, that knows the one before.
+//! Reopening a task that has ended (K-9): a new task behind the same id, in the same session, that knows the one
+//! before.
 
 use nuncio_model::{
     Caller, Calling, Request, Task,

@@ -6,8 +6,8 @@ pub(in crate::command::serve) struct Setting {
     pub(in crate::command::serve) name: &'static str,
     pub(in crate::command::serve) aliases: &'static [&'static str],
     pub(in crate::command::serve) kind: Kind,
-    /// Whether it must be more than 0, as nothing could be done otherwise. With others 0 is a limit like any other, or turns
-    /// something off: no message waits, no webhook, no cache, no grace.
+    /// Whether it must be more than 0, as nothing could be done otherwise. With others 0 is a limit like any other, or
+    /// turns something off: no message waits, no webhook, no cache, no grace.
     pub(in crate::command::serve) is_positive: bool,
     /// What stands for the value in the help.
     pub(in crate::command::serve) value: &'static str,
