@@ -114,9 +114,10 @@ impl Gauge {
         if !self.callers.add(principal, amount, per_caller.amount) {
             return Err(self.refusals.caller(principal, what));
         }
-        let before = self.total.fetch_add(amount, Ordering::Relaxed);
-        if before.saturating_add(amount) > in_all.amount {
-            self.remove(principal, amount);
+        // What is refused is never counted, or it would have another refused that fits.
+        let add = |total: usize| total.checked_add(amount).filter(|sum| *sum <= in_all.amount);
+        if self.total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            self.callers.remove(principal, amount);
             return Err(self.refusals.all(principal, what, kind));
         }
         Ok(())

@@ -161,19 +161,12 @@ impl Engine {
     ///
     /// `Unavailable` when the store cannot write; a part of them may be gone then.
     pub async fn erase(&self, erase: &Erase) -> Result<usize, Error> {
-        let erased = match self.0.store.erase(erase).await {
-            Ok(erased) => erased,
-            Err(error) => {
-                // Whoever reads one that is gone is told all the same, at the next look at the latest.
-                drop(self.0.look_what_is_gone().await);
-                return Err(error.into());
-            }
-        };
-        for live in self.0.registry.all().iter().filter(|live| live.is_of(erase)) {
-            self.0.forget(live);
-            self.0.members.changed(&live.id, 0);
+        let erased = self.0.store.erase(erase).await;
+        // Also where a part of them is gone. Whoever reads one is told at the next look at the latest.
+        if let Err(error) = self.0.look_what_was_erased(erase).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "what was erased is not looked for yet");
         }
-        Ok(erased)
+        Ok(erased?)
     }
 
     /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of

@@ -5,7 +5,12 @@ use std::sync::Arc;
 
 use nuncio_model::{Error, Scope, TaskId};
 
-use crate::{inbox::Control, live::Live, shared::Shared, store::StoreError};
+use crate::{
+    inbox::Control,
+    live::Live,
+    shared::Shared,
+    store::{Erase, StoreError},
+};
 
 /// How many tasks are asked for at a time.
 const PAGE: usize = 1000;
@@ -15,11 +20,12 @@ impl Shared {
     /// told that there is no such task.
     pub(crate) fn forget(&self, live: &Arc<Live>) {
         self.registry.remove(live);
-        live.tell_runner(Control::Leave);
+        // The reason first: a runner that leaves for none tells its readers that the server stops.
         live.change(|inner| {
             inner.broken = Some(Error::task_not_found(live.id.as_str()));
             inner.correspondences.iter().for_each(|it| it.moved());
         });
+        live.tell_runner(Control::Leave);
     }
 
     /// Whether the store still has a task that it had; one that it has not is forgotten.
@@ -30,8 +36,22 @@ impl Shared {
     /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each
     /// with the number of its last record there.
     pub(crate) async fn look_what_is_gone(&self) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
+        self.those_there(&self.registry.all()).await
+    }
+
+    /// Looks which of the tasks that an erasure means are gone, here and on other nodes. One that was begun after it is not.
+    pub(crate) async fn look_what_was_erased(&self, erase: &Erase) -> Result<(), StoreError> {
+        let mut meant = self.registry.all();
+        meant.retain(|live| live.is_of(erase));
+        for live in &meant {
+            self.members.changed(&live.id, 0);
+        }
+        self.those_there(&meant).await.map(drop)
+    }
+
+    async fn those_there(&self, tasks: &[Arc<Live>]) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
         let mut there = Vec::new();
-        for page in self.registry.all().chunks(PAGE) {
+        for page in tasks.chunks(PAGE) {
             there.extend(self.there(page).await?);
         }
         Ok(there)

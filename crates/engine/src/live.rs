@@ -50,6 +50,8 @@ pub(crate) struct Inner {
     pub(crate) sequence: u64,
     /// The record that set the present status.
     pub(crate) status_sequence: u64,
+    /// Whether the store may have more of it than this, which this node writes.
+    pub(crate) is_committing: bool,
     /// The epoch under which this node owns the task; `None` until it has claimed it, and where several nodes share the
     /// store, after it has let go of it.
     pub(crate) epoch: Option<u64>,
@@ -57,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) correspondences: Vec<Arc<Correspondence>>,
     /// Whether something may have been noted on them since they were looked at.
     pub(crate) letters_marked: bool,
+    /// Whether a signal has come while it was read from the store.
+    pub(crate) has_missed: bool,
     /// How many signals have come since somebody began to catch up.
     pub(crate) hurries: u32,
     /// The newest records, for readers; empty when there are none.
@@ -109,9 +113,11 @@ impl Live {
                 fold: Fold::default(),
                 sequence: 0,
                 status_sequence: 0,
+                is_committing: false,
                 epoch: None,
                 correspondences: Vec::new(),
                 letters_marked: false,
+                has_missed: false,
                 hurries: 0,
                 tail: Tail::default(),
                 readers: Slab::new(),
@@ -163,6 +169,7 @@ impl Live {
     ) -> Backlog {
         self.change(|inner| {
             inner.epoch = epoch;
+            inner.is_committing = false;
             inner.advance(records, snapshot, kept);
             inner.backlog()
         })
@@ -241,6 +248,7 @@ impl Inner {
         self.status_sequence = stored.sequence;
         self.task = stored.task;
         self.is_shed = false;
+        self.is_committing = false;
         self.sequence = stored.sequence;
         self.tail.clear();
     }

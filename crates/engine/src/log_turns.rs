@@ -1,11 +1,15 @@
 //! Which messages of a task have had their turn, by its log: for whoever does not run it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
-use nuncio_model::{Scope, TaskId};
+use nuncio_model::{Scope, Task, TaskId};
 
 use crate::{
     feed::FILL,
+    lifecycle,
     record::Record,
     store::{Portion, StoreError, TaskStore},
 };
@@ -45,6 +49,27 @@ impl LogTurns {
         let is_kept = message > self.kept_after;
         if is_kept { self.begun.get(&message).copied() } else { Some(message) }
     }
+}
+
+/// A task as of a record, from what it was as of an earlier one; `None` where the records between are not kept.
+pub(crate) async fn fold_to(
+    store: &dyn TaskStore,
+    scope: &Scope,
+    id: &TaskId,
+    (mut task, mut sequence): (Arc<Task>, u64),
+    end: u64,
+) -> Result<Option<Arc<Task>>, StoreError> {
+    while sequence < end {
+        let records = match store.events_after(scope, id, sequence, FILL).await {
+            Err(StoreError::Compacted) => return Ok(None),
+            records => records?,
+        };
+        for record in records.iter().take_while(|record| record.sequence() <= end) {
+            lifecycle::apply(Arc::make_mut(&mut task), record).map_err(|it| StoreError::Corrupt(it.into()))?;
+        }
+        sequence = records.last().map_or(end, Record::sequence);
+    }
+    Ok(Some(task))
 }
 
 /// Reads what is kept of a log up to a place; gives the place behind which it is kept. A task that rested may have lost

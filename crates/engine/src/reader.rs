@@ -148,6 +148,11 @@ impl LogReader {
         .await
     }
 
+    /// Waits until this record is known here, or nothing more will be.
+    pub(crate) async fn reaches(self, sequence: u64) {
+        self.until(|inner| (inner.sequence >= sequence || inner.broken.is_some()).then_some(())).await;
+    }
+
     /// Waits until the task has ended.
     pub(crate) async fn ended(self) -> Result<Arc<Task>, Error> {
         self.until(ended).await
@@ -193,13 +198,17 @@ pub(crate) fn ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {
     task.or_else(|| inner.broken.clone().map(Err))
 }
 
-/// The error for a message whose task ended before its turn.
+/// What an error says of a message that the task took though it has no turn.
+pub(crate) const IN_HISTORY: &str = "messageInHistory";
+
+/// The error for a message whose task ended before its turn. The task has it.
 pub(crate) fn ended_before_its_turn(task: &Task) -> Error {
     Error::new(
         ErrorKind::UnsupportedOperation,
         format!("task {} became {} before this message had its turn", task.id, task.state().short()),
     )
     .with_metadata("taskId", task.id.as_str())
+    .with_metadata(IN_HISTORY, "true")
 }
 
 /// Takes the visible events of stored records, and the sequence number of the last.

@@ -14,7 +14,7 @@ use crate::{
     feed::{Feed, Until},
     flights::{Boarding, Flight},
     inbox::Course,
-    reader::{LogReader, ended_before_its_turn},
+    reader::{IN_HISTORY, LogReader, ended_before_its_turn},
     registry::Hold,
     shared::Shared,
     store::REPEATED,
@@ -98,6 +98,7 @@ async fn find(
         Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    shared.keep_abreast(&hold).await?;
     let (course, may_wait) = {
         let inner = hold.lock();
         if !is_of(message, &inner.task) {
@@ -138,7 +139,8 @@ fn is_of(message: &Message, task: &Task) -> bool {
 }
 
 impl Repetition {
-    /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest.
+    /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest. The
+    /// engine lets go of everybody who waits when it stops; of one that comes later nobody would know.
     pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
         let Self { hold, turn } = self;
         let course = match turn {
@@ -146,7 +148,10 @@ impl Repetition {
             Turn::Known(course) => course,
             Turn::InLog(turn) => return turn.rested(shared, hold).await,
         };
-        let (reader, ..) = LogReader::from_now(hold);
+        let (reader, task, _) = LogReader::from_now(hold);
+        if shared.turns.are_draining() && !task.state().is_terminal() && !task.state().is_interrupted() {
+            return Err(stopping_at(&task.id));
+        }
         let task = reader.settled(course.clone()).await?;
         if course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
     }
@@ -158,7 +163,6 @@ impl Repetition {
             Turn::InLog(turn) => (Until::Ended, Some(turn)),
         };
         let (reader, task, sequence) = LogReader::from_now(self.hold);
-        // The engine lets go of every reader when it stops; of one that comes later nobody would know.
         if shared.turns.are_draining() && !task.state().is_terminal() {
             return Err(stopping_at(&task.id));
         }
@@ -170,6 +174,11 @@ impl Repetition {
             None => Box::pin(feed),
         })
     }
+}
+
+/// Whether a message was refused by a task that may have ended with this very message, which came twice at once.
+pub(crate) fn may_be_known(error: &Error) -> bool {
+    error.kind() == ErrorKind::UnsupportedOperation && !error.metadata().contains_key(IN_HISTORY)
 }
 
 /// Whether a message was refused because it is known already.

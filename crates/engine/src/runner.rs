@@ -12,7 +12,7 @@ mod words;
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 pub(crate) use ending::ended;
-use nuncio_model::{Error, TaskState, op::SendMessageRequest};
+use nuncio_model::{Error, TaskState, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 use turn::Running;
 
@@ -65,6 +65,8 @@ struct Birth {
     request: Arc<SendMessageRequest>,
     extensions: Arc<[Box<str>]>,
     patience: Duration,
+    /// When it came: what is said of the task is later.
+    arrived: Timestamp,
 }
 
 /// Why a runner has nothing to do.
@@ -100,7 +102,7 @@ impl Runner {
         }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
-        runner.birth = Some(Birth { request, extensions, patience });
+        runner.birth = Some(Birth { request, extensions, patience, arrived: Timestamp::now() });
         runner.flight = flight;
         first.is_first = true;
         runner.first = Some(first);

@@ -23,6 +23,7 @@ use crate::{
     limits::Limits,
     live::Live,
     push::PushGuard,
+    reader::LogReader,
     recovery::{Abandoned, Strays},
     registry::{Hold, Registry},
     size,
@@ -108,9 +109,10 @@ impl Shared {
             // First, so that nothing is missed between the look at the store and the first signal.
             Box::pin(self.members.listen(self, Topic::of(id))).await;
         }
-        let is_known = hold.loaded.initialized();
+        let mut is_known = true;
         hold.loaded
             .get_or_try_init(|| async {
+                is_known = false;
                 match self.store.load(scope, id).await? {
                     Some(stored) => {
                         hold.fill(stored);
@@ -124,11 +126,33 @@ impl Shared {
             let stored = self.store.load(scope, id).await?.ok_or_else(|| Error::task_not_found(id.as_str()))?;
             hold.restore(stored.task, &self.held);
         }
-        let is_there = !is_shared || !is_known || Box::pin(catch_up(self, &hold)).await?;
-        if !is_there || hold.lock().sequence == 0 {
-            return Err(Error::task_not_found(id.as_str()));
+        let may_have_more = is_shared && (is_known || std::mem::take(&mut hold.lock().has_missed));
+        let is_there = !may_have_more || Box::pin(catch_up(self, &hold)).await?;
+        let is_begun = hold.lock().sequence > 0 || Box::pin(self.begun(&hold)).await?;
+        if is_there && is_begun { Ok(hold) } else { Err(Error::task_not_found(id.as_str())) }
+    }
+
+    /// Waits until what is known of a task here is what the store has of it now, where this node is writing to it.
+    pub(crate) async fn keep_abreast(&self, hold: &Hold) -> Result<(), Error> {
+        if !hold.lock().is_committing {
+            return Ok(());
         }
-        Ok(hold)
+        let stored = self.store.sequences(&[(hold.scope.clone(), hold.id.clone())]).await?;
+        if let Some(Some(sequence)) = stored.first() {
+            let (reader, ..) = LogReader::from_now(hold.clone());
+            reader.reaches(*sequence).await;
+        }
+        Ok(())
+    }
+
+    /// Waits for a task that is being created here, where somebody may have seen it in the store already. Whether there is
+    /// one.
+    async fn begun(&self, hold: &Hold) -> Result<bool, Error> {
+        if self.store.load(&hold.scope, &hold.id).await?.is_none() {
+            return Ok(false);
+        }
+        LogReader::from_start(hold.clone()).begun().await?;
+        Ok(hold.lock().sequence > 0)
     }
 
     /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the

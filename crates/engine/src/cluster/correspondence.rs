@@ -14,6 +14,7 @@ use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::n
 use crate::{
     admission::{Permit, not_now},
     inbox::{Accepted, Cancel, Control, Course},
+    log_turns::fold_to,
     reader::LogReader,
     registry::Hold,
     runner::ended,
@@ -143,7 +144,7 @@ impl Correspondence {
             } else {
                 wanted.refuse(Error::task_not_found(hold.id.as_str()));
             }
-            self.rest(hold);
+            self.rest(shared, hold, None).await?;
             return Ok(true);
         };
         if let Some(reason) = &status.refused {
@@ -195,16 +196,28 @@ impl Correspondence {
             if !state.is_terminal() && !self.course.has_begun() {
                 self.begins(taken);
             }
-            self.rest(hold);
+            self.rest(shared, hold, status.rested).await?;
         }
         // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
         Ok(rests || !self.course.is_awaited())
     }
 
-    /// Tells who waits for the turn that it is over.
-    fn rest(&self, hold: &Hold) {
-        let task = Arc::clone(&hold.lock().task);
+    /// Tells who waits for the turn that it is over: with the task as this record left it, where others have had their
+    /// turns since and the log is kept.
+    async fn rest(&self, shared: &Shared, hold: &Hold, rested: Option<u64>) -> Result<(), StoreError> {
+        if self.course.rested().is_some() {
+            return Ok(());
+        }
+        let (mut task, now) = {
+            let inner = hold.lock();
+            (Arc::clone(&inner.task), inner.status_sequence)
+        };
+        if let Some(rested) = rested.filter(|rested| *rested < now && !task.state().is_terminal()) {
+            let from = (Arc::default(), 0);
+            task = fold_to(&*shared.store, &hold.scope, &hold.id, from, rested).await?.unwrap_or(task);
+        }
         hold.change(|_| self.course.rest(task));
+        Ok(())
     }
 }
 

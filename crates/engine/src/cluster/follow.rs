@@ -24,10 +24,11 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
     loop {
         let (after, has_ended) = {
             let inner = live.lock();
-            if inner.is_owned() {
+            // One without a record is being created here.
+            if inner.is_owned() || inner.sequence == 0 {
                 return Ok(true);
             }
-            (inner.sequence, inner.sequence > 0 && inner.state().is_terminal())
+            (inner.sequence, inner.state().is_terminal())
         };
         if has_ended {
             return if is_new { Ok(true) } else { shared.is_there(live).await };
@@ -58,7 +59,7 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
         }
         is_new |= !records.is_empty();
         if !FILL.is_filled_by(&records) {
-            return if is_new || after == 0 { Ok(true) } else { shared.is_there(live).await };
+            return if is_new { Ok(true) } else { shared.is_there(live).await };
         }
     }
 }
@@ -87,7 +88,11 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
     {
         let mut inner = hold.lock();
         let is_news = sequence == 0 || inner.sequence < sequence;
-        if !is_news || inner.is_owned() || inner.sequence == 0 {
+        if !is_news || inner.is_owned() {
+            return;
+        }
+        if inner.sequence == 0 {
+            inner.has_missed = true;
             return;
         }
         inner.letters_marked |= sequence == 0;

@@ -9,8 +9,8 @@ use crate::{conversation::with_history, shared::Shared};
 pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: GetTaskRequest) -> Result<Reply, Error> {
     let live = shared.registry.find(&scope, &call.id).and_then(|hold| {
         let inner = hold.lock();
-        // What another node may have written to is read from the store.
-        let is_newest = inner.is_owned() || shared.store.cluster().is_none();
+        // What another node may have written to is read from the store, and so is what somebody may have seen there already.
+        let is_newest = (inner.is_owned() || shared.store.cluster().is_none()) && !inner.is_committing;
         (inner.sequence > 0 && is_newest && !inner.is_shed).then(|| Arc::clone(&inner.task))
     });
     let task = match live {

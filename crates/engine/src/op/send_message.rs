@@ -11,7 +11,7 @@ use crate::{
     inbox::Course,
     reader::{LogReader, ended_before_its_turn, settled},
     registry::Hold,
-    repetition::{Entry, enter, is_repeated},
+    repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
 };
 
@@ -42,6 +42,7 @@ pub(super) fn call(
 
 /// A message that may be known by its id.
 async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, with: With) -> Result<Reply, Error> {
+    let mut is_sure = false;
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
         let flight = match enter(shared, &scope, &request.message, begins).await? {
@@ -58,6 +59,8 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
         match outcome {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
+            // So it may have been with this one.
+            Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return outcome,
         }
     }

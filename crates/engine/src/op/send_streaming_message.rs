@@ -10,7 +10,7 @@ use crate::{
     feed::{Feed, Until},
     flights::Flight,
     reader::LogReader,
-    repetition::{Entry, enter, is_repeated},
+    repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
 };
 
@@ -38,6 +38,7 @@ async fn events_once(
     with: With,
 ) -> Result<EventStream, Error> {
     let history = request.history_length();
+    let mut is_sure = false;
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
         let flight = match enter(shared, &scope, &request.message, begins).await? {
@@ -51,6 +52,8 @@ async fn events_once(
         match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
+            // So it may have been with this one.
+            Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return Ok(Box::pin(outcome?.with_history(history))),
         }
     }

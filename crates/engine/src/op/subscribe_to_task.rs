@@ -24,6 +24,7 @@ pub(super) async fn call(
     last_event: Option<u64>,
 ) -> Result<Reply, Error> {
     let hold = shared.attach(&scope, &call.id).await?;
+    shared.keep_abreast(&hold).await?;
     let live = Arc::clone(hold.live());
     let (mut reader, task, sequence) = LogReader::from_now(hold);
     #[cfg(feature = "chaos-bugs")]

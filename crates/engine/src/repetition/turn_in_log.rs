@@ -8,10 +8,9 @@ use futures_util::{StreamExt as _, stream::unfold};
 use nuncio_model::{Error, MessageId, StreamEvent, StreamResponse, Task, TaskState};
 
 use crate::{
-    feed::{FILL, Feed, Until},
-    lifecycle,
+    feed::{Feed, Until},
     live::Live,
-    log_turns::{LogTurns, read_kept},
+    log_turns::{LogTurns, fold_to, read_kept},
     reader::{LogReader, ended_before_its_turn},
     record::Record,
     registry::Hold,
@@ -52,7 +51,12 @@ impl TurnInLog {
 
     /// The task as the turn leaves it to its client.
     pub(super) async fn rested(self, shared: &Shared, hold: Hold) -> Result<Arc<Task>, Error> {
+        // Whoever reads records alone does not keep a task that has ended, and it is wanted here.
+        let _kept = hold.clone();
         let (reader, task, sequence) = LogReader::from_now(hold);
+        if shared.turns.are_draining() && !task.state().is_terminal() {
+            return Err(stopping_at(&task.id));
+        }
         // It may rest already.
         let first = Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task((*task).clone())));
         let mut feed = Feed::new(reader, shared, Until::Ended, [first]);
@@ -102,7 +106,7 @@ impl TurnInLog {
     }
 
     /// The task as of this record: folded from an earlier state, where it has gone on meanwhile.
-    async fn task_at(&self, at: u64, mut task: Arc<Task>, mut sequence: u64) -> Result<Arc<Task>, StoreError> {
+    async fn task_at(&self, at: u64, task: Arc<Task>, sequence: u64) -> Result<Arc<Task>, StoreError> {
         let Live { scope, id, .. } = &*self.live;
         let now = {
             let inner = self.live.lock();
@@ -111,17 +115,7 @@ impl TurnInLog {
         if now.0 == at {
             return Ok(now.1);
         }
-        while sequence < at {
-            let records = match self.store.events_after(scope, id, sequence, FILL).await {
-                Err(StoreError::Compacted) => return Ok(now.1),
-                records => records?,
-            };
-            for record in records.iter().take_while(|record| record.sequence() <= at) {
-                lifecycle::apply(Arc::make_mut(&mut task), record).map_err(|it| StoreError::Corrupt(it.into()))?;
-            }
-            sequence = records.last().map_or(at, Record::sequence);
-        }
-        Ok(task)
+        Ok(fold_to(&*self.store, scope, id, (task, sequence), at).await?.unwrap_or(now.1))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{fmt::Display, sync::Arc};
 
 use nuncio_model::{
-    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, Timestamp,
-    op::SendMessageRequest,
+    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, TaskStatus,
+    Timestamp, op::SendMessageRequest,
 };
 
 use super::{Runner, Running};
@@ -95,8 +95,13 @@ impl Runner {
     /// Makes the task exist.
     pub(super) fn bring_to_life(&mut self) {
         if let Some(birth) = self.birth.take() {
-            let mut task = Task::new(self.hold.id.clone(), self.writer.context().clone());
-            task.history = vec![birth.request.message.clone()];
+            let task = Task {
+                id: self.hold.id.clone(),
+                context_id: Some(self.writer.context().clone()),
+                status: TaskStatus { state: TaskState::Submitted, message: None, timestamp: Some(birth.arrived) },
+                history: vec![birth.request.message.clone()],
+                ..Task::default()
+            };
             let sent = self.sent(&birth.request, &birth.extensions, false);
             self.writer.stage_task(task, sent);
         }

@@ -78,6 +78,7 @@ macro_rules! store_suite {
             many_tasks_are_written_at_once
             readers_see_whole_commits
             lists_miss_no_task_that_moves
+            a_page_counts_what_it_has
 
             the_longest_ids_are_kept
             keeps_every_kind_of_content

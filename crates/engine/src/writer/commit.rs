@@ -62,6 +62,9 @@ impl LogWriter {
             self.live.publish(&records, snapshot.clone(), self.epoch, &self.shared.kept);
             sleep(bugs::MOMENT).await;
         }
+        if !creates {
+            self.live.lock().is_committing = true;
+        }
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
         let committed = match outcome {
             Ok(committed) => committed,

@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::support::*;
+use crate::{rigged::Rigged, support::*};
 
 /// Asks, or begins and says a word whenever it may.
 fn agent(gate: &Arc<Semaphore>) -> EngineBuilder {
@@ -275,4 +275,30 @@ async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
         assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
     }
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn what_begins_while_an_erasure_ends_is_not_erased() {
+    let (store, gate, ends) = (Rigged::new(), closed(), closed());
+    let engine = agent(&gate).store(Arc::clone(&store) as _).build();
+    let old = begin(&engine, "old").await;
+    *store.erasures_wait.lock().unwrap() = Some(Arc::clone(&ends));
+    let eraser = engine.clone();
+    let erased = tokio::spawn(async move { eraser.erase(&Erase::Scope(Scope::open())).await });
+    within(async {
+        while store.inner().load(&Scope::open(), &old.id).await.unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let new = begin(&engine, "new").await;
+    let mut events = reads(&engine, &new).await;
+    ends.add_permits(1);
+    assert_eq!(within(erased).await.unwrap().unwrap(), 1);
+    gate.add_permits(1);
+    let event = next(&mut events).await;
+    assert_eq!(word(&event), "artifact:x");
+    assert_eq!(kind(subscribe(&engine, &old).await), ErrorKind::TaskNotFound);
+    assert_eq!(engine.strays(), 0);
+    cancel(&engine, &new).await.unwrap();
 }

@@ -36,3 +36,4 @@ mod store;
 mod strays;
 mod stream;
 mod support;
+mod unheard;

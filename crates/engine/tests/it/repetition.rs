@@ -8,15 +8,17 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use futures_util::{FutureExt, future::join_all};
 use nuncio_engine::{
-    AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, TaskStore, Turn, testing::SharedMemory,
+    AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, PushGuard, TaskStore, Turn, testing::SharedMemory,
 };
 use nuncio_model::{
-    Call, Error, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, Task, TaskState, Timestamp,
-    op::{ListTasksRequest, SendMessageRequest},
+    Call, Error, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, Task, TaskPushNotificationConfig,
+    TaskState, Timestamp,
+    op::{ListTasksRequest, SendMessageConfiguration, SendMessageRequest},
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::yield_now};
 
 use crate::{
     rigged::{Fate, Rigged},
@@ -457,4 +459,82 @@ async fn a_node_without_it_forgets_nothing_of_the_others() {
     }
     send(&engines[0], request()).await.unwrap();
     assert!(!is_forgotten(&**engines[1].store()).await);
+}
+
+/// An agent that asks once, over a store that waits as it is told, and its task that waits for an answer.
+async fn asked(guard: impl PushGuard) -> (Arc<Rigged>, Engine, SendMessageRequest) {
+    let store = Rigged::new();
+    let agent =
+        |turn: Turn| async move { if turn.message().text() == "ask" { turn.ask("what?").await } else { Ok(()) } };
+    let engine = builder(agent).store(Arc::clone(&store) as _).idempotency(WINDOW).push_guard(Arc::new(guard)).build();
+    let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
+    quiet(&engine).await;
+    (store, engine, follow(&task, "answer"))
+}
+
+fn close(gate: &std::sync::Mutex<Option<Arc<Semaphore>>>) -> Arc<Semaphore> {
+    let closed = Arc::new(Semaphore::new(0));
+    *gate.lock().unwrap() = Some(Arc::clone(&closed));
+    closed
+}
+
+fn sends(engine: &Engine, request: &SendMessageRequest) -> tokio::task::JoinHandle<Result<Task, Error>> {
+    let (engine, request) = (engine.clone(), request.clone());
+    tokio::spawn(async move { send(&engine, request).await })
+}
+
+#[tokio::test]
+async fn a_repetition_of_what_is_just_written_waits_for_its_turn() {
+    let (store, engine, answer) = asked(Slow(Arc::new(Semaphore::new(0)))).await;
+    let gate = close(&store.answers_wait);
+    let first = sends(&engine, &answer);
+    let id = answer.message.task_id.clone().unwrap();
+    within(async {
+        while store.inner().load(&Scope::open(), &id).await.unwrap().unwrap().task.history.len() < 2 {
+            yield_now().await;
+        }
+    })
+    .await;
+    let second = sends(&engine, &answer);
+    for _ in 0..100 {
+        yield_now().await;
+    }
+    assert!(!second.is_finished(), "the turn has yet to begin");
+    gate.add_permits(Semaphore::MAX_PERMITS);
+    for sent in [first, second] {
+        let task = within(sent).await.unwrap().unwrap();
+        assert_state(&task, TaskState::Completed);
+        assert_eq!(history(&task), ["ask", "what?", "answer"]);
+    }
+}
+
+/// Has nothing against any webhook, but takes its time.
+struct Slow(Arc<Semaphore>);
+
+#[async_trait]
+impl PushGuard for Slow {
+    async fn check(&self, _: &TaskPushNotificationConfig) -> Result<(), Error> {
+        self.0.acquire().await.unwrap().forget();
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_that_comes_as_its_task_ends_gets_the_task() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (_, engine, answer) = asked(Slow(Arc::clone(&gate))).await;
+    let hook = TaskPushNotificationConfig { url: "http://127.0.0.1:9/".into(), ..Default::default() };
+    let with_hook = SendMessageConfiguration { task_push_notification_config: Some(hook), ..Default::default() };
+    let again = answer.clone().with_configuration(with_hook);
+    // It is new when it is looked up.
+    let second = sends(&engine, &again);
+    for _ in 0..100 {
+        yield_now().await;
+    }
+    assert_state(&within(sends(&engine, &answer)).await.unwrap().unwrap(), TaskState::Completed);
+    gate.add_permits(1);
+    let task = within(second).await.unwrap().unwrap();
+    assert_eq!(history(&task), ["ask", "what?", "answer"]);
+    let other = send(&engine, follow(&task, "another")).await.unwrap_err();
+    assert_eq!(other.kind(), ErrorKind::UnsupportedOperation);
 }

@@ -3,15 +3,18 @@
 use std::{
     future::pending,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use nuncio_engine::{Agent, AgentError, Engine, EngineBuilder, MemoryStore, TaskStore as _, Turn, store::Orphan};
+use nuncio_engine::{
+    Agent, AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, TaskStore as _, Turn, store::Orphan,
+};
 use nuncio_model::{
-    AgentCard, Call, Message, Principal, Reply, Request, Scope, Task, TaskState,
+    AgentCard, Call, ErrorKind, Message, Principal, Reply, Request, Scope, Task, TaskState,
     card::AgentExtension,
     op::{SendMessageConfiguration, SendMessageRequest},
 };
-use tokio::task::yield_now;
+use tokio::{sync::Semaphore, task::yield_now};
 
 use crate::{rigged::Rigged, support::*};
 
@@ -336,4 +339,64 @@ async fn a_message_is_given_again_as_it_was_sent() {
         is_told_again(Arc::clone(&store), true, true).await;
         is_told_again(store, true, false).await;
     }
+}
+
+/// Works on the first message until it may go on, and writes much for others.
+struct Verbose(Arc<Semaphore>);
+
+impl Agent for Verbose {
+    async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        if turn.message().text() == "one" {
+            turn.begin().await?;
+            self.0.acquire().await?.forget();
+            return Ok(());
+        }
+        turn.artifact("out").chunk("x".repeat(64 * 1024)).await?;
+        Ok(())
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_of_a_message_that_waited_gets_the_whole_task() {
+    let window = Idempotency::Within(Duration::from_mins(10));
+    for store in stores() {
+        let gate = Arc::new(Semaphore::new(0));
+        let verbose = || after(&store, Verbose(Arc::clone(&gate))).idempotency(window).build();
+        let first = verbose();
+        let task = begin(&first, "one").await;
+        let second = follow(&task, "two");
+        let request = SendMessageRequest { configuration: at_once(Message::user("")).configuration, ..second.clone() };
+        send(&first, request).await.unwrap();
+        first.shutdown(Duration::ZERO).await;
+        *store.orphans.lock().unwrap() = vec![Orphan { scope: Scope::open(), id: task.id.clone() }];
+        let engine = verbose();
+        within(engine.recover()).await.unwrap();
+        let sender = engine.clone();
+        let repeated = tokio::spawn(async move { send(&sender, second).await });
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        gate.add_permits(1);
+        let answer = within(repeated).await.unwrap().unwrap();
+        let kept = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
+        assert_eq!(answer.artifacts.len(), 1);
+        assert_eq!(answer, *kept.task);
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_does_not_wait_for_an_engine_that_has_stopped() {
+    let window = Idempotency::Within(Duration::from_mins(10));
+    let store = Rigged::new();
+    let engine = after(&store, Verbose(Arc::new(Semaphore::new(0)))).idempotency(window).build();
+    let message = Message::user("one");
+    let task = send(&engine, at_once(message.clone())).await.unwrap();
+    engine.shutdown(Duration::ZERO).await;
+    let error = send(&engine, SendMessageRequest::new(message)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.metadata().get("taskId").map(|id| &**id), Some(task.id.as_str()));
 }

@@ -42,6 +42,10 @@ pub(crate) struct Rigged {
     inner: Arc<MemoryStore>,
     /// Where there is one, commits wait here in a queue of the store's own, whether or not their callers still do.
     pub(crate) queue: Mutex<Option<Arc<Semaphore>>>,
+    /// Where there is one, what was written waits here until it is told.
+    pub(crate) answers_wait: Mutex<Option<Arc<Semaphore>>>,
+    /// Where there is one, an erasure waits here once it is done.
+    pub(crate) erasures_wait: Mutex<Option<Arc<Semaphore>>>,
     /// Where there is one, claims wait here.
     pub(crate) claims_wait: Mutex<Option<Arc<Semaphore>>>,
     pub(crate) full: AtomicBool,
@@ -68,6 +72,8 @@ impl Rigged {
         Arc::new(Self {
             inner: Arc::new(inner),
             queue: Mutex::default(),
+            answers_wait: Mutex::default(),
+            erasures_wait: Mutex::default(),
             claims_wait: Mutex::default(),
             full: AtomicBool::default(),
             commits: Mutex::default(),
@@ -160,6 +166,14 @@ fn next(fates: &Mutex<VecDeque<Fate>>) -> Fate {
     fates.lock().unwrap().pop_front().unwrap_or(Fate::Goes)
 }
 
+/// Waits at a gate, where there is one.
+async fn pass(gate: &Mutex<Option<Arc<Semaphore>>>) {
+    let gate = gate.lock().unwrap().clone();
+    if let Some(gate) = gate {
+        gate.acquire().await.unwrap().forget();
+    }
+}
+
 fn unavailable() -> StoreError {
     StoreError::Unavailable("unplugged".into())
 }
@@ -172,7 +186,11 @@ impl TaskStore for Rigged {
             return Err(StoreError::Full("no room".into()));
         }
         match next(&self.commits) {
-            Fate::Goes => self.write(commit).await,
+            Fate::Goes => {
+                let committed = self.write(commit).await?;
+                pass(&self.answers_wait).await;
+                Ok(committed)
+            }
             Fate::Fails => Err(unavailable()),
             Fate::FailsAfterWriting => {
                 self.write(commit).await?;
@@ -191,10 +209,7 @@ impl TaskStore for Rigged {
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
         yield_now().await;
         self.claimed.fetch_add(1, Ordering::AcqRel);
-        let gate = self.claims_wait.lock().unwrap().clone();
-        if let Some(gate) = gate {
-            gate.acquire().await.unwrap().forget();
-        }
+        pass(&self.claims_wait).await;
         match next(&self.claims) {
             Fate::Goes => self.inner.claim(scope, id).await,
             Fate::Conflicts => Err(StoreError::Conflict),
@@ -277,7 +292,9 @@ impl TaskStore for Rigged {
     }
 
     async fn erase(&self, erase: &Erase) -> Result<usize, StoreError> {
-        self.inner.erase(erase).await
+        let erased = self.inner.erase(erase).await;
+        pass(&self.erasures_wait).await;
+        erased
     }
 
     async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {

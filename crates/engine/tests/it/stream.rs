@@ -251,3 +251,24 @@ async fn streams_are_refused_by_an_agent_that_does_not_stream() {
     assert_state(&task, TaskState::InputRequired);
     assert_eq!(subscribe(&engine, &task).await.map(|_| ()).unwrap_err().kind(), ErrorKind::UnsupportedOperation);
 }
+
+#[tokio::test]
+async fn no_status_is_older_than_the_one_before() {
+    let engine = engine(|turn: nuncio_engine::Turn| async move {
+        turn.begin().await?;
+        // What was said is heard only after this.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        turn.complete("done").await
+    });
+    let events = rest(stream(&engine, Message::user("work")).await.unwrap()).await;
+    let times: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.response {
+            StreamResponse::Task(task) => task.status.timestamp,
+            StreamResponse::StatusUpdate(update) => update.status.timestamp,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(times.len(), 3);
+    assert!(times.is_sorted(), "{times:?}");
+}

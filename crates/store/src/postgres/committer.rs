@@ -87,8 +87,8 @@ pub(super) enum Done {
 /// What came of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claimed {
-    /// The task is this node's, or has ended.
-    Owned { abandoned: bool },
+    /// The task is this node's under this epoch, or has ended.
+    Owned { abandoned: bool, epoch: u64 },
     /// A node that lives is at work on it.
     Held(NodeId),
     /// This node has no lease to claim it under.

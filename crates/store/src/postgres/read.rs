@@ -183,7 +183,7 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
     let before_rest = i32::try_from(before.rest).unwrap_or_default();
     let before_id = token.as_ref().map_or(std::borrow::Cow::Borrowed(""), |token| to_column(token.id.as_str()));
     let most = columns::to_column(query.page_size as u64 + 1);
-    let in_scope: [&(dyn ToSql + Sync); 10] = [
+    let in_scope: [&(dyn ToSql + Sync); 12] = [
         &scope.tenant,
         &scope.caller,
         &states,
@@ -194,6 +194,8 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
         &since_rest,
         &most,
         &query.artifacts,
+        &token.is_none(),
+        &(context.is_none() && query.updated_since.is_none()),
     ];
     let rows = match &context {
         None => links.query(Sql::ListInScope, &in_scope).await?,
@@ -204,31 +206,26 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
             links.query(Sql::ListInContext, &values).await?
         }
     };
-    let mut page = read_page(&rows, query)?;
-    // A page that is the whole list knows how many there are, as of the moment that it was read at.
-    if token.is_some() || page.next.is_some() {
-        page.total = total(links, &scope, query, &states, context.as_deref(), (since.millisecond, since_rest)).await?;
-    }
-    Ok(page)
+    read_page(&rows, query)
 }
 
-/// The page, with its own length for the total.
 fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
+    let mut total = 0;
     let mut heads = Vec::new();
     let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
     for row in rows {
-        match value::<Option<&str>>(row, 1)? {
-            Some(context) => {
+        match (value::<Option<&str>>(row, 0)?, value::<Option<&str>>(row, 1)?) {
+            (Some(id), Some(context)) => {
                 let rest = i64::from(value::<i32>(row, 3)?);
-                heads.push((Moment { millisecond: value(row, 2)?, rest }, value::<&str>(row, 0)?, context, row));
+                heads.push((Moment { millisecond: value(row, 2)?, rest }, id, context, row));
             }
-            None => events.entry(value(row, 0)?).or_default().push((number(row, 4)?, value(row, 6)?)),
+            (Some(id), None) => events.entry(id).or_default().push((number(row, 4)?, value(row, 6)?)),
+            (None, _) => total = usize::try_from(number(row, 4)?).unwrap_or(usize::MAX),
         }
     }
     heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
     let has_more = heads.len() > query.page_size;
     heads.truncate(query.page_size);
-    let total = heads.len();
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();
@@ -258,39 +255,6 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     });
     let tasks = tasks.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?;
     Ok(ListPage { tasks, next, total })
-}
-
-/// How many tasks match: the sum of counters where there is one for it, else a count of the index's range.
-async fn total(
-    links: &Links,
-    scope: &ScopeColumns,
-    query: &ListQuery,
-    states: &[i16],
-    context: Option<&str>,
-    since: (i64, i32),
-) -> Result<usize, StoreError> {
-    let count = match context {
-        None if query.updated_since.is_none() => {
-            let rows = links.query(Sql::Totals, &[&scope.tenant, &scope.caller]).await?;
-            let mut sum = 0;
-            for row in &rows {
-                if states.contains(&value::<i16>(row, 0)?) {
-                    sum += value::<i64>(row, 1)?;
-                }
-            }
-            sum
-        }
-        None => {
-            let values: [&(dyn ToSql + Sync); 5] = [&scope.tenant, &scope.caller, &states, &since.0, &since.1];
-            first(&links.query(Sql::CountInScope, &values).await?)?
-        }
-        Some(context) => {
-            let values: [&(dyn ToSql + Sync); 6] =
-                [&scope.tenant, &scope.caller, &states, &since.0, &since.1, &context];
-            first(&links.query(Sql::CountInContext, &values).await?)?
-        }
-    };
-    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// The one number of an answer.

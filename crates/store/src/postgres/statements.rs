@@ -6,7 +6,13 @@ use tokio_postgres::{Client, Error, Statement};
 /// A page of the tasks of a scope that are looked for.
 macro_rules! list {
     ($where:literal) => {
-        concat!(include_str!("sql/list_head.sql"), " ", $where, include_str!("sql/list_tail.sql"))
+        concat!(
+            include_str!("sql/list_head.sql"),
+            $where,
+            include_str!("sql/list_next.sql"),
+            $where,
+            include_str!("sql/list_tail.sql")
+        )
     };
 }
 
@@ -40,12 +46,7 @@ statements! {
     Load = include_str!("sql/load.sql");
     Events = include_str!("sql/events.sql");
     ListInScope = list!("");
-    ListInContext = list!("AND context = $11 ");
-    Totals = "SELECT state, sum(tasks)::int8 FROM totals WHERE tenant = $1 AND caller = $2 GROUP BY state";
-    CountInScope = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
-        AND (updated, updated_rest) >= ($4::int8, $5::int4)";
-    CountInContext = "SELECT count(*) FROM tasks WHERE tenant = $1 AND caller = $2 AND state = ANY ($3::int2[]) \
-        AND (updated, updated_rest) >= ($4::int8, $5::int4) AND context = $6";
+    ListInContext = list!("        AND context = $13\n");
     TaskOfMessage = "SELECT m.task FROM messages AS m JOIN tasks AS t ON t.id = m.task \
         WHERE m.tenant = $1 AND m.caller = $2 AND m.message = $3 AND m.at >= $4::int8";
     Configs = "SELECT p.id, p.config, p.format, p.delivered \

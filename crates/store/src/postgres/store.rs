@@ -64,8 +64,13 @@ impl TaskStore for PostgresStore {
                 claiming.known();
                 return Err(unavailable("this node has no lease until it is renewed"));
             }
-            Some(Claimed::Owned { abandoned }) => {
+            Some(Claimed::Owned { abandoned, epoch }) => {
                 let stored = read::load(&self.links, scope, id).await?;
+                // This node may have stood still for longer than its lease: an epoch that is another's is not its own.
+                if stored.as_ref().is_some_and(|stored| stored.epoch != epoch) {
+                    claiming.known();
+                    return Err(unavailable("another node has taken the task over"));
+                }
                 let waiting = self.links.query(Sql::MailOfTask, &[&&*to_column(id.as_str())]).await?;
                 let letters = letters(&waiting)?;
                 stored.map(|stored| Claim::Owned { stored, abandoned, letters })

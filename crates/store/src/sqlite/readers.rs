@@ -12,7 +12,10 @@ use std::{
 use nuncio_engine::StoreError;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::timeout,
+};
 
 use super::{connection, error::closed, options::SqliteOptions};
 
@@ -23,7 +26,10 @@ const BACKLOG: usize = 8;
 /// A thread that has been at one read for longer than this is not about to take the next.
 const LONG: Duration = Duration::from_micros(500);
 
-/// Reads that share a transaction, at most: those that wait when a thread is ready for the next.
+/// After this long whoever waits for a read looks whether a thread is about to take it.
+const LATE: Duration = Duration::from_millis(1);
+
+/// Reads that share a transaction, at most: those that wait when it begins.
 const BATCH: usize = 8;
 
 /// A read, and whom to tell; without a connection, why there is none.
@@ -42,7 +48,10 @@ pub(super) struct Readers {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    /// Each with its number.
+    jobs: VecDeque<(u64, Job)>,
+    /// How many there have been.
+    pushed: u64,
     /// Since when each thread has been at its read, if it is.
     at_work: Vec<Option<Instant>>,
     idle: usize,
@@ -71,7 +80,7 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| closed())?;
-        let (sender, answer) = oneshot::channel();
+        let (sender, mut answer) = oneshot::channel();
         self.push(Box::new(move |connection| {
             // Whoever asked may have left.
             if !sender.is_closed() {
@@ -80,7 +89,15 @@ impl Readers {
             }
             drop(place);
         }))?;
-        answer.await.map_err(|_| closed())?
+        // A thread that was about to take it may be at a read that is long after all.
+        let answer = match timeout(LATE, &mut answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.wake_another(&mut self.queue.lock())?;
+                answer.await
+            }
+        };
+        answer.map_err(|_| closed())?
     }
 
     fn push(self: &Arc<Self>, job: Job) -> Result<(), StoreError> {
@@ -88,7 +105,14 @@ impl Readers {
         if queue.closed {
             return Err(closed());
         }
-        queue.jobs.push_back(job);
+        queue.pushed += 1;
+        let number = queue.pushed;
+        queue.jobs.push_back((number, job));
+        self.wake_another(&mut queue)
+    }
+
+    /// Has another thread read, where the others will not soon.
+    fn wake_another(self: &Arc<Self>, queue: &mut Queue) -> Result<(), StoreError> {
         if !queue.is_backlogged() {
             return Ok(());
         }
@@ -112,8 +136,7 @@ impl Readers {
     /// Reads until it is closed.
     fn work(&self, number: usize) {
         let mut connection = None;
-        let mut jobs = Vec::with_capacity(BATCH);
-        while self.next(number, &mut jobs) {
+        while let Some((job, last)) = self.next(number) {
             let opened = match connection.take() {
                 Some(connection) => Ok(connection),
                 None => connection::for_reading(&self.path, &self.options),
@@ -122,38 +145,47 @@ impl Readers {
             connection = match opened.and_then(|opened| begin(&opened).map(|()| opened)) {
                 Ok(opened) => {
                     // A job that panics says so itself: nobody hears from it.
-                    let done = catch_unwind(AssertUnwindSafe(|| jobs.drain(..).for_each(|job| job(Ok(&opened)))));
+                    let done = catch_unwind(AssertUnwindSafe(|| {
+                        let others = std::iter::from_fn(|| self.another(number, last)).take(BATCH - 1);
+                        std::iter::once(job).chain(others).for_each(|job| job(Ok(&opened)));
+                    }));
                     (done.is_ok() && end(&opened).is_ok()).then_some(opened)
                 }
                 Err(error) => {
                     let error = error.to_string();
                     tracing::warn!(error, "the database cannot be read");
-                    jobs.drain(..).for_each(|job| job(Err(&error)));
+                    job(Err(&error));
                     None
                 }
             };
         }
     }
 
-    /// Takes the reads that wait, or waits for one; `false` when it is closed. Those that are taken together were all
-    /// asked for before their transaction begins, so each sees what was committed before it.
-    fn next(&self, number: usize, jobs: &mut Vec<Job>) -> bool {
+    /// Takes a read, or waits for one; `None` when it is closed. With it the number of the last that was asked for before
+    /// its transaction begins: up to there, others may share it, and see what was committed before they were asked for.
+    fn next(&self, number: usize) -> Option<(Job, u64)> {
         let mut queue = self.queue.lock();
         loop {
-            if !queue.jobs.is_empty() {
-                let waiting = queue.jobs.len().min(BATCH);
-                jobs.extend(queue.jobs.drain(..waiting));
+            if let Some((_, job)) = queue.jobs.pop_front() {
                 queue.at_work[number] = Some(Instant::now());
-                return true;
+                return Some((job, queue.pushed));
             }
             queue.at_work[number] = None;
             if queue.closed {
-                return false;
+                return None;
             }
             queue.idle += 1;
             self.work.wait(&mut queue);
             queue.idle -= 1;
         }
+    }
+
+    /// Takes another read that may share the transaction. One by one, so that none waits here behind a long one.
+    fn another(&self, number: usize, last: u64) -> Option<Job> {
+        let mut queue = self.queue.lock();
+        let (_, job) = queue.jobs.pop_front_if(|(job, _)| *job <= last)?;
+        queue.at_work[number] = Some(Instant::now());
+        Some(job)
     }
 
     /// Refuses reads from now on; those that wait are still answered.
@@ -169,4 +201,30 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
 
 fn end(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("COMMIT")?.execute([]).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_read_does_not_wait_for_a_long_one_that_has_just_begun() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tasks.db");
+        Connection::open(&path).unwrap();
+        let readers = Readers::new(path, &SqliteOptions::new().with_readers(2));
+        // At times the second read comes so late that another thread is woken for it anyway.
+        for _ in 0..20 {
+            let (end, ends) = std::sync::mpsc::channel::<()>();
+            let long = readers.read(move |_| Ok(ends.recv().is_err()));
+            let short = async {
+                let read = timeout(Duration::from_secs(20), readers.read(|_| Ok(()))).await;
+                drop(end);
+                read.expect("it waited for the long one")
+            };
+            let (long, short) = tokio::join!(long, short);
+            assert!(long.unwrap());
+            short.unwrap();
+        }
+    }
 }

@@ -88,9 +88,10 @@ impl<B: Broker> Driver<B> {
             tokio::select! {
                 biased;
                 error = connection.lost() => return Err(error),
+                // Before what may always be ready.
+                _ = probe.tick() => within(connection, connection.probe()).await?,
                 () = shared.topics_changed.notified() => {}
                 () = shared.outgoing.filled.notified() => {}
-                _ = probe.tick() => within(connection, connection.probe()).await?,
                 () = std::future::ready(()), if has_sent => {}
                 () = shared.closing.cancelled() => {}
             }

@@ -23,7 +23,7 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
     let Some(scope) = store.tables.scope(scope) else { return Ok(ListPage::default()) };
     let mut retries = RETRIES;
     loop {
-        let (total, mut entries) = read(store, &scope, query, token.as_ref());
+        let (mut total, mut entries) = read(store, &scope, query, token.as_ref());
         let has_more = entries.len() > query.page_size;
         entries.truncate(query.page_size);
         let mut tasks = Vec::with_capacity(entries.len());
@@ -34,7 +34,9 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
             if moved && retries > 0 {
                 break;
             }
-            if !head.gone && matches(query, &head) {
+            if head.gone || !matches(query, &head) {
+                total = total.saturating_sub(1);
+            } else {
                 tasks.push((entry.node.entry(&head), head.task()?));
             }
         }

@@ -40,6 +40,10 @@ pub struct MemoryFaults {
     pub refuses_marks: bool,
     /// Nothing is committed.
     pub refuses_commits: bool,
+    /// What is committed is not heard of until this is over.
+    pub hears_of_commits_late: bool,
+    /// What a task was when it was loaded is not heard of until this is over.
+    pub hears_of_tasks_late: bool,
     /// What is committed next is, and cuts the node off before it knows.
     pub cut_off_by_commit: bool,
     /// Whether a message came before is not answered.
@@ -142,6 +146,12 @@ impl MemoryNode {
         Ok(())
     }
 
+    async fn hears(&self, late: impl Fn(&MemoryFaults) -> bool) {
+        while late(&self.faults.lock()) {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     fn reach(&self) -> Result<(), StoreError> {
         if self.cut_off.load(Ordering::Relaxed) {
             return Err(StoreError::Unavailable("the node is cut off".into()));
@@ -201,6 +211,8 @@ impl TaskStore for MemoryNode {
             self.cut_off(true);
             self.reach()?;
         }
+        drop(state);
+        self.hears(|faults| faults.hears_of_commits_late).await;
         Ok(Committed { epoch, ..committed })
     }
 
@@ -208,7 +220,10 @@ impl TaskStore for MemoryNode {
         self.read(id)?;
         let state = self.shared.state.lock().await;
         let stored = self.shared.tasks.load(scope, id).await?;
-        Ok(stored.map(|stored| Self::with_epoch(stored, state.owners.get(&(scope.clone(), id.clone())))))
+        let stored = stored.map(|stored| Self::with_epoch(stored, state.owners.get(&(scope.clone(), id.clone()))));
+        drop(state);
+        self.hears(|faults| faults.hears_of_tasks_late).await;
+        Ok(stored)
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {

@@ -12,7 +12,7 @@ use nuncio_model::{TaskState, Timestamp};
 
 use super::{
     StoreFixture,
-    writer::{Writer, at, chunk},
+    writer::{Writer, at, chunk, status},
 };
 use crate::store::{ListQuery, StoreError, TaskStore};
 
@@ -168,6 +168,52 @@ pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
     for time in 1..100 {
         for (number, task) in (0..).zip(&mut tasks) {
             task.set(&*store, TaskState::Working, at(time * 8 + number)).await;
+        }
+        tokio::task::yield_now().await;
+    }
+    done.store(true, Ordering::Release);
+    for reader in readers {
+        reader.await.unwrap();
+    }
+}
+
+/// What a page counts is as of the moment of the page, also where it is one of several.
+pub async fn a_page_counts_what_it_has<F: StoreFixture>(fixture: F) {
+    let store = Arc::new(fixture.open().await);
+    let mut tasks: Vec<Writer> =
+        (0..8).map(|number| Writer::new(&format!("task {number}")).in_context("shared")).collect();
+    for task in &mut tasks {
+        task.run(&*store).await;
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let working = Some(TaskState::Working);
+    let readers: Vec<_> =
+        [(None, None), (None, Some("shared".into())), (working, None), (working, Some("shared".into()))]
+            .into_iter()
+            .map(|(state, context)| {
+                let (store, done) = (Arc::clone(&store), Arc::clone(&done));
+                let query = ListQuery { state, context, page_size: 3, ..Default::default() };
+                tokio::spawn(async move {
+                    loop {
+                        let is_last = done.load(Ordering::Acquire);
+                        let page = store.list(&nuncio_model::Scope::open(), &query).await.unwrap();
+                        let found = page.tasks.len() + usize::from(page.next.is_some());
+                        assert!(page.total >= found, "{} of {found}", page.total);
+                        assert!(state.is_some() || (found, page.total) == (4, 8), "{found}, {}", page.total);
+                        if is_last {
+                            break;
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+    // Now all of them are working, and now none.
+    for time in 1..50 {
+        let state = if time % 2 == 1 { TaskState::Working } else { TaskState::InputRequired };
+        for (number, task) in (0..).zip(&mut tasks) {
+            task.stage(status(state, at(time * 8 + number)));
+            task.run(&*store).await;
         }
         tokio::task::yield_now().await;
     }

@@ -294,10 +294,11 @@ async fn claim(session: &Session, scope: &Scope, id: &TaskId, node: NodeId) -> R
     let (ended, own, held, lives): (bool, bool, bool, bool) = (row.get(0), row.get(1), row.get(2), row.get(3));
     let owner: Option<i64> = row.get(4);
     let claimed: Option<i64> = row.get(5);
+    let epoch = from_column(claimed.unwrap_or_else(|| row.get(6)));
     Ok(Some(match owner {
-        _ if claimed.is_some() => Claimed::Owned { abandoned: owner.is_some() },
+        _ if claimed.is_some() => Claimed::Owned { abandoned: owner.is_some(), epoch },
         // Who claims its own task has lost its runner, or would not ask.
-        _ if ended || own => Claimed::Owned { abandoned: own && !ended },
+        _ if ended || own => Claimed::Owned { abandoned: own && !ended, epoch },
         Some(owner) if held => Claimed::Held(NodeId(from_column(owner))),
         _ if !lives => Claimed::NoLease,
         _ => return Err(Refusal::Known(StoreError::Conflict)),

@@ -31,5 +31,6 @@ claimed AS (
 )
 SELECT
     ended, own, held, lives, owner,
-    (SELECT epoch FROM claimed) AS claimed
+    (SELECT epoch FROM claimed) AS claimed,
+    epoch
 FROM judged
