@@ -41,7 +41,7 @@ impl Connection {
                 builder.with_card(resolved).await?
             }
         };
-        let connection = Self { client, flags: flags(args), has_credentials };
+        let connection = Self { client, flags: flags(context, args), has_credentials };
         connection.look_around(context, args);
         Ok(connection)
     }
@@ -221,10 +221,14 @@ pub(crate) fn secrets(context: &Context, args: &ConnectArgs) -> Vec<String> {
     secrets
 }
 
-/// The flags of a command that reaches the same agent; settings need not be repeated.
-fn flags(args: &ConnectArgs) -> String {
+/// The flags of a command that reaches the same agent in the same way; settings need not be repeated, and what may be a
+/// secret is not.
+fn flags(context: &Context, args: &ConnectArgs) -> String {
     let mut flags = Vec::new();
     let mut add = |flag: &str, value: &str| flags.push(format!("{flag} {}", quoted(value)));
+    if let Some(file) = &context.global.config {
+        add("--config", &file.to_string_lossy());
+    }
     if let Some(reference) = &args.agent_card {
         add("-a", reference);
     }
@@ -241,6 +245,10 @@ fn flags(args: &ConnectArgs) -> String {
     if let Some(tenant) = &args.tenant {
         add("--tenant", tenant);
     }
+    args.trust_origin.iter().for_each(|origin| add("--trust-origin", origin));
+    args.extension.iter().for_each(|uri| add("--extension", uri));
+    let switches = [(args.card_auth, "--card-auth"), (args.insecure, "--insecure")];
+    flags.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()));
     flags.join(" ")
 }
 

@@ -87,8 +87,18 @@ pub fn without_secrets(address: &str) -> String {
 
 /// Where the secrets of an address stand, first to last.
 fn secret_ranges(address: &str) -> Vec<Range<usize>> {
-    if address.starts_with("sqlite:") {
-        return Vec::new();
+    if let Some(path) = address.strip_prefix("sqlite:") {
+        // A path may have an `@`; an address whose scheme is another has a login.
+        let login = path.strip_prefix("//").and_then(|rest| Some((rest.find(':')?, rest.rfind('@')?)));
+        let start = "sqlite://".len();
+        return login
+            .filter(|(colon, at)| colon < at)
+            .map(|(colon, at)| start + colon + 1..start + at)
+            .into_iter()
+            .collect();
+    }
+    if let Some(password) = keyword_password(address) {
+        return vec![password];
     }
     let start = address.find("://").map_or(0, |scheme| scheme + 3);
     let is_postgres = start > 0 && address.starts_with("postgres");
@@ -119,6 +129,15 @@ fn secret_ranges(address: &str) -> Vec<Range<usize>> {
         overlaps
     });
     ranges
+}
+
+/// Where a password begins in what is no address but `host=a password=b`: nobody can tell where it ends.
+fn keyword_password(text: &str) -> Option<Range<usize>> {
+    if text.contains("://") {
+        return None;
+    }
+    let name = text.to_ascii_lowercase().find("password")?;
+    Some(name + text[name..].find('=')? + 1..text.len())
 }
 
 /// The values of passwords among the parameters, wherever these begin.
@@ -192,6 +211,10 @@ mod tests {
             ("postgres://ann:s3cret/d", "postgres://ann:***"),
             ("postgres:ann:s3cret@h/d", "postgres:***@h/d"),
             ("t0ken@h", "***@h"),
+            ("host=h user=ann password = 's3cr et' dbname=d", "host=h user=ann password =***"),
+            ("PGPASSWORD=s3cret", "PGPASSWORD=***"),
+            ("sqlite://ann:s3cret@h/d", "sqlite://ann:***@h/d"),
+            ("sqlite:///a/b:c.db", "sqlite:///a/b:c.db"),
         ] {
             assert_eq!(without_secrets(address), shown, "{address}");
         }

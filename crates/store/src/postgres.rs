@@ -96,6 +96,15 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
+    /// Looks whether a database can be meant by this URL, without a connection to it.
+    ///
+    /// # Errors
+    ///
+    /// [`PostgresError::Url`] where [`open`](Self::open) would say so.
+    pub fn check_url(url: &str, options: &PostgresOptions) -> Result<(), PostgresError> {
+        Place::parse(url, options).map(drop)
+    }
+
     /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, makes the schema if it is not
     /// there, and brings it to the present version. Must be called on a tokio runtime, and the store be used on it.
     ///

@@ -9,6 +9,7 @@ mod bus;
 mod file;
 mod housekeeping;
 mod limits;
+mod origin;
 mod settings;
 mod start;
 mod store;
@@ -57,5 +58,7 @@ pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>
 pub(crate) fn effective(context: &Context) -> Result<Vec<Effective>, CliError> {
     let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::default())?;
     settings.check()?;
+    // What `serve` would refuse.
+    start::Plan::of(&settings)?;
     Ok(settings.effective())
 }

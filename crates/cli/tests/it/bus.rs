@@ -41,7 +41,7 @@ fn addresses_are_shown_without_passwords() {
     let run = home.run_with(&["config", "show", "--serve"], &environment, "").ok();
     assert!(!format!("{run:?}").contains(SECRET), "{run:?}");
     assert!(run.out.contains("nats://ann:***@host/agents") && run.out.contains("postgres://ann:***@host/tasks"));
-    let path = home.write("agent.toml", "bus = 'nats://ann:made-up-secret@host'\n");
+    let path = home.write("agent.toml", "bus = 'nats://ann:made-up-secret@host'\nstore = 'postgres://host/tasks'\n");
     let run = home.run(&["config", "show", "--config", path.to_str().unwrap()]).ok();
     assert!(!format!("{run:?}").contains(SECRET), "{run:?}");
     assert!(run.err.contains("chmod 600"), "{run:?}");

@@ -124,6 +124,19 @@ fn a_setting_of_serve_that_serve_would_refuse_is_refused() {
         ("NUNCIO_SERVE_MAX_BODY", "1.5M", "`1.5M` is not a size"),
         ("NUNCIO_SERVE_MAX_TURNS", "many", "`many` is not a whole number"),
         ("NUNCIO_SERVE_ANONYMOUS", "perhaps", "`perhaps` is neither true nor false"),
+        ("NUNCIO_SERVE_STORE", "sqlite:", "is none of memory"),
+        ("NUNCIO_SERVE_STORE", "postgres://h:port/d", "store"),
+        ("NUNCIO_SERVE_SQLITE_SYNCHRONOUS", "often", "neither normal nor full"),
+        ("NUNCIO_SERVE_BUS", "kafka://h", "bus"),
+        ("NUNCIO_SERVE_BUS", "postgres", "the bus of a PostgreSQL store"),
+        ("NUNCIO_SERVE_RETENTION", "foo=1d", "foo"),
+        ("NUNCIO_SERVE_VERSIONS", "9.9", "9.9"),
+        ("NUNCIO_SERVE_PUBLIC_URL", "ftp://x", "ftp"),
+        ("NUNCIO_SERVE_TOKEN", "alice", "NAME=SECRET"),
+        ("NUNCIO_SERVE_EXTENSION", "a b", "`a b` is no URI"),
+        ("NUNCIO_SERVE_IDEMPOTENCY", "xx", "xx"),
+        ("NUNCIO_SERVE_WITHOUT", "foo", "foo"),
+        ("NUNCIO_SERVE_CORS_ORIGIN", "app.example", "`app.example` is no origin"),
     ] {
         let run = home.run_with(&[&SHOW[..], &["--serve"]].concat(), &[(variable, value)], "");
         let error = run.error("A2ACLI_ERR_USAGE", 2);

@@ -29,6 +29,22 @@ fn a_parked_task_says_how_to_go_on() {
 }
 
 #[test]
+fn what_says_how_to_go_on_reaches_the_same_agent() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    home.write("agent's.env", &format!("A2ACLI_AGENT_CARD={}\n", agent.address));
+    let run = home.run(&["send", "input", "--config", "agent's.env", "--transport", "rest", "--card-auth"]).ok();
+    let line = run.out.lines().find_map(|line| line.strip_prefix("Resume: nuncio ")).unwrap();
+    let (before, after) = line.split_once("'agent'\\''s.env'").unwrap();
+    let mut words: Vec<&str> = before.split_whitespace().collect();
+    words.push("agent's.env");
+    words.extend(after.split_whitespace().map(|word| if word == "\"<reply>\"" { "blue" } else { word }));
+    assert!(words.contains(&"--config") && words.contains(&"--card-auth") && words.contains(&"rest"), "{line}");
+    let answered = home.run(&words).ok();
+    assert!(answered.out.contains("State: completed\n"), "{}", answered.out);
+}
+
+#[test]
 fn no_part_is_left_out() {
     let home = Home::new();
     let agent = home.serve(&[]);

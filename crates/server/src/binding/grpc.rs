@@ -53,7 +53,11 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         Err(error) => return refuse(&error),
     };
     let outcome = call(service, principal, head, body, dialect, method).await;
-    outcome.unwrap_or_else(|error| refuse_in(dialect, &error))
+    outcome.unwrap_or_else(|error| {
+        let mut refusal = refuse_in(dialect, &error);
+        service.complete_refusal(&error, refusal.headers_mut());
+        refusal
+    })
 }
 
 /// What is wrong below gRPC is answered by HTTP.

@@ -89,15 +89,12 @@ impl Readers {
             }
             drop(place);
         }))?;
+        if let Ok(answer) = timeout(LATE, &mut answer).await {
+            return answer.map_err(|_| closed())?;
+        }
         // A thread that was about to take it may be at a read that is long after all.
-        let answer = match timeout(LATE, &mut answer).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.wake_another(&mut self.queue.lock())?;
-                answer.await
-            }
-        };
-        answer.map_err(|_| closed())?
+        self.wake_another(&mut self.queue.lock())?;
+        answer.await.map_err(|_| closed())?
     }
 
     fn push(self: &Arc<Self>, job: Job) -> Result<(), StoreError> {

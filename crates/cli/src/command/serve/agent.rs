@@ -125,11 +125,10 @@ fn options(settings: &Settings) -> Result<DemoOptions, CliError> {
         .list("without")
         .into_iter()
         .map(|name| name.trim().parse::<Capability>().map_err(|reason| settings.wrong("without", &reason)));
-    Ok(DemoOptions {
-        without: without.collect::<Result<_, _>>()?,
-        extensions: extensions(settings, "extension")?,
-        required_extensions: extensions(settings, "require-extension")?,
-    })
+    let required = extensions(settings, "require-extension")?;
+    let mut optional = extensions(settings, "extension")?;
+    optional.retain(|uri| !required.contains(uri));
+    Ok(DemoOptions { without: without.collect::<Result<_, _>>()?, extensions: optional, required_extensions: required })
 }
 
 /// The URIs of a setting, each of which a header can name.
@@ -146,7 +145,14 @@ fn extensions(settings: &Settings, name: &str) -> Result<Vec<String>, CliError> 
             format!("it is a URI such as https://example.com/ext; one --{name} for each, or commas between them");
         settings.wrong(name, &reason).with_hint(hint)
     };
-    settings.list(name).into_iter().map(|uri| read(uri).map_err(refuse)).collect()
+    let mut uris = Vec::new();
+    for uri in settings.list(name) {
+        let uri = read(uri).map_err(refuse)?;
+        if !uris.contains(&uri) {
+            uris.push(uri);
+        }
+    }
+    Ok(uris)
 }
 
 /// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a
@@ -243,9 +249,12 @@ fn declare(card: &mut AgentCard, options: &DemoOptions) {
     }
     let optional = options.extensions.iter().map(|uri| (uri, false));
     for (uri, required) in optional.chain(options.required_extensions.iter().map(|uri| (uri, true))) {
-        if !card.capabilities.extensions.iter().any(|known| known.uri == *uri) {
-            let extension = AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() };
-            card.capabilities.extensions.push(extension);
+        match card.capabilities.extensions.iter_mut().find(|known| known.uri == *uri) {
+            Some(known) => known.required |= required,
+            None => {
+                let extension = AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() };
+                card.capabilities.extensions.push(extension);
+            }
         }
     }
 }

@@ -2,15 +2,16 @@
 
 use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
-use nuncio_auth::{Authenticator, Tokens};
-use nuncio_engine::Engine;
+use http::HeaderValue;
+use nuncio_auth::Tokens;
+use nuncio_engine::{Engine, Housekeeping};
 use nuncio_model::card::binding;
-use nuncio_push::{Courier, Guard};
-use nuncio_server::{BindError, Builder, PublicUrl, Server};
+use nuncio_push::{Courier, Guard, Retry};
+use nuncio_server::{BindError, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, bus, housekeeping, limits, settings::Settings, store, versions};
+use super::{agent, bus, housekeeping, limits, origin, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -18,32 +19,82 @@ use crate::{
     signal::Signals,
 };
 
+/// What is to be served, as far as the settings decide it: nothing is opened yet, and nothing begun.
+pub(super) struct Plan {
+    tokens: Option<Tokens>,
+    chosen: agent::Chosen,
+    limits: nuncio_server::Limits,
+    host: String,
+    port: u16,
+    house: Housekeeping,
+    spoken: Versions,
+    store: store::Wanted,
+    bus: Option<bus::Wanted>,
+    retry: Retry,
+    public: Option<PublicUrl>,
+    origins: Vec<HeaderValue>,
+}
+
+impl Plan {
+    /// Refuses whatever cannot be served.
+    pub(super) fn of(settings: &Settings) -> Result<Self, CliError> {
+        let tokens = tokens(settings)?;
+        let parse_url = |url: &str| url.parse::<PublicUrl>().map_err(|error| error.to_string());
+        let origins = settings.list("cors-origin").into_iter().map(|origin| {
+            origin::read(origin).map_err(|reason| {
+                settings
+                    .wrong("cors-origin", &reason)
+                    .with_hint("it is https://HOST, with :PORT where it is another, or *")
+            })
+        });
+        Ok(Self {
+            chosen: agent::choose(settings, tokens.is_some())?,
+            tokens,
+            limits: limits::server(settings)?,
+            host: settings.get("host").unwrap_or("127.0.0.1").to_owned(),
+            port: settings.port()?.unwrap_or(8080),
+            house: housekeeping::housekeeping(settings)?,
+            spoken: versions::choose(settings)?,
+            store: store::wanted(settings)?,
+            bus: bus::wanted(settings)?,
+            retry: limits::retry(settings)?,
+            public: settings.parsed("public-url", parse_url)?,
+            origins: origins.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
 pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<ExitCode, CliError> {
     raise_file_limit();
-    let tokens = tokens(settings)?;
-    let has_tokens = tokens.is_some();
-    let chosen = agent::choose(settings, has_tokens)?;
-    let limits = limits::server(settings)?;
-    let host = settings.get("host").unwrap_or("127.0.0.1").to_owned();
-    let port = settings.port()?;
-    let house = housekeeping::housekeeping(settings)?;
-    let spoken = versions::choose(settings)?;
-    let address = (host.trim_matches(['[', ']']), port.unwrap_or(8080));
+    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, origins } =
+        Plan::of(settings)?;
+    let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
-    let opened = store::open(settings, &chosen.card.name).await?;
+    let opened = store::open(settings, store, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
-    let bus = bus::choose(settings, &*opened.store)?;
+    let bus = bus.map(|bus| bus::start(settings, bus)).transpose()?;
     let engine = chosen.engine.store(opened.store).housekeeping(house);
     let mut engine = engine.push_guard(Arc::new(guard.clone()));
     if let Some(bus) = &bus {
         engine = engine.bus(Arc::clone(&bus.bus));
     }
     let engine = engine.build();
-    let mut builder = builder(settings, engine.clone(), &spoken)?.limits(limits);
-    if chosen.card.capabilities.pushes() {
-        builder = builder.courier(courier(settings, &engine, guard)?);
+    let mut builder = Server::builder(engine.clone())
+        .trust_forwarded(settings.switch("trust-forwarded")?)
+        .versions(spoken.clone())
+        .cors(origins)
+        .limits(limits);
+    if let Some(url) = public {
+        builder = builder.public_url(url);
     }
+    if let Some(age) = settings.duration("card-max-age")? {
+        builder = builder.card_max_age(age);
+    }
+    if chosen.card.capabilities.pushes() {
+        builder = builder.courier(courier(settings, &engine, guard, retry)?);
+    }
+    let has_tokens = tokens.is_some();
     builder = match tokens {
         Some(tokens) => builder.authenticator(tokens),
         None => builder.allow_open(settings.switch("allow-open")?),
@@ -119,25 +170,8 @@ async fn run(server: Server) -> Result<ExitCode, CliError> {
     }
 }
 
-fn builder(settings: &Settings, engine: Engine, versions: &Versions) -> Result<Builder, CliError> {
-    let mut builder =
-        Server::builder(engine).trust_forwarded(settings.switch("trust-forwarded")?).versions(versions.clone());
-    if let Some(url) =
-        settings.parsed("public-url", |url| url.parse::<PublicUrl>().map_err(|error| error.to_string()))?
-    {
-        builder = builder.public_url(url);
-    }
-    if let Some(age) = settings.duration("card-max-age")? {
-        builder = builder.card_max_age(age);
-    }
-    let origins = settings.list("cors-origin").into_iter().map(|origin| {
-        origin.parse().map_err(|_| settings.wrong("cors-origin", &format!("`{origin}` is not an origin")))
-    });
-    Ok(builder.cors(origins.collect::<Result<Vec<_>, CliError>>()?))
-}
-
 /// The callers that are known; `None` where nobody is asked.
-fn tokens(settings: &Settings) -> Result<Option<impl Authenticator + use<>>, CliError> {
+fn tokens(settings: &Settings) -> Result<Option<Tokens>, CliError> {
     let entries = settings.list("token");
     let is_anonymous = settings.switch("anonymous")?;
     if entries.is_empty() {
@@ -156,8 +190,8 @@ fn tokens(settings: &Settings) -> Result<Option<impl Authenticator + use<>>, Cli
     Ok(Some(tokens.with_anonymous(is_anonymous)))
 }
 
-fn courier(settings: &Settings, engine: &Engine, guard: Guard) -> Result<Courier, CliError> {
-    let mut courier = Courier::builder(engine, guard).retry(limits::retry(settings)?);
+fn courier(settings: &Settings, engine: &Engine, guard: Guard, retry: Retry) -> Result<Courier, CliError> {
+    let mut courier = Courier::builder(engine, guard).retry(retry);
     if let Some(timeout) = settings.duration("webhook-timeout")? {
         courier = courier.timeout(timeout);
     }

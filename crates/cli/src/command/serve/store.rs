@@ -47,32 +47,52 @@ impl Place {
                 "a file of its own is --store sqlite:./tasks.db; without --store it is sqlite:./nuncio.db",
             ));
         };
+        if !address::secrets(wanted).is_empty() {
+            let wanted = address::without_secrets(wanted);
+            return Err(settings.wrong("store", &format!("`{wanted}` has a login, and SQLite is a file")).with_hint(
+                "a file is --store sqlite:./tasks.db, a database server --store postgres://USER@HOST/DATABASE",
+            ));
+        }
         Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into()))
     }
 }
 
-/// Opens the store for an agent of this name.
-pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, CliError> {
-    let path = match Place::of(settings)? {
+/// A store that is yet to be opened.
+pub(super) enum Wanted {
+    Memory(MemoryStore),
+    Sqlite(PathBuf, SqliteOptions),
+    #[cfg(feature = "postgres")]
+    Postgres(String, nuncio_store::PostgresOptions),
+}
+
+/// The store that the settings want.
+pub(super) fn wanted(settings: &Settings) -> Result<Wanted, CliError> {
+    Ok(match Place::of(settings)? {
         Place::Sqlite(_) | Place::Memory if settings.get("lease").is_some() => {
             return Err(settings
                 .wrong("lease", "the store belongs to this process alone, so nobody could take its tasks over")
                 .with_hint("share a store with --store postgres://HOST/DATABASE, or leave --lease out"));
         }
-        Place::Sqlite(path) => path,
+        Place::Sqlite(path) => Wanted::Sqlite(path, sqlite_options(settings)?),
         #[cfg(feature = "postgres")]
-        Place::Postgres(address) => return postgres::open(settings, &address).await,
+        Place::Postgres(address) => {
+            let options = postgres::options(settings)?;
+            postgres::check(settings, &address, &options)?;
+            Wanted::Postgres(address, options)
+        }
         #[cfg(not(feature = "postgres"))]
         Place::Postgres(address) => {
             let reason = format!("`{}`: PostgreSQL is not built into this nuncio", address::without_secrets(&address));
             return Err(settings.wrong("store", &reason));
         }
+        // Without it logs go with the end of their tasks.
         Place::Memory => {
-            // Without it logs go with the end of their tasks.
-            let store = MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build();
-            return Ok(Opened { store: Arc::new(store), database: None, tasks: 0, other: None });
+            Wanted::Memory(MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build())
         }
-    };
+    })
+}
+
+fn sqlite_options(settings: &Settings) -> Result<SqliteOptions, CliError> {
     let mut options = SqliteOptions::new();
     if let Some(when) = settings.get("sqlite-synchronous") {
         options = options.with_synchronous(match when.to_ascii_lowercase().as_str() {
@@ -87,6 +107,19 @@ pub(super) async fn open(settings: &Settings, agent: &str) -> Result<Opened, Cli
     if let Some(retention) = settings.duration("log-retention")? {
         options = options.with_log_retention(retention);
     }
+    Ok(options)
+}
+
+/// Opens a store for an agent of this name.
+pub(super) async fn open(settings: &Settings, wanted: Wanted, agent: &str) -> Result<Opened, CliError> {
+    let (path, options) = match wanted {
+        Wanted::Sqlite(path, options) => (path, options),
+        #[cfg(feature = "postgres")]
+        Wanted::Postgres(address, options) => return postgres::open(settings, &address, options).await,
+        Wanted::Memory(store) => {
+            return Ok(Opened { store: Arc::new(store), database: None, tasks: 0, other: None });
+        }
+    };
     let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
     let unreadable = |error| CliError::internal(format!("stored tasks cannot be read: {error}"));
     let tasks = store.count().await.map_err(unreadable)?;

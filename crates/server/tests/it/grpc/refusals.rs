@@ -5,13 +5,17 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::TokioIo;
 use nuncio_auth::Tokens;
-use nuncio_model::{ErrorKind, Method, op::GetTaskRequest};
+use nuncio_model::{
+    AgentCard, ErrorKind, Method,
+    op::{GetExtendedAgentCardRequest, GetTaskRequest},
+};
 use nuncio_wire::{Version, Versions, proto};
 use tokio::net::TcpStream;
 
 use super::{
     Running,
     client::{Outgoing, framed, text},
+    engine,
 };
 
 #[tokio::test]
@@ -104,6 +108,19 @@ async fn a_stranger_is_unauthenticated() {
     }
     let call = call().header("authorization", "Bearer correct horse battery");
     running.client.send(call).await.outcome().unwrap();
+}
+
+#[tokio::test]
+async fn whoever_is_anonymous_is_challenged_for_the_extended_card() {
+    let tokens = Tokens::new().with("alice", "correct horse battery").unwrap().with_anonymous(true);
+    let mut card = AgentCard::new("test", "Does what it is told.");
+    card.capabilities.extended_agent_card = Some(true);
+    let engine = engine().card(card.clone()).extended_card(card);
+    let running = Running::of(engine, |builder| builder.authenticator(tokens)).await;
+    running.client.send(Outgoing::call(text("hello"))).await.outcome().unwrap();
+    let refused = running.client.send(Outgoing::call(GetExtendedAgentCardRequest::default())).await;
+    assert_eq!(refused.error().kind(), ErrorKind::Unauthenticated);
+    assert_eq!(refused.headers["www-authenticate"], "Bearer realm=\"a2a\"");
 }
 
 #[tokio::test]

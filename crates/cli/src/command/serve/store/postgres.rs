@@ -9,19 +9,27 @@ use nuncio_store::{PostgresError, PostgresOptions, PostgresStore};
 use super::Opened;
 use crate::{command::serve::settings::Settings, error::CliError};
 
-pub(super) async fn open(settings: &Settings, url: &str) -> Result<Opened, CliError> {
-    let options = options(settings)?;
-    let store = PostgresStore::open(url, options).await.map_err(|error| match &error {
-        PostgresError::Url(reason) => settings
-            .wrong("store", reason)
-            .with_hint("write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio&sslmode=verify-full"),
-        error => explain(error),
-    })?;
+pub(super) async fn open(settings: &Settings, url: &str, options: PostgresOptions) -> Result<Opened, CliError> {
+    let store = PostgresStore::open(url, options).await.map_err(|error| refusal(settings, &error))?;
     let tasks =
         store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
     let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
     let database = format!("PostgreSQL, {}{node}", store.place());
     Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
+}
+
+/// Refuses an address that none can be.
+pub(super) fn check(settings: &Settings, url: &str, options: &PostgresOptions) -> Result<(), CliError> {
+    PostgresStore::check_url(url, options).map_err(|error| refusal(settings, &error))
+}
+
+fn refusal(settings: &Settings, error: &PostgresError) -> CliError {
+    match error {
+        PostgresError::Url(reason) => settings
+            .wrong("store", reason)
+            .with_hint("write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio&sslmode=verify-full"),
+        error => explain(error),
+    }
 }
 
 /// What the settings say of the store and the nodes.
