@@ -249,12 +249,11 @@ fn declare(card: &mut AgentCard, options: &DemoOptions) {
     }
     let optional = options.extensions.iter().map(|uri| (uri, false));
     for (uri, required) in optional.chain(options.required_extensions.iter().map(|uri| (uri, true))) {
-        match card.capabilities.extensions.iter_mut().find(|known| known.uri == *uri) {
-            Some(known) => known.required |= required,
-            None => {
-                let extension = AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() };
-                card.capabilities.extensions.push(extension);
-            }
+        if let Some(known) = card.capabilities.extensions.iter_mut().find(|known| known.uri == *uri) {
+            known.required |= required;
+        } else {
+            let extension = AgentExtension { uri: uri.clone(), required, ..AgentExtension::default() };
+            card.capabilities.extensions.push(extension);
         }
     }
 }

@@ -5,7 +5,7 @@ mod postgres;
 
 use std::{path::PathBuf, sync::Arc};
 
-use nuncio_engine::{MemoryStore, TaskStore, address};
+use nuncio_engine::{MemoryStore, TaskStore, address, store::MemoryStoreBuilder};
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
 use super::settings::Settings;
@@ -59,7 +59,7 @@ impl Place {
 
 /// A store that is yet to be opened.
 pub(super) enum Wanted {
-    Memory(MemoryStore),
+    Memory(MemoryStoreBuilder),
     Sqlite(PathBuf, SqliteOptions),
     #[cfg(feature = "postgres")]
     Postgres(String, nuncio_store::PostgresOptions),
@@ -86,9 +86,7 @@ pub(super) fn wanted(settings: &Settings) -> Result<Wanted, CliError> {
             return Err(settings.wrong("store", &reason));
         }
         // Without it logs go with the end of their tasks.
-        Place::Memory => {
-            Wanted::Memory(MemoryStore::builder().keep_log(settings.get("log-retention").is_some()).build())
-        }
+        Place::Memory => Wanted::Memory(MemoryStore::builder().keep_log(settings.get("log-retention").is_some())),
     })
 }
 
@@ -116,8 +114,8 @@ pub(super) async fn open(settings: &Settings, wanted: Wanted, agent: &str) -> Re
         Wanted::Sqlite(path, options) => (path, options),
         #[cfg(feature = "postgres")]
         Wanted::Postgres(address, options) => return postgres::open(settings, &address, options).await,
-        Wanted::Memory(store) => {
-            return Ok(Opened { store: Arc::new(store), database: None, tasks: 0, other: None });
+        Wanted::Memory(builder) => {
+            return Ok(Opened { store: Arc::new(builder.build()), database: None, tasks: 0, other: None });
         }
     };
     let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
