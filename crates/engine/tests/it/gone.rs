@@ -283,8 +283,8 @@ async fn what_begins_while_an_erasure_ends_is_not_erased() {
     let engine = agent(&gate).store(Arc::clone(&store) as _).build();
     let old = begin(&engine, "old").await;
     *store.erasures_wait.lock().unwrap() = Some(Arc::clone(&ends));
-    let eraser = engine.clone();
-    let erased = tokio::spawn(async move { eraser.erase(&Erase::Scope(Scope::open())).await });
+    let other = engine.clone();
+    let erased = tokio::spawn(async move { other.erase(&Erase::Scope(Scope::open())).await });
     within(async {
         while store.inner().load(&Scope::open(), &old.id).await.unwrap().is_some() {
             tokio::task::yield_now().await;

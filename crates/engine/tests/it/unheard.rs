@@ -44,14 +44,15 @@ async fn a_task_that_is_seen_in_the_store_is_there() {
     let sender = engine.clone();
     let sent = tokio::spawn(async move { send(&sender, SendMessageRequest::new(Message::user("work"))).await });
     let task = stored(&store).await;
-    let [canceler, reader] = [engine.clone(), engine.clone()];
-    let (canceled, read) = {
-        let (canceled, read) = (task.clone(), task.clone());
-        (
-            tokio::spawn(async move { cancel(&canceler, &canceled).await }),
-            tokio::spawn(async move { subscribe(&reader, &read).await.map(rest) }),
-        )
-    };
+    let (engine, seen) = (&engine, &task);
+    let canceled = tokio::spawn({
+        let (engine, task) = (engine.clone(), seen.clone());
+        async move { cancel(&engine, &task).await }
+    });
+    let read = tokio::spawn({
+        let (engine, task) = (engine.clone(), seen.clone());
+        async move { subscribe(&engine, &task).await.map(rest) }
+    });
     for _ in 0..50 {
         yield_now().await;
     }
