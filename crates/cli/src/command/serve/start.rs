@@ -70,7 +70,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
-    let opened = store::open(settings, store, &chosen.card.name).await?;
+    let opened = store::open(store, &chosen.card.name).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
     let bus = bus.map(|bus| bus::start(settings, bus)).transpose()?;

@@ -109,11 +109,11 @@ fn sqlite_options(settings: &Settings) -> Result<SqliteOptions, CliError> {
 }
 
 /// Opens a store for an agent of this name.
-pub(super) async fn open(settings: &Settings, wanted: Wanted, agent: &str) -> Result<Opened, CliError> {
+pub(super) async fn open(wanted: Wanted, agent: &str) -> Result<Opened, CliError> {
     let (path, options) = match wanted {
         Wanted::Sqlite(path, options) => (path, options),
         #[cfg(feature = "postgres")]
-        Wanted::Postgres(address, options) => return postgres::open(settings, &address, options).await,
+        Wanted::Postgres(address, options) => return postgres::open(&address, options).await,
         Wanted::Memory(builder) => {
             return Ok(Opened { store: Arc::new(builder.build()), database: None, tasks: 0, other: None });
         }

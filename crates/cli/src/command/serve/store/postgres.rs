@@ -9,8 +9,8 @@ use nuncio_store::{PostgresError, PostgresOptions, PostgresStore};
 use super::Opened;
 use crate::{command::serve::settings::Settings, error::CliError};
 
-pub(super) async fn open(settings: &Settings, url: &str, options: PostgresOptions) -> Result<Opened, CliError> {
-    let store = PostgresStore::open(url, options).await.map_err(|error| refusal(settings, &error))?;
+pub(super) async fn open(url: &str, options: PostgresOptions) -> Result<Opened, CliError> {
+    let store = PostgresStore::open(url, options).await.map_err(|error| explain(&error))?;
     let tasks =
         store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
     let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
@@ -20,16 +20,12 @@ pub(super) async fn open(settings: &Settings, url: &str, options: PostgresOption
 
 /// Refuses an address that none can be.
 pub(super) fn check(settings: &Settings, url: &str, options: &PostgresOptions) -> Result<(), CliError> {
-    PostgresStore::check_url(url, options).map_err(|error| refusal(settings, &error))
-}
-
-fn refusal(settings: &Settings, error: &PostgresError) -> CliError {
-    match error {
+    PostgresStore::check_url(url, options).map_err(|error| match &error {
         PostgresError::Url(reason) => settings
             .wrong("store", reason)
             .with_hint("write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio&sslmode=verify-full"),
         error => explain(error),
-    }
+    })
 }
 
 /// What the settings say of the store and the nodes.
