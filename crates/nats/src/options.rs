@@ -42,6 +42,20 @@ impl NatsOptions {
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
+
+    /// Looks whether the files for TLS can be read: `ca`, `cert` and `key`. Those of `credentials` may come and go.
+    ///
+    /// # Errors
+    ///
+    /// Of the first that cannot be read, with its name.
+    pub fn check_files(&self) -> Result<(), String> {
+        let identity = self.identity.as_ref().map(|(cert, key)| [("cert", cert), ("key", key)]);
+        let files = self.ca.as_ref().map(|ca| ("ca", ca)).into_iter().chain(identity.into_iter().flatten());
+        for (name, path) in files {
+            std::fs::File::open(path).map_err(|error| format!("{name} {}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
 }
 
 /// The URL, without whoever connects.

@@ -24,6 +24,7 @@ fn an_address_that_cannot_be_is_told_without_its_password() {
         (format!("redis://user:{SECRET}@host"), "nats:// or tls://"),
         (format!("nats://user:{SECRET}@host/a/b"), "the prefix `a/b`"),
         (format!("nats://user:{SECRET}@host:x"), "`host:***`"),
+        (format!("nats://user:{SECRET}@host?ca=/no/such.pem"), "ca /no/such.pem: No such file"),
     ] {
         let run = home.run_with(&["serve", "--port", "0", "--store", "memory"], &[("NUNCIO_SERVE_BUS", &bus)], "");
         assert!(run.err.contains("bus from environment variable NUNCIO_SERVE_BUS"), "{}", run.err);

@@ -44,6 +44,7 @@ pub(super) fn wanted(settings: &Settings) -> Result<Option<Wanted>, CliError> {
                 .wrong("bus", &format!("{error}"))
                 .with_hint("it is nats://[USER:PASSWORD@]HOST[:PORT][,HOST...][/PREFIX], tls://..., postgres or none")
         })?;
+        options.check_files().map_err(|reason| settings.wrong("bus", &reason))?;
         if database.is_none() {
             return Err(settings
                 .wrong("bus", "the store belongs to this process alone, so there is nobody to wake")
