@@ -205,14 +205,12 @@ impl Correspondence {
     /// Tells who waits for the turn that it is over: with the task as this record left it, where others have had their
     /// turns since and the log is kept.
     async fn rest(&self, shared: &Shared, hold: &Hold, rested: Option<u64>) -> Result<(), StoreError> {
-        if self.course.rested().is_some() {
-            return Ok(());
-        }
         let (mut task, now) = {
             let inner = hold.lock();
             (Arc::clone(&inner.task), inner.status_sequence)
         };
-        if let Some(rested) = rested.filter(|rested| *rested < now && !task.state().is_terminal()) {
+        let is_past = |rested: &u64| *rested < now && !task.state().is_terminal() && self.course.rested().is_none();
+        if let Some(rested) = rested.filter(is_past) {
             let from = (Arc::default(), 0);
             task = fold_to(&*shared.store, &hold.scope, &hold.id, from, rested).await?.unwrap_or(task);
         }
