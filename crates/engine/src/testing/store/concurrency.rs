@@ -135,14 +135,20 @@ pub async fn readers_see_whole_commits<F: StoreFixture>(fixture: F) {
     task.assert_stored(&*store).await;
 }
 
-/// A list has every task that is there, and counts it, also one that moves to its front while the list is read.
-pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
-    let store = Arc::new(fixture.open().await);
+/// Eight tasks of a context.
+async fn eight(store: &impl TaskStore) -> Vec<Writer> {
     let mut tasks: Vec<Writer> =
         (0..8).map(|number| Writer::new(&format!("task {number}")).in_context("shared")).collect();
     for task in &mut tasks {
-        task.run(&*store).await;
+        task.run(store).await;
     }
+    tasks
+}
+
+/// A list has every task that is there, and counts it, also one that moves to its front while the list is read.
+pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
+    let store = Arc::new(fixture.open().await);
+    let mut tasks = eight(&*store).await;
     let done = Arc::new(AtomicBool::new(false));
     let readers: Vec<_> = [None, Some("shared".into())]
         .into_iter()
@@ -180,11 +186,7 @@ pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
 /// What a page counts is as of the moment of the page, also where it is one of several.
 pub async fn a_page_counts_what_it_has<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
-    let mut tasks: Vec<Writer> =
-        (0..8).map(|number| Writer::new(&format!("task {number}")).in_context("shared")).collect();
-    for task in &mut tasks {
-        task.run(&*store).await;
-    }
+    let mut tasks = eight(&*store).await;
     let done = Arc::new(AtomicBool::new(false));
     let working = Some(TaskState::Working);
     let readers: Vec<_> =
