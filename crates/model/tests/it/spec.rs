@@ -1,4 +1,4 @@
-//! The specification's facts, from the files beside the workspace.
+//! The specification's facts, from the folder `spec`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Where the facts are.
 fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec"))
 }
 
 /// A JSON file of the facts. The tests cannot do without it.

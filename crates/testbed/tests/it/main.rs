@@ -5,3 +5,4 @@ mod ends;
 mod nats;
 mod postgres;
 mod proxy;
+mod repository;

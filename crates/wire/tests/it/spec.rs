@@ -1,4 +1,4 @@
-//! The specification's facts and examples, from the files beside the workspace.
+//! The specification's facts and examples, from the folder `spec`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A file of the facts. The tests cannot do without it.
 pub(crate) fn text(name: &str) -> String {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec")).join(name);
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec")).join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
 }
 

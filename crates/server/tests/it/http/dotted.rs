@@ -11,7 +11,7 @@ use super::{
 
 /// The example of the dialect.
 fn example() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/examples/dialect-a2a-dot-methods.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/examples/dialect-a2a-dot-methods.json");
     let text = std::fs::read(path).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"));
     serde_json::from_slice(&text).unwrap()
 }

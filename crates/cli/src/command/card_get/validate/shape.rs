@@ -95,7 +95,7 @@ mod tests {
 
     /// The messages of the specification.
     fn messages() -> Value {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/v1.0/messages.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/v1.0/messages.json");
         let facts: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         facts["messages"].clone()
     }
