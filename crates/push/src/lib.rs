@@ -9,7 +9,7 @@ mod guard;
 mod retry;
 mod stamp;
 
-pub use courier::{Courier, CourierBuilder, CourierError};
+pub use courier::{Courier, CourierBuilder, CourierError, Places};
 pub use guard::{Guard, Lookup, Refusal};
 pub use retry::Retry;
 pub use stamp::{Delivery, Stamp};

@@ -23,6 +23,8 @@ pub trait Stamp: Send + Sync + 'static {
 pub struct Delivery<'a> {
     /// To whom.
     pub config: &'a TaskPushNotificationConfig,
+    /// The id of the notification, as the header `webhook-id` has it: the same at each attempt.
+    pub id: &'a str,
     /// The body: the event, or the task, as the version under which the webhook was registered has it in JSON.
     pub body: &'a [u8],
     /// What the body is sent as.

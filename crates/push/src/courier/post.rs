@@ -17,6 +17,9 @@ use crate::{
 /// The header of a configuration's `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
+/// The header of a notification's id, by the name that Standard Webhooks has for it.
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+
 /// How much of a response is read, and for how long, so that its connection can be used again. What it says does not
 /// matter.
 const READ: usize = 16 * 1024;
@@ -91,6 +94,7 @@ impl Post {
     fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(delivery.content_type));
+        headers.insert(ID, HeaderValue::try_from(delivery.id).map_err(|_| format!("{ID} cannot carry its value"))?);
         let mut add_secret = |name: HeaderName, value: String| {
             let mut value = HeaderValue::try_from(value).map_err(|_| format!("{name} cannot carry its value"))?;
             value.set_sensitive(true);

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner,
+    id::webhook_id,
     notice::{as_of, dialect_of},
     post::Attempt,
 };
@@ -56,7 +57,7 @@ impl<'a> Round<'a> {
             Err(_) => tracing::error!(%task, %config, "a delivery panicked"),
         }
         // What is due stays due; a moment's rest keeps a store that is down from being asked without end.
-        tokio::time::sleep(super::LOOK_AGAIN).await;
+        tokio::time::sleep(super::look::LOOK_AGAIN).await;
     }
 
     async fn deliver(&mut self) -> Result<(), StoreError> {
@@ -116,18 +117,21 @@ impl<'a> Round<'a> {
         let dialect = dialect_of(format.as_deref(), &self.inner.told_unknown);
         let Some(body) = self.body(dialect, event).await? else { return Ok(Next::GoOn) };
         let content_type = dialect.notice_type();
-        let delivery = Delivery { config: &config, body: &body, content_type, sequence, failures: self.push.attempts };
+        let (id, failures) = (&*webhook_id(&self.task, &self.id, sequence), self.push.attempts);
+        let delivery = Delivery { config: &config, id, body: &body, content_type, sequence, failures };
         // What stamps it and what looks the name up are others' code.
         let begun = Instant::now();
         let attempt = AssertUnwindSafe(self.inner.post.attempt(delivery, body.clone())).catch_unwind().await;
         let attempt = attempt.unwrap_or_else(|_| Attempt::Failed("the attempt panicked".to_owned(), None));
-        let failed = matches!(attempt, Attempt::Failed(..));
-        self.inner.receivers.note(&config.url, begun.elapsed(), self.inner.post.timeout(), failed);
+        let is_taken = attempt == Attempt::Delivered;
+        let is_slow = self.inner.receivers.note(&config.url, begun.elapsed(), self.inner.post.timeout(), is_taken);
         // The failures of one that was replaced meanwhile say nothing of the new one, which is due by itself.
         if attempt != Attempt::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
             return Ok(Next::Stop);
         }
-        self.note(sequence, attempt).await
+        let next = self.note(sequence, attempt).await?;
+        // A slow receiver gives its place back after each event.
+        Ok(if is_slow { Next::Stop } else { next })
     }
 
     async fn config(&self) -> Result<Option<PushConfig>, StoreError> {
@@ -163,8 +167,8 @@ impl<'a> Round<'a> {
                 return Ok(Next::GoOn);
             }
             Attempt::Gone => {
-                tracing::info!(%task, %config, "a receiver wants no more notifications");
-                self.settle(self.push.owed.max(sequence), 0, now, Some("the receiver is gone".to_owned())).await?;
+                tracing::warn!(%task, %config, "webhooks: the receiver answered 410 (gone); its webhook is deleted");
+                self.inner.store.delete_push_config(&self.push.scope, task, config).await?;
             }
             Attempt::Forbidden(reason) => {
                 tracing::warn!(%task, %config, reason, "notifications may not be sent");

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod failures;
+mod fairness;
 mod guarding;
 mod order;
 mod panics;

@@ -155,3 +155,16 @@ async fn a_stamp_adds_headers_and_knows_the_attempt() {
     let stamps: Vec<_> = received.iter().map(|it| it.headers["x-stamp"].to_str().unwrap()).collect();
     assert_eq!(stamps[..3], ["1/0/true", "1/1/true", "2/0/true"]);
 }
+
+#[tokio::test]
+async fn all_attempts_of_an_event_have_its_id_and_no_other_event_has_it() {
+    let webhook = Webhook::start([500, 200, 503, 500].map(Answer::Status)).await;
+    let engine = engine(memory(), &lenient());
+    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(9)));
+    let hook = |path: &str| TaskPushNotificationConfig { id: Some("a b".into()), ..config(webhook.url(path)) };
+    let task = send(&engine, "2", hook("/one")).await;
+    let received = webhook.until(has_ended).await;
+    let ids: Vec<_> = received.iter().map(|it| it.headers["webhook-id"].to_str().unwrap()).collect();
+    let expected = [1, 1, 2, 2, 2, 3, 4].map(|sequence| format!("{task}/a%20b/{sequence}"));
+    assert_eq!(ids, expected);
+}

@@ -69,6 +69,7 @@ fn limits() -> BTreeMap<String, String> {
         fields("sqlite", &nuncio_store::SqliteOptions::default()),
         fields("program", &nuncio_adapters::ProgramLimits::default()),
         fields("webhook", &nuncio_push::Retry::default()),
+        fields("webhook", &nuncio_push::Places::of(CourierBuilder::CONCURRENCY)),
         vec![
             ("webhook.timeout".to_owned(), canonical(&format!("{:?}", CourierBuilder::TIMEOUT))),
             ("webhook.concurrency".to_owned(), CourierBuilder::CONCURRENCY.to_string()),
