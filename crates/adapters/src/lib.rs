@@ -11,4 +11,4 @@ mod size;
 
 pub use exec::Exec;
 pub use json_lines::JsonLines;
-pub use program::{Program, ProgramError, ProgramLimits};
+pub use program::{Program, ProgramError, ProgramLimits, User, UserError};

@@ -9,6 +9,7 @@ mod path;
 mod process;
 mod stderr;
 mod supervise;
+mod user;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,6 +20,7 @@ use std::{
 pub use limits::ProgramLimits;
 pub use path::ProgramError;
 use tokio::sync::Semaphore;
+pub use user::{User, UserError};
 
 pub(crate) use self::{
     clock::Pulse,
@@ -41,6 +43,7 @@ pub struct Program {
     environment: Vec<(OsString, Option<OsString>)>,
     pub(crate) limits: ProgramLimits,
     pub(crate) resumes: bool,
+    user: Option<User>,
     places: Arc<Semaphore>,
 }
 
@@ -55,6 +58,7 @@ impl Program {
             places: places(&limits),
             limits,
             resumes: false,
+            user: None,
         }
     }
 
@@ -81,6 +85,13 @@ impl Program {
         self
     }
 
+    /// Runs it as another user, without the supplementary groups of the server, and with `HOME`, `USER` and `LOGNAME`
+    /// of the user where they are known. The server must run as root.
+    pub fn with_user(mut self, user: User) -> Self {
+        self.user = Some(user);
+        self
+    }
+
     /// Bounds it.
     pub fn with_limits(mut self, limits: ProgramLimits) -> Self {
         self.places = places(&limits);
@@ -98,8 +109,10 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When there is no such file, or it cannot be executed.
+    /// When there is no such file, or it cannot be executed; when it is to run as another user and the server is not
+    /// root.
     pub fn check(&self) -> Result<PathBuf, ProgramError> {
+        self.user.as_ref().map_or(Ok(()), User::check)?;
         path::find(&self.command, std::env::var_os("PATH").as_deref())
     }
 

@@ -12,6 +12,7 @@ mod follow;
 mod log;
 mod output;
 mod reference;
+mod sealed;
 mod signal;
 mod usage;
 
@@ -24,7 +25,7 @@ use error::CliError;
 use output::Output;
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
+    let arguments = sealed::arguments();
     let layers = usage::layers_of_help(&arguments);
     let command = args::command(layers.as_ref());
     let cli = match command.try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found)) {

@@ -19,6 +19,9 @@ pub enum ProgramError {
     /// There is one, and it is not executable.
     #[error("`{}` is not executable", .0.display())]
     NotExecutable(PathBuf),
+    /// The server may not start it as this user.
+    #[error("only root can start a program as {0}")]
+    User(String),
 }
 
 pub(super) fn find(command: &OsStr, search_path: Option<&OsStr>) -> Result<PathBuf, ProgramError> {
@@ -30,7 +33,7 @@ pub(super) fn find(command: &OsStr, search_path: Option<&OsStr>) -> Result<PathB
         match usable(&folder.join(command)) {
             Ok(found) => return Ok(found),
             Err(error @ ProgramError::NotExecutable(_)) => refused = refused.or(Some(error)),
-            Err(ProgramError::NotFound(_)) => {}
+            Err(_) => {}
         }
     }
     Err(refused.unwrap_or_else(|| not_found(command)))

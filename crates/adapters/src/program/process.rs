@@ -46,6 +46,9 @@ impl Program {
         let guard = Guard::start();
         let mut command = Command::new(&self.command);
         command.args(&self.arguments);
+        if let Some(user) = &self.user {
+            user.take_on(&mut command);
+        }
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),

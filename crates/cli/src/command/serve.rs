@@ -29,6 +29,8 @@ use nuncio_engine::Housekeeping;
 use super::config_show::Effective;
 use crate::{context::Context, error::CliError, log};
 use settings::Settings;
+#[cfg(test)]
+pub(crate) use settings::variable;
 
 /// Serves until a signal comes.
 pub(crate) async fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode, CliError> {

@@ -9,6 +9,7 @@ mod crashes;
 mod db;
 mod documents;
 mod errors;
+mod isolation;
 mod lines;
 mod secrets;
 mod serve;

@@ -2,7 +2,7 @@
 
 mod named;
 
-use nuncio_adapters::{Exec, JsonLines, Program};
+use nuncio_adapters::{Exec, JsonLines, Program, ProgramError, User};
 use nuncio_demo::{Capability, Demo, DemoOptions};
 use nuncio_engine::{Engine, EngineBuilder, Idempotency};
 use nuncio_model::{
@@ -11,7 +11,7 @@ use nuncio_model::{
 };
 
 use super::{limits, settings::Settings};
-use crate::{args::duration, command::card_get::validate, connect::quoted, error::CliError};
+use crate::{args::duration, command::card_get::validate, connect::quoted, error::CliError, sealed};
 
 /// An engine to be, with its card, and what people are told of the agent.
 pub(super) struct Chosen {
@@ -63,6 +63,9 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                 }
                 if settings.switch("resume")? {
                     return Err(useless(settings, "resume", "it is for programs, and there is none to run again"));
+                }
+                if settings.get("run-as").is_some() {
+                    return Err(useless(settings, "run-as", "it is the user of a program, and there is none"));
                 }
                 let (card, about) = (nuncio_demo::card(&options), "the demo agent".to_owned());
                 (Engine::builder(Demo::new()), card, about, nuncio_demo::extended_card)
@@ -180,20 +183,18 @@ fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
     if settings.switch("resume")? {
         program = program.with_resume();
     }
+    if let Some(user) = settings.parsed("run-as", |text| text.parse::<User>().map_err(|error| error.to_string()))? {
+        program = program.with_user(user);
+    }
     // The secrets of the server are none of the program's business.
-    for secret in [
-        "NUNCIO_SERVE_TOKEN",
-        "NUNCIO_SERVE_STORE",
-        "NUNCIO_SERVE_BUS",
-        "A2ACLI_BEARER",
-        "A2ACLI_API_KEY",
-        "A2ACLI_AUTH",
-        "A2ACLI_SVC_PARAM",
-    ] {
+    for secret in sealed::VARIABLES.into_iter().chain([sealed::PIPE]) {
         program = program.without_env(secret);
     }
-    program.check().map_err(|error| {
-        CliError::usage(error.to_string()).with_hint("check the name, the PATH and the file's permissions")
+    program.check().map_err(|error| match error {
+        ProgramError::User(_) => settings
+            .wrong("run-as", &error.to_string())
+            .with_hint("start the server as root, or leave --run-as out and start it as this user"),
+        _ => CliError::usage(error.to_string()).with_hint("check the name, the PATH and the file's permissions"),
     })?;
     Ok(program)
 }

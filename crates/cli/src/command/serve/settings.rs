@@ -5,7 +5,7 @@ mod table;
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use nuncio_engine::address;
-use table::variable;
+pub(crate) use table::variable;
 pub(super) use table::{Kind, SETTINGS, Setting, is_address};
 
 use super::{args::ServeArgs, file, values};
@@ -15,6 +15,7 @@ use crate::{
     config::Source,
     diag,
     error::CliError,
+    sealed,
 };
 
 /// A variable with a slip in its name does nothing, so it is said.
@@ -47,7 +48,7 @@ impl Settings {
         warn_of_unknown_variables();
         for setting in SETTINGS {
             let variable = variable(setting.name);
-            if let Some(value) = std::env::var(&variable).ok().filter(|value| !value.is_empty()) {
+            if let Some(value) = sealed::variable_of(&variable).filter(|value| !value.is_empty()) {
                 let values = match setting.kind {
                     Kind::List => value.split(',').map(|item| item.trim().to_owned()).collect(),
                     _ => vec![value],

@@ -16,6 +16,7 @@ use crate::{
     context::Context,
     diag,
     error::{CliError, Code},
+    sealed,
     signal::Signals,
 };
 
@@ -66,6 +67,9 @@ impl Plan {
 
 pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<ExitCode, CliError> {
     raise_file_limit();
+    if settings.get("exec").or(settings.get("jsonl")).is_some() {
+        sealed::forbid_inspection();
+    }
     let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, origins } =
         Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);

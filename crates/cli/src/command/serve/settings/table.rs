@@ -60,7 +60,7 @@ const fn headed<const N: usize>(heading: &'static str, rows: [Setting; N]) -> [S
 
 use Kind::{List, One, Program, Switch};
 
-const AGENT: [Setting; 17] = headed(
+const AGENT: [Setting; 18] = headed(
     "Agent",
     [
         row(
@@ -79,6 +79,13 @@ const AGENT: [Setting; 17] = headed(
         ),
         row(One, "chunk", "DELIMITER", "each line", "Cut the output of --exec at this delimiter"),
         row(Switch, "resume", "", "", "Run a program again for a turn that a crash cut off"),
+        row(
+            One,
+            "run-as",
+            "USER",
+            "the server's user",
+            "Run programs as this user, NAME, UID:GID or NAME:GROUP; the server must run as root",
+        ),
         row(One, "name", "NAME", "by the agent", "The agent's name in its card"),
         row(One, "description", "TEXT", "by the agent", "The agent's description in its card"),
         row(One, "card", "FILE", "", "A card in JSON, in the place of the generated one"),
@@ -270,7 +277,7 @@ const fn all() -> [&'static Setting; COUNT] {
 }
 
 /// The variable of a setting.
-pub(in crate::command::serve) fn variable(name: &str) -> String {
+pub(crate) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
 }
 
