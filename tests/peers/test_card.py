@@ -42,6 +42,21 @@ def test_the_card_names_reachable_addresses(nuncio, rest):
             assert "://" not in interface["url"]
 
 
+def test_the_default_card_lists_only_urls_on_its_own_origin(served):
+    agent = served("--bindings", "jsonrpc,rest")
+    card = httpx.get(agent.url + PATH).json()
+    assert all(i["url"].startswith(agent.url) for i in card["supportedInterfaces"]), card
+    assert all(i["url"].startswith(agent.url) for i in card["additionalInterfaces"]), card
+    assert card["url"].startswith(agent.url)
+
+
+def test_grpc_can_be_elsewhere(served):
+    agent = served("--grpc-url", "https://grpc.example:8443")
+    card = httpx.get(agent.url + PATH).json()
+    urls = {i["url"] for i in card["supportedInterfaces"] if i["protocolBinding"] == "GRPC"}
+    assert urls == {"https://grpc.example:8443"}
+
+
 def test_the_card_needs_no_version_and_no_token(secured):
     assert httpx.get(secured.url + PATH).status_code == 200
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{Credential, credentials::Origin};
-use nuncio_model::{Tenant, card::AgentInterface};
+use nuncio_model::{
+    Tenant,
+    card::{AgentInterface, Binding},
+};
 use nuncio_wire::{FileBytes, Version, card, dialect_with};
 use url::Url;
 
 use crate::{
-    binding::Binding,
     choose::{Choice, Wanted, address, choose, has},
     client::Client,
     doubt,

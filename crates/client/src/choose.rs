@@ -2,11 +2,14 @@
 
 use std::cmp::Reverse;
 
-use nuncio_model::{AgentCard, card::AgentInterface};
+use nuncio_model::{
+    AgentCard,
+    card::{AgentInterface, Binding},
+};
 use nuncio_wire::{Version, dialect};
 use url::Url;
 
-use crate::{binding::Binding, error::ClientError, reference::is_loopback};
+use crate::{error::ClientError, reference::is_loopback};
 
 /// An interface that can be spoken to.
 #[derive(Debug, Clone)]

@@ -3,10 +3,13 @@
 use std::fmt;
 
 use bytes::Bytes;
-use nuncio_model::{AgentCard, Error, card::AgentInterface};
+use nuncio_model::{
+    AgentCard, Error,
+    card::{AgentInterface, Binding},
+};
 use nuncio_wire::Version;
 
-use crate::{binding::Binding, failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
+use crate::{failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
 
 /// Why a call of a [`Client`](crate::Client) did not give what it should.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -13,7 +13,6 @@
 
 pub mod redact;
 
-mod binding;
 mod builder;
 mod choose;
 mod client;
@@ -29,12 +28,12 @@ mod transport;
 mod trust;
 mod watch;
 
-pub use binding::{Binding, UnknownBinding};
 pub use builder::ClientBuilder;
 pub use client::{Client, IntoSendMessage};
 pub use error::{CardNotFound, ClientError};
 pub use failure::{Cause, Failure, PeerCode};
 pub use nuncio_auth::Credential;
+pub use nuncio_model::card::{Binding, UnknownBinding};
 pub use nuncio_wire::{FileBytes, Version};
 pub use poll::Poll;
 pub use reference::{AgentRef, InvalidReference, is_loopback};

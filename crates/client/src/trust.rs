@@ -5,7 +5,9 @@ use std::str::FromStr;
 use nuncio_auth::credentials::Origin;
 use url::{Host, Url};
 
-use crate::{binding::Binding, choose::address, reference::without_userinfo};
+use nuncio_model::card::Binding;
+
+use crate::{choose::address, reference::without_userinfo};
 
 /// An origin, as a user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The agent card: what an agent is, can and wants (section 4.4), and where it is reached.
 
 mod capabilities;
+mod core_binding;
 pub mod extension;
 mod interface;
 mod security;
@@ -10,6 +11,7 @@ mod skill;
 use std::collections::BTreeMap;
 
 pub use capabilities::{AgentCapabilities, AgentExtension};
+pub use core_binding::{Binding, UnknownBinding};
 pub use interface::{AgentInterface, binding};
 pub use security::{
     APIKeySecurityScheme, AuthorizationCodeOAuthFlow, ClientCredentialsOAuthFlow, DeviceCodeOAuthFlow,

@@ -13,11 +13,11 @@ mod versions {}
 
 pub use nuncio_model::{
     AgentCard, Artifact, Error, ErrorKind, Message, Part, PartContent, Role, StreamResponse, Task, TaskState,
-    TaskStatus,
+    TaskStatus, card::Binding,
 };
 
 #[cfg(feature = "client")]
-pub use nuncio_client::{AgentRef, Binding, Client, ClientError, Credential, Watch};
+pub use nuncio_client::{AgentRef, Client, ClientError, Credential, Watch};
 #[cfg(all(feature = "client", not(feature = "server")))]
 pub use nuncio_client::{FileBytes, Version};
 #[cfg(feature = "server")]

@@ -5,12 +5,13 @@ use std::{io, sync::Arc, time::Duration};
 use http::HeaderValue;
 use nuncio_auth::{Authenticator, Open};
 use nuncio_engine::Engine;
+use nuncio_model::{AgentCard, card::Binding};
 use nuncio_push::Courier;
 use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
 use crate::{
-    card::{self, Cards, PublicUrl, Site},
+    card::{self, Cards, GrpcUrl, Listing, PublicUrl, Site},
     drain::Drain,
     error::BindError,
     health::StoreCheck,
@@ -31,6 +32,7 @@ pub struct Builder {
     allows_open: bool,
     versions: Versions,
     public_url: Option<PublicUrl>,
+    listing: Listing,
     trusts_forwarded: bool,
     card_max_age: Duration,
     limits: Limits,
@@ -47,6 +49,7 @@ impl Builder {
             allows_open: false,
             versions: Versions::default(),
             public_url: None,
+            listing: Listing::default(),
             trusts_forwarded: false,
             card_max_age: Duration::from_mins(5),
             limits: Limits::default(),
@@ -78,6 +81,22 @@ impl Builder {
     /// At which address the card says that the agent is. By default that which the client used.
     pub fn public_url(mut self, url: PublicUrl) -> Self {
         self.public_url = Some(url);
+        self
+    }
+
+    /// The bindings that the card lists: JSON-RPC and HTTP+JSON by default. The server serves all three in any case.
+    ///
+    /// gRPC is not in the default, because its address in a card, `host:port`, is not a URL, and some clients refuse a
+    /// card with an address that is not a URL on the card's own origin.
+    pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.listing.bindings = Some(bindings.into_iter().collect());
+        self
+    }
+
+    /// The address of gRPC in the card, where a proxy has another host or port for gRPC. The card then lists gRPC.
+    /// By default the address is the host and the port of the other bindings.
+    pub fn grpc_url(mut self, url: GrpcUrl) -> Self {
+        self.listing.grpc_url = Some(url);
         self
     }
 
@@ -125,10 +144,14 @@ impl Builder {
     /// # Errors
     ///
     /// [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
-    /// for every client, and where the address cannot be listened on.
+    /// for every client, [`BindError::Bindings`] where it would list no interface, and where the address cannot be listened on.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let cards = [Some(self.engine.card()), self.engine.extended_card()];
         cards.into_iter().flatten().try_for_each(|card| card::check(card, self.engine.limits().nesting))?;
+        let names_its_own = |card: &AgentCard| !card.supported_interfaces.is_empty() || !card.signatures.is_empty();
+        if !names_its_own(self.engine.card()) && !self.listing.is_possible(&self.versions) {
+            return Err(BindError::Bindings);
+        }
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
         if self.authenticator.is_open()
             && !self.allows_open
@@ -154,7 +177,7 @@ impl Builder {
         let is_open = self.authenticator.is_open();
         let challenge = declaration.challenge.clone();
         let card = Arc::clone(self.engine.card());
-        let cards = Cards::new(card, site, &self.versions, declaration, is_open, self.card_max_age);
+        let cards = Cards::new(card, site, self.listing, &self.versions, declaration, is_open, self.card_max_age);
         let service = Arc::new(Service {
             engine: self.engine,
             versions: self.versions,

@@ -4,20 +4,18 @@
 mod address;
 mod document;
 mod forwarded;
+mod listing;
 
 use std::{sync::Arc, time::Duration};
 
 pub(crate) use address::{Base, Site};
 pub use address::{PublicUrl, PublicUrlError};
 use http::{HeaderMap, Response, StatusCode, header::CACHE_CONTROL, request::Parts};
+pub(crate) use listing::Listing;
+pub use listing::{GrpcUrl, GrpcUrlError};
 use nuncio_auth::Declaration;
-use nuncio_model::{
-    AgentCard, Error, ErrorKind, Principal, Struct,
-    card::{AgentInterface, binding},
-    json::members_nest_within,
-    resume,
-};
-use nuncio_wire::{Versions, card, dialect};
+use nuncio_model::{AgentCard, Error, ErrorKind, Principal, Struct, json::members_nest_within, resume};
+use nuncio_wire::{Versions, card};
 
 use crate::{body::Body, error::BindError};
 use document::{Documents, Validators};
@@ -42,6 +40,7 @@ pub(crate) fn check(card: &AgentCard, levels: usize) -> Result<(), BindError> {
 pub(crate) struct Cards {
     public: Arc<AgentCard>,
     site: Site,
+    listing: Listing,
     versions: Versions,
     authentication: Declaration,
     /// Whether callers are never asked who they are.
@@ -55,6 +54,7 @@ impl Cards {
     pub(crate) fn new(
         public: Arc<AgentCard>,
         site: Site,
+        listing: Listing,
         versions: &Versions,
         authentication: Declaration,
         is_open: bool,
@@ -62,7 +62,8 @@ impl Cards {
     ) -> Self {
         let documents = || Documents::new(max_age, site.trusts_forwarded());
         let (documents, legacy) = (documents(), documents());
-        Self { public, site, versions: versions.clone(), authentication, is_open, documents, legacy, max_age }
+        let versions = versions.clone();
+        Self { public, site, listing, versions, authentication, is_open, documents, legacy, max_age }
     }
 
     /// Where this server is, as the client sees it.
@@ -105,7 +106,7 @@ impl Cards {
             return card;
         }
         if card.supported_interfaces.is_empty() {
-            card.supported_interfaces = self.interfaces(base);
+            card.supported_interfaces = self.listing.interfaces(&self.versions, base);
         }
         for (name, scheme) in &self.authentication.schemes {
             card.security_schemes.entry(name.clone()).or_insert_with(|| scheme.clone());
@@ -120,27 +121,6 @@ impl Cards {
             card.capabilities.extended_agent_card = Some(false);
         }
         card
-    }
-
-    /// Every address, newest version first; within a version the binding that costs least.
-    fn interfaces(&self, base: &Base) -> Vec<AgentInterface> {
-        let mut interfaces = Vec::new();
-        for version in self.versions.spoken().iter().rev() {
-            let dialect = dialect(*version);
-            let mut add = |url, binding| {
-                let mut interface = AgentInterface::new(url, binding);
-                version.as_str().clone_into(&mut interface.protocol_version);
-                interfaces.push(interface);
-            };
-            add(base.url("/"), binding::JSONRPC);
-            if dialect.rest().is_some() {
-                add(base.url(""), binding::HTTP_JSON);
-            }
-            if dialect.grpc().is_some() {
-                add(base.host_and_port(), binding::GRPC);
-            }
-        }
-        interfaces
     }
 
     /// Answers a request for the public card, at one of its places: [`PATH`] or [`LEGACY_PATH`]. `None` where there is

@@ -24,6 +24,12 @@ pub enum BindError {
         /// The engine's limit of nesting.
         levels: usize,
     },
+    /// No version that is spoken has a binding that the card is to list.
+    #[error(
+        "the card would list no interface: the versions that are spoken have none of its bindings\n\
+         hint: list JSON-RPC, which all versions have, or speak more versions"
+    )]
+    Bindings,
     /// The address means nothing.
     #[error("the address to listen on cannot be resolved")]
     Resolve(#[source] io::Error),

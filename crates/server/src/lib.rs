@@ -45,9 +45,10 @@ mod sse;
 mod stack;
 
 pub use builder::Builder;
-pub use card::{PublicUrl, PublicUrlError};
+pub use card::{GrpcUrl, GrpcUrlError, PublicUrl, PublicUrlError};
 pub use error::BindError;
 pub use limits::Limits;
+pub use nuncio_model::card::Binding;
 pub use nuncio_wire::{FileBytes, Version, Versions};
 pub use rate::Rate;
 pub use server::Server;

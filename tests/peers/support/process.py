@@ -112,8 +112,9 @@ class Agent(Served):
 
 
 def serve(folder: Path, *arguments: str | Path) -> Agent:
-    """`nuncio serve` on a free port of the loopback address."""
-    return Agent([NUNCIO, "serve", "--port", "0", *arguments], folder)
+    """`nuncio serve` on a free port of the loopback address, with all bindings in its card."""
+    listed = () if "--bindings" in arguments else ("--bindings", "jsonrpc,rest,grpc")
+    return Agent([NUNCIO, "serve", "--port", "0", *listed, *arguments], folder)
 
 
 @dataclass

@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod bindings;
 mod bus;
 mod file;
 mod housekeeping;

@@ -84,11 +84,14 @@ impl Home {
         finish(command, stdin)
     }
 
-    /// Serves an agent on a free port, with tasks in memory unless told otherwise.
+    /// Serves an agent on a free port, with tasks in memory and all bindings in the card unless told otherwise.
     pub(crate) fn serve(&self, arguments: &[&str]) -> Agent {
         let mut all = vec!["serve", "--port", "0"];
         if !arguments.contains(&"--store") {
             all.extend(["--store", "memory"]);
+        }
+        if !arguments.contains(&"--bindings") {
+            all.extend(["--bindings", "jsonrpc,rest,grpc"]);
         }
         all.extend(arguments);
         Agent::start(self.command(&all))

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::agent::{Home, eventually};
+use crate::agent::{Agent, Home, eventually};
 
 #[test]
 fn it_says_where_it_is_and_how_to_call_it() {
@@ -21,6 +21,34 @@ fn it_says_where_it_is_and_how_to_call_it() {
     let line = agent.banner.lines().find_map(|line| line.strip_prefix("Try: nuncio ")).unwrap();
     let words: Vec<_> = line.split(' ').map(|word| word.trim_matches('"')).collect();
     assert!(home.run(&words).ok().out.contains("echo: hello"));
+}
+
+#[test]
+fn the_card_lists_the_bindings_that_the_settings_name() {
+    let home = Home::new();
+    let listed = |arguments: &[&str]| {
+        let agent = home.serve(arguments);
+        let card = home.run(&["card", "get", "-o", "json", "-a", &agent.address]).ok().json();
+        let interfaces = card["supportedInterfaces"].as_array().unwrap().iter();
+        let newest = interfaces.filter(|it| it["protocolVersion"] == "1.0");
+        let named: Vec<_> = newest.map(|it| it["protocolBinding"].as_str().unwrap().to_owned()).collect();
+        let url = card["supportedInterfaces"][named.len() - 1]["url"].as_str().unwrap().to_owned();
+        (named.join(","), url, agent)
+    };
+    let (named, _, agent) = listed(&["--bindings", "jsonrpc,rest"]);
+    assert_eq!(named, "JSONRPC,HTTP+JSON");
+    assert!(agent.banner.contains("HTTP+JSON, GRPC at http://"), "{}", agent.banner);
+    assert!(agent.banner.contains("; the card lists JSONRPC, HTTP+JSON\n"), "{}", agent.banner);
+    let call = ["send", "echo x", "--transport", "grpc", "-e", &agent.address];
+    assert!(home.run(&call).ok().out.contains("echo: x"), "gRPC is served although the card does not list it");
+    let (named, url, _) = listed(&["--bindings", "rest", "--bindings", "GRPC", "--grpc-url", "http://127.0.0.1:1/"]);
+    assert_eq!((&*named, &*url), ("HTTP+JSON,GRPC", "http://127.0.0.1:1"));
+
+    let plain = ["serve", "--port", "0", "--store", "memory"];
+    let agent = Agent::start(home.command(&plain));
+    assert!(agent.banner.contains("; the card lists JSONRPC, HTTP+JSON\n"), "the default: {}", agent.banner);
+    let agent = Agent::start(home.command(&[&plain[..], &["--grpc-url", "grpc.example:443"]].concat()));
+    assert!(!agent.banner.contains("the card lists"), "--grpc-url lists gRPC: {}", agent.banner);
 }
 
 #[test]
@@ -131,8 +159,7 @@ fn a_file_may_say_it_all() {
         "n.toml",
         "port = 0\nstore = 'memory'\nname = 'From a file'\nexec = ['tr', 'a', 'b']\nwithout = ['push']\n\n[token]\nalice = 'alices-secret'\n",
     );
-    let agent =
-        crate::agent::Agent::start(home.command(&["serve", "--config", "n.toml", "--description", "by a flag"]));
+    let agent = Agent::start(home.command(&["serve", "--config", "n.toml", "--description", "by a flag"]));
     let card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
     assert_eq!((&card["name"], &card["description"]), (&json!("From a file"), &json!("by a flag")));
     assert_eq!(card["capabilities"]["pushNotifications"], false);
@@ -219,6 +246,11 @@ fn what_is_wrong_is_said_with_what_to_do() {
             "--public-url: `https://me:***@x/` cannot be the public URL: a user or a",
             "",
         ),
+        (&["--bindings", "soap"], "--bindings: `soap` is not a binding; there are jsonrpc, rest and grpc", ""),
+        (&["--bindings", ","], "--bindings: it names no binding", ""),
+        (&["--bindings", "rest", "--grpc-url", "a:1"], "--bindings does not list gRPC", "leave --grpc-url out"),
+        (&["--grpc-url", "me:pw@a:1"], "--grpc-url: `me:***@a:1` cannot be the address of gRPC: a user", ""),
+        (&["--versions", "0.1", "--bindings", "rest", "--store", "memory"], "would list no interface", "list JSON-RPC"),
         (&["--public-url", "http://0.0.0.0."], "nobody can reach that host", ""),
         (&["--anonymous"], "--anonymous lets callers in", "--token"),
         (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
@@ -319,7 +351,7 @@ fn a_program_does_not_see_the_secrets_of_the_server() {
     let home = Home::new();
     let mut command = home.command(&["serve", "--port", "0", "--store", "memory", "--exec", "--", "env"]);
     command.env("NUNCIO_SERVE_TOKEN", "alice=alices-secret").stdout(Stdio::piped());
-    let agent = crate::agent::Agent::start(command);
+    let agent = Agent::start(command);
     let run = home.run(&["send", "x", "-a", &agent.address, "--bearer", "alices-secret"]).ok();
     assert!(run.out.contains("NUNCIO_TASK_ID=") && !run.out.contains("alices-secret"), "{}", run.out);
 }

@@ -26,7 +26,7 @@ impl Way {
         let has = |way: &Self| match way.binding {
             Binding::HttpJson => dialect(way.version).rest().is_some(),
             Binding::Grpc => dialect(way.version).grpc().is_some(),
-            _ => true,
+            Binding::JsonRpc => true,
         };
         let of = |version: &Version| Binding::ALL.map(|binding| Self { version: *version, binding });
         Version::ALL.iter().rev().flat_map(of).filter(has).collect()

@@ -29,7 +29,8 @@ pub(crate) async fn serve_from(store: Arc<dyn TaskStore>) -> String {
         .store(store)
         .build();
     let tokens = nuncio_auth::Tokens::new().with("alice", "alices-secret").unwrap().with_anonymous(true);
-    let server = Server::builder(engine).authenticator(tokens).bind("127.0.0.1:0").await.unwrap();
+    let server =
+        Server::builder(engine).bindings(Binding::ALL).authenticator(tokens).bind("127.0.0.1:0").await.unwrap();
     let address = server.local_addr().to_string();
     tokio::spawn(server.serve(std::future::pending()));
     address
@@ -44,7 +45,8 @@ async fn each_version_that_is_served_can_be_asked_for() {
         let chosen: Vec<_> = (0..all.len()).filter(|at| is_chosen(*at)).map(|at| all[at]).collect();
         let engine = Engine::builder(Demo::new()).card(nuncio_demo::card(&DemoOptions::default())).build();
         let versions = Versions::only(chosen.iter().copied());
-        let server = Server::builder(engine).versions(versions).bind("127.0.0.1:0").await.unwrap();
+        let server =
+            Server::builder(engine).bindings(Binding::ALL).versions(versions).bind("127.0.0.1:0").await.unwrap();
         let address = server.local_addr().to_string();
         let running = tokio::spawn(server.serve(std::future::pending()));
         for version in all {

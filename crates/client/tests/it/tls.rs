@@ -58,7 +58,12 @@ async fn serve() -> String {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
 
     let engine = Engine::builder(Demo::new()).card(nuncio_demo::card(&DemoOptions::default())).build();
-    let server = Server::builder(engine).public_url(url.parse().unwrap()).bind("127.0.0.1:0").await.unwrap();
+    let server = Server::builder(engine)
+        .bindings(Binding::ALL)
+        .public_url(url.parse().unwrap())
+        .bind("127.0.0.1:0")
+        .await
+        .unwrap();
     let listener = Listener { tcp, tls: TlsAcceptor::from(Arc::new(config)) };
     let router = server.router();
     tokio::spawn(async move {

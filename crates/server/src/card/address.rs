@@ -148,7 +148,7 @@ impl Site {
 
 /// Whether a client can use the host: no user in it, and not the address that means any, in none of the spellings that
 /// clients take for it (`0`, `0x0`, `0.0.0.0.`, `[::0]`).
-fn is_reachable(authority: &Authority) -> bool {
+pub(super) fn is_reachable(authority: &Authority) -> bool {
     let is_any = |address: IpAddr| address.to_canonical().is_unspecified();
     let has_host = match Host::parse(authority.host()) {
         Ok(Host::Domain(name)) => !name.is_empty(),
@@ -159,7 +159,7 @@ fn is_reachable(authority: &Authority) -> bool {
     has_host && !has_user(Some(authority))
 }
 
-fn has_user(authority: Option<&Authority>) -> bool {
+pub(super) fn has_user(authority: Option<&Authority>) -> bool {
     authority.is_some_and(|authority| authority.as_str().contains('@'))
 }
 

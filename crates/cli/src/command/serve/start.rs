@@ -5,13 +5,12 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 use http::HeaderValue;
 use nuncio_auth::Tokens;
 use nuncio_engine::{Engine, Housekeeping};
-use nuncio_model::card::binding;
 use nuncio_push::{Courier, Guard, Retry};
-use nuncio_server::{BindError, PublicUrl, Server};
+use nuncio_server::{BindError, Binding, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
-use super::{agent, bus, housekeeping, limits, origin, settings::Settings, store, versions};
+use super::{agent, bindings, bus, housekeeping, limits, origin, settings::Settings, store, versions};
 use crate::{
     context::Context,
     diag,
@@ -33,6 +32,7 @@ pub(super) struct Plan {
     bus: Option<bus::Wanted>,
     retry: Retry,
     public: Option<PublicUrl>,
+    listed: bindings::Listed,
     origins: Vec<HeaderValue>,
 }
 
@@ -60,6 +60,7 @@ impl Plan {
             bus: bus::wanted(settings)?,
             retry: limits::retry(settings)?,
             public: settings.parsed("public-url", parse_url)?,
+            listed: bindings::choose(settings)?,
             origins: origins.collect::<Result<_, _>>()?,
         })
     }
@@ -70,7 +71,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     if settings.get("exec").or(settings.get("jsonl")).is_some() {
         sealed::forbid_inspection();
     }
-    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, origins } =
+    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, listed, origins } =
         Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
@@ -87,10 +88,14 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let mut builder = Server::builder(engine.clone())
         .trust_forwarded(settings.switch("trust-forwarded")?)
         .versions(spoken.clone())
+        .bindings(listed.bindings.clone())
         .cors(origins)
         .limits(limits);
     if let Some(url) = public {
         builder = builder.public_url(url);
+    }
+    if let Some(url) = listed.grpc_url.clone() {
+        builder = builder.grpc_url(url);
     }
     if let Some(age) = settings.duration("card-max-age")? {
         builder = builder.card_max_age(age);
@@ -113,6 +118,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         agent,
         name,
         versions: spoken.spoken(),
+        listed: chosen.card.signatures.is_empty().then_some(&listed),
         database,
         bus: bus.map(|bus| bus.about),
         tasks: opened.tasks,
@@ -222,7 +228,7 @@ fn explain(error: &BindError, host: &str) -> CliError {
             "give callers tokens (NUNCIO_SERVE_TOKEN=NAME=SECRET, [token] in the file of --config, or --token), listen on a \
              loopback address such as 127.0.0.1, or say --allow-open where something before it asks callers who they are",
         ),
-        (Some((message, hint)), BindError::Card { .. }) => CliError::new(Code::Usage, message).with_hint(hint),
+        (Some((message, hint)), BindError::Card { .. } | BindError::Bindings) => CliError::new(Code::Usage, message).with_hint(hint),
         _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))
             .with_hint("--host must be an address or a name of this machine"),
     }
@@ -238,6 +244,8 @@ struct About<'a> {
     name: &'a str,
     /// Oldest first.
     versions: &'a [Version],
+    /// Which bindings the card lists; `None` of a signed card, which lists its own.
+    listed: Option<&'a bindings::Listed>,
     /// `None` where tasks are in memory.
     database: Option<String>,
     /// `None` where there is none.
@@ -251,12 +259,12 @@ struct About<'a> {
 
 impl About<'_> {
     /// The bindings that one of the versions has.
-    fn bindings(&self) -> Vec<&'static str> {
+    fn bindings(&self) -> Vec<Binding> {
         let any = |has: fn(&Version) -> bool| self.versions.iter().any(has);
         let rest = any(|version| dialect(*version).rest().is_some());
         let grpc = any(|version| dialect(*version).grpc().is_some());
-        let all = [(binding::JSONRPC, true), (binding::HTTP_JSON, rest), (binding::GRPC, grpc)];
-        all.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+        let all = [(Binding::JsonRpc, true), (Binding::HttpJson, rest), (Binding::Grpc, grpc)];
+        all.into_iter().filter(|(_, is_there)| *is_there).map(|(binding, _)| binding).collect()
     }
 }
 
@@ -284,17 +292,25 @@ impl Place {
         let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
         let versions = versions::list(about.versions);
-        let bindings = about.bindings().join(", ");
+        let served = about.bindings();
+        let bindings = served.iter().map(|binding| binding.name()).collect::<Vec<_>>().join(", ");
+        let listed = about.listed.map(|listed| listed.names(&served));
+        let in_card = match &listed {
+            Some(listed) if *listed != bindings => format!("; the card lists {listed}"),
+            _ => String::new(),
+        };
         let document = json!({
             "name": name, "card": card, "url": base, "address": self.local.to_string(),
-            "bindings": bindings.split(", ").collect::<Vec<_>>(), "versions": versions.split(", ").collect::<Vec<_>>(),
+            "bindings": bindings.split(", ").collect::<Vec<_>>(),
+            "listed": listed.as_ref().map(|listed| listed.split(", ").collect::<Vec<_>>()),
+            "versions": versions.split(", ").collect::<Vec<_>>(),
             "database": database, "bus": about.bus, "tasks": about.tasks, "tasksOf": about.other,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
             to.field("Card", &card);
             to.field_if("Public-URL", self.public.as_deref());
-            to.field("Bindings", &format!("{bindings} at {base}"));
+            to.field("Bindings", &format!("{bindings} at {base}{in_card}"));
             to.field("Versions", &versions);
             to.field("Database", &format!("{database}{kept}"));
             to.field_if("Bus", about.bus.as_deref());

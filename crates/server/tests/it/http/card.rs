@@ -1,7 +1,11 @@
 //! The agent card: addresses, caching, and what it must never say.
 
 use nuncio_auth::Tokens;
-use nuncio_model::card::{AgentCardSignature, AgentInterface};
+use nuncio_model::{
+    AgentCard,
+    card::{AgentCardSignature, AgentInterface},
+};
+use nuncio_server::{BindError, Binding, GrpcUrl, Server, Version, Versions};
 use serde_json::{Value, json};
 
 use super::{
@@ -24,8 +28,45 @@ async fn get(running: &Running, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn it_names_all_bindings_at_the_address_that_the_client_used() {
+async fn it_lists_urls_on_its_own_origin_and_grpc_on_request() {
     let running = Running::start().await;
+    let card = get(&running, &[]).await.json();
+    let origin = format!("http://127.0.0.1:{}", running.address.port());
+    assert_eq!(urls(&card), [format!("{origin}/"), origin.clone()]);
+    let is_own = |url: &Value| url.as_str().unwrap().starts_with(&origin);
+    let interfaces = card["supportedInterfaces"].as_array().unwrap().iter();
+    let older = card["additionalInterfaces"].as_array().unwrap().iter();
+    assert!(interfaces.chain(older).all(|it| is_own(&it["url"])) && is_own(&card["url"]), "{card}");
+
+    let only = Running::with(|builder| builder.bindings([Binding::HttpJson])).await;
+    let card = get(&only, &[]).await.json();
+    assert_eq!((urls(&card).len(), &card["preferredTransport"]), (1, &json!("HTTP+JSON")), "{card}");
+    let answer = only.rpc("ListTasks", &json!({})).fetch().await;
+    assert!(answer.json()["result"].is_object(), "a binding that is not listed is served: {answer:?}");
+
+    let elsewhere = "https://grpc.example:8443".parse::<GrpcUrl>().unwrap();
+    let running = Running::with(|builder| builder.grpc_url(elsewhere)).await;
+    assert_eq!(urls(&get(&running, &[]).await.json())[2], "https://grpc.example:8443");
+}
+
+#[tokio::test]
+async fn a_card_without_an_interface_is_refused() {
+    let builder = Server::builder(engine().build()).versions(Versions::only([Version::V0_1]));
+    let refused = builder.bindings([Binding::HttpJson, Binding::Grpc]).bind("127.0.0.1:0").await.err();
+    assert!(matches!(refused, Some(BindError::Bindings)), "{refused:?}");
+    let named = AgentCard { supported_interfaces: vec![AgentInterface::new("https://a.example", "JSONRPC")], ..card() };
+    let builder = Server::builder(engine().card(named).build()).bindings([]);
+    assert!(builder.bind("127.0.0.1:0").await.is_ok(), "a card that names its interfaces needs none of ours");
+}
+
+/// A server whose card lists all three bindings.
+async fn listing_all() -> Running {
+    Running::with(|builder| builder.bindings(Binding::ALL)).await
+}
+
+#[tokio::test]
+async fn it_names_all_bindings_at_the_address_that_the_client_used() {
+    let running = listing_all().await;
     let answer = get(&running, &[]).await;
     assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
     let port = running.address.port();
@@ -43,7 +84,7 @@ async fn it_names_all_bindings_at_the_address_that_the_client_used() {
 
 #[tokio::test]
 async fn it_never_names_the_address_that_means_any() {
-    let running = Running::start().await;
+    let running = listing_all().await;
     let local = format!("127.0.0.1:{}", running.address.port());
     for host in ["0.0.0.0:8080", "[::]:8080", "user@evil.test", "", "a b"] {
         let answer = get(&running, &[("host", host)]).await;
@@ -99,7 +140,7 @@ async fn it_takes_head_and_says_what_it_takes() {
 #[tokio::test]
 async fn a_public_url_is_what_it_says_and_its_prefix_is_taken() {
     let url = "https://agent.example/some/prefix/".parse().unwrap();
-    let running = Running::with(|builder| builder.public_url(url)).await;
+    let running = Running::with(|builder| builder.public_url(url).bindings(Binding::ALL)).await;
     let expected = ["https://agent.example/some/prefix/", "https://agent.example/some/prefix", "agent.example:443"];
     for path in [PATH, &format!("/some/prefix{PATH}")] {
         assert_eq!(urls(&running.send("GET", path).fetch().await.json()), expected);
@@ -125,7 +166,7 @@ async fn a_proxy_is_believed_only_where_it_is_trusted() {
     let running = Running::start().await;
     let local = format!("http://127.0.0.1:{}/", running.address.port());
     assert_eq!(urls(&get(&running, &forwarded).await.json())[0], local);
-    let running = Running::with(|builder| builder.trust_forwarded(true)).await;
+    let running = Running::with(|builder| builder.trust_forwarded(true).bindings(Binding::ALL)).await;
     let answer = get(&running, &forwarded).await;
     assert!(answer.header("vary").contains("X-Forwarded-Host"));
     let expected = ["https://agent.example/agents/one/", "https://agent.example/agents/one", "agent.example:443"];

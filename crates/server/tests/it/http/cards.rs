@@ -1,6 +1,7 @@
 //! The cards for readers of every version, in both places.
 
 use nuncio_model::card::{AgentCardSignature, AgentInterface, binding};
+use nuncio_server::Binding;
 use nuncio_wire::{Version, Versions, card::decode, dialect};
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ fn older() -> Option<Version> {
 
 #[tokio::test]
 async fn it_names_every_version_on_every_binding_newest_first() {
-    let running = Running::start().await;
+    let running = Running::with(|builder| builder.bindings(Binding::ALL)).await;
     let port = running.address.port();
     let mut expected = Vec::new();
     for version in Version::ALL.iter().rev() {

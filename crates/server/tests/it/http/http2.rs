@@ -64,7 +64,7 @@ async fn the_card_and_head_requests_are_as_they_are_over_http_1() {
     let client = Client::connect(&running).await;
     let card = client.send("GET", "/.well-known/agent-card.json", &Value::Null).await;
     let card: Value = serde_json::from_slice(&whole(card).await).unwrap();
-    assert_eq!(card["supportedInterfaces"][2]["url"], "agent.test:80");
+    assert_eq!(card["supportedInterfaces"][0]["url"], "http://agent.test/");
     for path in ["/.well-known/agent-card.json", "/tasks", "/healthz"] {
         let response = client.send("HEAD", path, &Value::Null).await;
         assert_eq!(response.status(), 200);

@@ -108,7 +108,7 @@ const AGENT: [Setting; 18] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 9] = headed(
+const ADDRESS: [Setting; 11] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -117,6 +117,20 @@ const ADDRESS: [Setting; 9] = headed(
             aliases: &["advertise-address"],
             ..row(One, "public-url", "URL", "as the client calls it", "The address that the card gives")
         },
+        row(
+            List,
+            "bindings",
+            "BINDING",
+            "jsonrpc,rest",
+            "The bindings that the card lists, of jsonrpc, rest and grpc; all three are served in any case; repeatable",
+        ),
+        row(
+            One,
+            "grpc-url",
+            "URL",
+            "as the other bindings",
+            "The address of gRPC in the card, host:port or https://HOST:PORT; the card then lists gRPC",
+        ),
         row(
             Switch,
             "trust-forwarded",
@@ -283,5 +297,5 @@ pub(crate) fn variable(name: &str) -> String {
 
 /// Whether the value of a setting may be an address with a password in it.
 pub(in crate::command::serve) fn is_address(name: &str) -> bool {
-    matches!(name, "store" | "bus" | "public-url")
+    matches!(name, "store" | "bus" | "public-url" | "grpc-url")
 }

@@ -1,12 +1,11 @@
-//! The bindings that a client speaks (section 5).
+//! The three core bindings (section 5).
 
 use std::{fmt, str::FromStr};
 
-use nuncio_model::card::binding;
+use super::binding;
 
-/// A binding of the protocol.
+/// A core binding of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Binding {
     /// JSON-RPC 2.0 over HTTP (section 9).
     JsonRpc,
@@ -41,10 +40,17 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Not the name of a binding.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a transport; there are jsonrpc, rest and grpc")]
+/// The text is not the name of a core binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownBinding(String);
+
+impl fmt::Display for UnknownBinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a transport; there are jsonrpc, rest and grpc", self.0)
+    }
+}
+
+impl std::error::Error for UnknownBinding {}
 
 impl FromStr for Binding {
     type Err = UnknownBinding;
