@@ -58,11 +58,18 @@ pub(crate) fn active_extensions(card: &AgentCard, requested: &[Box<str>]) -> Vec
 
 /// Refuses parts of a media type that neither the card nor a skill of it takes (SEND-4). A card that names none takes
 /// any, and so does a part that names none.
+///
+/// Data of a vendor's type is not refused beside a part that the agent takes. Some frameworks add such data to each
+/// message for peers of the same framework: AG2 adds its history of the conversation.
 pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), Error> {
-    for (index, part) in parts.iter().enumerate() {
-        let Some(media_type) = part.media_type() else { continue };
+    let is_taken = |part: &Part| {
+        let Some(media_type) = part.media_type() else { return true };
         let mut modes = card.input_modes().peekable();
-        if modes.peek().is_some() && !modes.any(|mode| takes(mode, media_type)) {
+        modes.peek().is_none() || modes.any(|mode| takes(mode, media_type))
+    };
+    for (index, part) in parts.iter().enumerate() {
+        if !is_taken(part) && !(part.is_vendor_data() && parts.iter().any(is_taken)) {
+            let media_type = part.media_type().unwrap_or_default();
             return Err(Error::new(
                 ErrorKind::ContentTypeNotSupported,
                 format!("message.parts[{index}]: this agent does not take {media_type}"),

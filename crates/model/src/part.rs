@@ -137,6 +137,14 @@ impl Part {
         PartRef::from(self).as_data()
     }
 
+    /// Whether the part is structured data of a vendor's media type, `application/vnd.…`, which the framework of the
+    /// sender may have added for itself.
+    pub fn is_vendor_data(&self) -> bool {
+        let is_vendors =
+            |media_type: &str| media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case("application/vnd."));
+        matches!(self.content, PartContent::Data(_)) && self.media_type().is_some_and(is_vendors)
+    }
+
     /// Takes the part to pieces: content, metadata, filename, media type.
     #[expect(clippy::type_complexity, reason = "pieces without a name of their own")]
     pub fn into_pieces(self) -> (PartContent, Option<Struct>, Option<Box<str>>, Option<Box<str>>) {

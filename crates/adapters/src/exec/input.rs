@@ -1,12 +1,17 @@
 //! A message as the text on a program's stdin.
+//!
+//! Data of a vendor's type beside other parts is left out: a framework adds such data for itself, and a filter would take
+//! it for the words of the user.
 
-use nuncio_model::{Message, PartContent};
+use nuncio_model::{Message, Part, PartContent};
 
 /// The parts of a message, joined by a space, and a line break where the last line has none: a filter that reads lines
 /// sees the last one only then. No text at all stays an empty input.
 pub(super) fn text(message: &Message) -> String {
     let mut text = String::new();
-    for (index, part) in message.parts.iter().enumerate() {
+    let is_alone = message.parts.iter().all(Part::is_vendor_data);
+    let parts = message.parts.iter().filter(|part| is_alone || !part.is_vendor_data());
+    for (index, part) in parts.enumerate() {
         if index > 0 {
             text.push(' ');
         }
@@ -25,7 +30,7 @@ pub(super) fn text(message: &Message) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nuncio_model::{Part, Role};
+    use nuncio_model::Role;
     use serde_json::json;
 
     use super::*;
@@ -44,6 +49,13 @@ mod tests {
 lines [file: https://example.com/x] [binary 3 bytes] {"k":[1,null]}
 "#
         );
+    }
+
+    #[test]
+    fn data_that_a_framework_adds_for_itself_is_left_out() {
+        let history = || Part::data(json!([1])).with_media_type("application/vnd.ag2.history+json");
+        assert_eq!(text(&Message::new(Role::User, vec![Part::text("hi"), history()])), "hi\n");
+        assert_eq!(text(&Message::new(Role::User, vec![history()])), "[1]\n");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use nuncio_model::{
     Artifact, ErrorKind, Message, Part, Reply, Request, Role, TaskState,
     op::{GetTaskRequest, ListTasksRequest, SendMessageConfiguration, SendMessageRequest},
 };
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::support::*;
@@ -134,6 +135,21 @@ async fn a_media_type_that_the_card_does_not_name_is_refused() {
     let error = send(&engine, SendMessageRequest::new(message)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ContentTypeNotSupported);
     assert!(error.message().contains("image/png"));
+}
+
+/// AG2 adds its history to the second message of a conversation in this way.
+#[tokio::test]
+async fn data_of_a_vendor_beside_a_text_is_no_reason_to_refuse() {
+    let engine = engine(|turn| async move { turn.complete(turn.message().text()).await });
+    let history = Part::data(json!({"events": []})).with_media_type("application/vnd.ag2.history+json");
+    let send = async |parts: Vec<Part>| send(&engine, SendMessageRequest::new(Message::new(Role::User, parts))).await;
+    let task = send(vec![Part::text("hi"), history.clone()]).await.unwrap();
+    assert_eq!(task.status.message.unwrap().text(), "hi");
+    let file = Part::raw([1]).with_media_type("application/vnd.ms-excel");
+    let table = Part::data(json!({})).with_media_type("application/json");
+    for parts in [vec![history.clone()], vec![Part::text("hi"), file], vec![Part::text("hi"), table]] {
+        assert_eq!(send(parts).await.unwrap_err().kind(), ErrorKind::ContentTypeNotSupported);
+    }
 }
 
 #[tokio::test]
