@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Uri,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HOST},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT},
     request::Parts,
 };
 use nuncio_model::{Error, ErrorKind, resume};
@@ -37,6 +37,11 @@ pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'
             Some(lines.collect::<Vec<_>>().join(", ").into())
         }
     }
+}
+
+/// The software of the client, as the client names it.
+pub(crate) fn user_agent(headers: &HeaderMap) -> Option<&str> {
+    headers.get(USER_AGENT)?.to_str().ok()
 }
 
 /// The extensions that the head declares, if it does: in lists, in one header or several (SVC-4), under either of the

@@ -25,7 +25,8 @@ const UNDECLARED: &str = "0.3";
 pub struct Versions {
     spoken: Vec<Version>,
     lenient: bool,
-    files: FileBytes,
+    /// `None`: by the client.
+    files: Option<FileBytes>,
 }
 
 /// What a JSON-RPC method means.
@@ -51,7 +52,7 @@ impl Meant {
 
 impl Default for Versions {
     fn default() -> Self {
-        Self { spoken: Version::ALL.to_vec(), lenient: false, files: FileBytes::default() }
+        Self { spoken: Version::ALL.to_vec(), lenient: false, files: None }
     }
 }
 
@@ -61,7 +62,7 @@ impl Versions {
         let mut spoken: Vec<_> = versions.into_iter().collect();
         spoken.sort_unstable();
         spoken.dedup();
-        Self { spoken, lenient: false, files: FileBytes::default() }
+        Self { spoken, lenient: false, files: None }
     }
 
     /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also
@@ -71,15 +72,50 @@ impl Versions {
         self
     }
 
-    /// How files are sent where versions leave that open. As [`FileBytes::Raw`] by default.
+    /// How files are sent where versions leave that open, to all clients. By default each client gets the form that its
+    /// SDK reads: [`FileBytes::of_client`].
     pub fn with_file_bytes(mut self, files: FileBytes) -> Self {
-        self.files = files;
+        self.files = Some(files);
         self
+    }
+
+    /// The same dialect with files in the form for this client. `user_agent` gives the client's `User-Agent`; it is asked
+    /// only where the form depends on the client.
+    pub fn rest_for_client<'a>(
+        &self,
+        dialect: &'static dyn RestDialect,
+        user_agent: impl FnOnce() -> Option<&'a str>,
+    ) -> &'static dyn RestDialect {
+        let version = dialect.dialect().version();
+        self.files_for_client(version, user_agent)
+            .and_then(|files| dialect_with(version, files).rest())
+            .unwrap_or(dialect)
+    }
+
+    /// As [`rest_for_client`](Self::rest_for_client), for gRPC.
+    pub fn grpc_for_client<'a>(
+        &self,
+        dialect: &'static dyn GrpcDialect,
+        user_agent: impl FnOnce() -> Option<&'a str>,
+    ) -> &'static dyn GrpcDialect {
+        let version = dialect.dialect().version();
+        self.files_for_client(version, user_agent)
+            .and_then(|files| dialect_with(version, files).grpc())
+            .unwrap_or(dialect)
+    }
+
+    fn files_for_client<'a>(
+        &self,
+        version: Version,
+        user_agent: impl FnOnce() -> Option<&'a str>,
+    ) -> Option<FileBytes> {
+        let depends = self.files.is_none() && FileBytes::matter_in(version);
+        depends.then(|| FileBytes::of_client(user_agent().unwrap_or_default()))
     }
 
     /// The dialect of a version as it is spoken here.
     pub fn dialect(&self, version: Version) -> &'static dyn Dialect {
-        dialect_with(version, self.files)
+        dialect_with(version, self.files.unwrap_or_default())
     }
 
     /// Oldest first.

@@ -49,7 +49,9 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         return reflection::answer(service, &principal, body).unwrap_or_else(|error| refuse(&error));
     }
     let (dialect, method) = match service.versions.for_service(head::version(head).as_deref(), path) {
-        Ok(meant) => meant,
+        Ok((dialect, method)) => {
+            (service.versions.grpc_for_client(dialect, || head::user_agent(&head.headers)), method)
+        }
         Err(error) => return refuse(&error),
     };
     let outcome = call(service, principal, head, body, dialect, method).await;

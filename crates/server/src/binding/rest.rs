@@ -25,7 +25,9 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
             return refuse_route(words(), head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
         }
-        Ok(found) => found,
+        Ok((dialect, routed)) => {
+            (service.versions.rest_for_client(dialect, || head::user_agent(&head.headers)), routed)
+        }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
     let mut response = match call(service, principal, head, body, dialect, &routed).await {

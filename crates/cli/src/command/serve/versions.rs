@@ -8,10 +8,19 @@ use crate::error::CliError;
 /// Those of `--versions`, else all that are built in.
 pub(super) fn choose(settings: &Settings) -> Result<Versions, CliError> {
     let versions = if settings.values("versions").is_some() { named(settings)? } else { Versions::default() };
-    let files = settings
-        .parsed("file-bytes", |text| text.parse::<FileBytes>().map_err(|error| format!("`{text}` is {error}")))?;
     let versions = versions.with_lenient(settings.switch("lenient-version")?);
-    Ok(versions.with_file_bytes(files.unwrap_or_default()))
+    Ok(match settings.parsed("file-bytes", file_bytes)?.flatten() {
+        Some(files) => versions.with_file_bytes(files),
+        None => versions,
+    })
+}
+
+/// `None` of `auto`: by the client.
+fn file_bytes(text: &str) -> Result<Option<FileBytes>, String> {
+    if text.trim().eq_ignore_ascii_case("auto") {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| format!("`{text}` is none of auto, raw and base64"))
 }
 
 fn named(settings: &Settings) -> Result<Versions, CliError> {

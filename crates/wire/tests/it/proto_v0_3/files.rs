@@ -174,6 +174,38 @@ fn a_server_says_once_how_it_sends_files() {
 }
 
 #[test]
+fn a_server_sends_files_as_the_client_reads_them() {
+    let event = events(b"\x00", "text/plain").remove(0);
+    let versions = Versions::default();
+    let (grpc, _) = versions.for_service(None, "/a2a.v1.A2AService/GetTask").unwrap();
+    let (rest, _) = versions.for_path(None, &http::Method::GET, "/v1/tasks/t").unwrap();
+    for (user_agent, files) in [
+        (Some("python-httpx/0.28.1"), FileBytes::Base64),
+        (Some("grpc-python-asyncio/1.76.0 grpc-c/51.0.0 (linux; chttp2)"), FileBytes::Base64),
+        (Some("my-agent/1 grpc-python/1.76.0 grpc-c/51.0.0"), FileBytes::Base64),
+        (Some("node"), FileBytes::Raw),
+        (Some("grpc-node-js/1.14.0"), FileBytes::Raw),
+        (Some("not-python-httpx/1"), FileBytes::Raw),
+        (None, FileBytes::Raw),
+    ] {
+        let expected = dialect(files);
+        let chosen = versions.grpc_for_client(grpc, || user_agent);
+        assert_eq!(written(chosen, &event), written(expected.grpc().unwrap(), &event), "{user_agent:?}");
+        let chosen = versions.rest_for_client(rest, || user_agent);
+        assert_eq!(written(chosen, &event), written(expected.rest().unwrap(), &event), "{user_agent:?}");
+        for forced in FileBytes::ALL {
+            let versions = Versions::default().with_file_bytes(*forced);
+            let (rest, _) = versions.for_path(None, &http::Method::GET, "/v1/tasks/t").unwrap();
+            let chosen = versions.rest_for_client(rest, || user_agent);
+            assert_eq!(written(chosen, &event), written(dialect(*forced).rest().unwrap(), &event), "{user_agent:?}");
+        }
+    }
+    let (newest, _) = versions.for_path(Some("1.0"), &http::Method::GET, "/tasks/t").unwrap();
+    let chosen = versions.rest_for_client(newest, || panic!("1.0 has one form for all clients"));
+    assert_eq!(chosen.dialect().version(), Version::V1_0);
+}
+
+#[test]
 fn the_names_of_both_are_read() {
     for files in FileBytes::ALL {
         assert_eq!(files.to_string().parse(), Ok(*files));
