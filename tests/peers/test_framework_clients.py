@@ -1,0 +1,124 @@
+"""Agent frameworks as clients of `nuncio serve`."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.frameworks import CLIENTS, Client
+from support.process import serve
+
+FILTER = """
+read -r line
+case "$line" in
+  fail) echo broken >&2; exit 3 ;;
+  lines) echo one; echo two; echo three ;;
+  context) echo "$NUNCIO_CONTEXT_ID" ;;
+  *) echo "exec: $line" ;;
+esac
+"""
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory):
+    """The demo agent and a filter, with the bindings that a card lists by default."""
+    arguments = {"demo": [], "exec": ["--exec", FILTER]}
+    started: dict = {}
+
+    def start(name: str, *options: str):
+        key = (name, *options)
+        if key not in started:
+            folder = tmp_path_factory.mktemp(name)
+            listed = () if "--bindings" in options else ("--bindings", "jsonrpc,rest")
+            options = (*options, *listed, *arguments[name])
+            started[key] = serve(folder, "--store", "memory", *options)
+        return started[key]
+
+    yield start
+    for agent in started.values():
+        agent.stop()
+
+
+@pytest.fixture(scope="module")
+def client(agents, tmp_path_factory):
+    """A framework's client of an agent, by the names of both."""
+    started: dict = {}
+    log = tmp_path_factory.mktemp("frameworks") / "clients.log"
+
+    def connect(name: str, agent: str, *options: str) -> Client:
+        if name == "ag2-grpc":
+            options = (*options, "--bindings", "jsonrpc,grpc")
+        key = (name, agent, *options)
+        if key not in started:
+            started[key] = Client(name, agents(agent, *options).url, log)
+        return started[key]
+
+    yield connect
+    for client in started.values():
+        client.close()
+
+
+@pytest.fixture(params=CLIENTS)
+def name(request) -> str:
+    return request.param
+
+
+def test_a_filter_answers(client, name):
+    answer = client(name, "exec").ask("hello")
+    assert (answer["error"], answer["text"].strip()) == (None, "exec: hello")
+
+
+def test_a_second_message_of_a_conversation_is_answered(client, name):
+    """AG2 adds data of its own to the second message, which the card does not list."""
+    for text in ("one", "two", "three"):
+        answer = client(name, "exec").ask(text, session="several")
+        assert (answer["error"], answer["text"].strip()) == (None, f"exec: {text}")
+
+
+def test_a_stream_is_whole(client, name):
+    answer = client(name, "demo").ask("stream 5")
+    wanted = [f"chunk {number}\n" for number in range(1, 6)]
+    assert answer["error"] is None
+    if name == "adk":
+        # The last piece alone is an event that is not partial.
+        assert answer["pieces"] + [answer["text"]] == wanted
+    else:
+        assert answer["text"] == "".join(wanted)
+
+
+def test_several_lines_of_a_program_are_whole(client, name):
+    # ADK takes the last piece of a stream for the answer; without streams it has all of it.
+    options = ("--without", "streaming") if name == "adk" else ()
+    answer = client(name, "exec", *options).ask("lines")
+    assert (answer["error"], answer["text"]) == (None, "one\ntwo\nthree\n")
+
+
+def test_a_failure_is_told(client, name):
+    for agent, reason in (("demo", "it broke"), ("exec", "exit code 3")):
+        answer = client(name, agent).ask("fail", session="failing")
+        told = (answer["error"] or "") + answer["text"]
+        assert reason in told or "TASK_STATE_FAILED" in told, answer
+        if name != "adk":  # ADK shows the reason as a text.
+            assert answer["error"], answer
+
+
+def test_a_conversation_keeps_its_context(client, name):
+    if name == "strands":
+        pytest.skip("the client of Strands sends no context")
+    one, two, other = (
+        client(name, "exec").ask("context", session=session)["text"].strip()
+        for session in ("mine", "mine", "another")
+    )
+    assert one and one == two != other
+
+
+def test_a_question_is_answered_on_the_same_task(client):
+    """ADK shows the question as a call of a function, and sends the next text of the user to the task."""
+    asking = client("adk", "demo")
+    asking.ask("input", session="question")
+    assert asking.ask("blue", session="question")["text"] == "got: blue"
+
+
+def test_adk_refuses_a_card_with_host_and_port(client):
+    """The reason why the card does not list gRPC by default."""
+    listed = client("adk", "exec", "--bindings", "jsonrpc,rest,grpc").ask("hello")
+    assert "Agent card RPC URL" in listed["error"], listed
