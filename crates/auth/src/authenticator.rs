@@ -33,6 +33,12 @@ pub trait Authenticator: Send + Sync + 'static {
     fn is_open(&self) -> bool {
         false
     }
+
+    /// Whether callers without credentials are let in, all of them or beside others. A server protects such callers
+    /// from pages in browsers, which can reach whatever the browser can reach.
+    fn admits_strangers(&self) -> bool {
+        self.is_open()
+    }
 }
 
 /// What a card says about authentication (section 4.5), and what a refused caller is told.

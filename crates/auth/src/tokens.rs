@@ -147,6 +147,10 @@ impl Authenticator for Tokens {
         }
     }
 
+    fn admits_strangers(&self) -> bool {
+        self.anonymous
+    }
+
     fn declaration(&self) -> Declaration {
         let bearer = HTTPAuthSecurityScheme { scheme: "Bearer".to_owned(), ..Default::default() };
         let api_key = APIKeySecurityScheme {

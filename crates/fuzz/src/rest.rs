@@ -26,7 +26,7 @@ pub(crate) fn request(input: &[u8]) {
                 continue;
             }
         };
-        let read = || rest::decode_call(rest, &routed, query, None, body);
+        let read = || rest::decode_call(rest, &routed, query, Some(rest.content_type()), body);
         let (write, decode) = (|call: &_| written(rest, call), |request: &[u8]| read_back(rest, request));
         call::read("a call of HTTP+JSON", *version, &read, &write, &decode);
     }

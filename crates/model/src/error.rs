@@ -46,6 +46,8 @@ pub enum ErrorKind {
     PayloadTooLarge,
     /// The head of the request, its address and its headers, is over a limit of size.
     HeadTooLarge,
+    /// The request names a host that this server does not answer for (RFC 9110, section 15.5.20).
+    MisdirectedRequest,
     /// Too many requests, or too much at once.
     ResourceExhausted,
     /// Not now; try again.

@@ -11,6 +11,7 @@ use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
 use crate::{
+    browser::{AllowedHost, Hosts, Origins},
     card::{self, Cards, GrpcUrl, Listing, PublicUrl, Site},
     drain::Drain,
     error::BindError,
@@ -37,6 +38,7 @@ pub struct Builder {
     card_max_age: Duration,
     limits: Limits,
     cors: Vec<HeaderValue>,
+    hosts: Vec<AllowedHost>,
     routes: Option<axum::Router>,
     courier: Option<Courier>,
 }
@@ -54,6 +56,7 @@ impl Builder {
             card_max_age: Duration::from_mins(5),
             limits: Limits::default(),
             cors: Vec::new(),
+            hosts: Vec::new(),
             routes: None,
             courier: None,
         }
@@ -121,12 +124,27 @@ impl Builder {
 
     /// From which origins pages in a browser may call: `https://app.example`, or `*` for any. None by default. Browsers
     /// are never told to send credentials of their own.
+    ///
+    /// A request without credentials that a page of another origin sent is refused with `PermissionDenied` (403): its
+    /// `Origin` is neither named here nor that of the server, or its `Sec-Fetch-Site` names another site.
     pub fn cors(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         self.cors.extend(origins);
         self
     }
 
-    /// More to be served on the same port. These routes come first; they are asked neither for credentials nor counted.
+    /// The hosts that the server answers for, beside loopback addresses, `localhost`, names below `localhost` and the
+    /// host of the [public URL](Self::public_url). A request for another host is refused with `MisdirectedRequest` (421).
+    ///
+    /// A server on a loopback address that lets callers in without credentials checks the host by default, because a
+    /// page in a browser can give its own name the address of this machine (DNS rebinding). Other servers check the
+    /// host if hosts are named here. [`AllowedHost::any`] ends the check.
+    pub fn allowed_hosts(mut self, hosts: impl IntoIterator<Item = AllowedHost>) -> Self {
+        self.hosts.extend(hosts);
+        self
+    }
+
+    /// More to be served on the same port. These routes come first; they are asked neither for credentials nor counted,
+    /// and the host and the origin of their requests are not checked.
     pub fn routes(mut self, routes: axum::Router) -> Self {
         self.routes = Some(routes);
         self
@@ -176,12 +194,17 @@ impl Builder {
         let declaration = self.authenticator.declaration();
         let is_open = self.authenticator.is_open();
         let challenge = declaration.challenge.clone();
+        let checks_host = self.authenticator.admits_strangers() && local.ip().to_canonical().is_loopback();
+        let hosts = Hosts::new(checks_host, self.hosts, site.public_host());
+        let origins = Origins::new(&self.cors);
         let card = Arc::clone(self.engine.card());
         let cards = Cards::new(card, site, self.listing, &self.versions, declaration, is_open, self.card_max_age);
         let service = Arc::new(Service {
             engine: self.engine,
             versions: self.versions,
             cards,
+            hosts,
+            origins,
             head_limit: self.limits.head,
             body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,

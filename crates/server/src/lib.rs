@@ -26,6 +26,7 @@
 
 mod binding;
 mod body;
+mod browser;
 mod builder;
 mod card;
 mod cors;
@@ -44,6 +45,7 @@ mod service;
 mod sse;
 mod stack;
 
+pub use browser::{AllowedHost, AllowedHostError};
 pub use builder::Builder;
 pub use card::{GrpcUrl, GrpcUrlError, PublicUrl, PublicUrlError};
 pub use error::BindError;

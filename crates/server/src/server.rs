@@ -50,7 +50,8 @@ impl Server {
     }
 
     /// All that it serves as a router, for a server of another kind. What [`serve`](Self::serve) does beside serving,
-    /// is then up to that server.
+    /// is then up to that server. Requests for other hosts than those of this server are refused; see
+    /// [`Builder::allowed_hosts`].
     pub fn router(&self) -> axum::Router {
         let stack =
             MapRequestLayer::new(|request: Request<axum::body::Body>| request.map(|body| RequestBody::Axum { body }))

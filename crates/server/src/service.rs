@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 
 use crate::{
     body::{Body, RequestBody},
+    browser::{Hosts, Origins},
     card::Cards,
     drain::Drain,
     head,
@@ -29,6 +30,9 @@ pub(crate) struct Service {
     pub(crate) engine: Engine,
     pub(crate) versions: Versions,
     pub(crate) cards: Cards,
+    /// The names of this server; `None` if every name is answered for.
+    pub(crate) hosts: Option<Hosts>,
+    pub(crate) origins: Origins,
     /// The size of a request's head in bytes.
     pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,

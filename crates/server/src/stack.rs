@@ -4,6 +4,8 @@ mod admit;
 mod authenticate;
 mod catch_panic;
 mod heads;
+mod hosts;
+mod origins;
 mod public;
 mod quota;
 mod trace;
@@ -14,8 +16,10 @@ use admit::{Admit, AdmitLayer};
 use authenticate::{Authenticate, AuthenticateLayer};
 use catch_panic::{CatchPanic, CatchPanicLayer};
 use heads::{Heads, HeadsLayer};
+use hosts::{Hosts, HostsLayer};
 use http::HeaderValue;
 use nuncio_auth::Authenticator;
+use origins::{Origins, OriginsLayer};
 use public::{Public, PublicLayer};
 use quota::{Quota, QuotaLayer};
 use tower::{ServiceBuilder, util::Either};
@@ -28,7 +32,7 @@ pub(crate) use authenticate::Peer;
 
 /// The layers around the bindings.
 pub(crate) type Stack = CatchPanic<Trace<Heads<Either<Box<Cors<Answers>>, Answers>>>>;
-type Answers = Public<Admit<Authenticate<Quota<Bindings>>>>;
+type Answers = Hosts<Public<Admit<Authenticate<Origins<Quota<Bindings>>>>>>;
 
 /// Builds the stack. A request goes through it from the top, its response from the bottom.
 ///
@@ -45,12 +49,16 @@ pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator
         .layer(HeadsLayer(Arc::clone(service)))
         // Browsers ask before they send anything, and without credentials.
         .option_layer((!origins.is_empty()).then(|| cors::layer(origins)))
+        // A page in a browser can give its own name the address of this machine. The name in the request shows this.
+        .layer(HostsLayer(Arc::clone(service)))
         // Cards and health are for everybody, and must answer when nothing else may any more.
         .layer(PublicLayer(Arc::clone(service)))
         // Past this many, one more would only make all of them late.
         .layer(AdmitLayer(Arc::clone(service)))
         // Strangers are turned away before a byte of their bodies is read.
         .layer(AuthenticateLayer::new(Arc::clone(service), authenticator))
+        // A page in a browser can send requests to this machine. A caller without credentials may be such a page.
+        .layer(OriginsLayer(Arc::clone(service)))
         // A caller that wants too much is told so, and the others go on.
         .layer(QuotaLayer(Arc::clone(service)))
         .service(Bindings(Arc::clone(service)))

@@ -14,7 +14,7 @@ pub(crate) mod resource;
 
 use nuncio_model::{Call, Error, ErrorKind};
 
-pub use error::{parse_error, write_error, write_refusal};
+pub use error::{parse_error, write_error, write_error_as, write_refusal};
 
 pub(crate) use error::encode_error;
 pub use query::query_pairs;
@@ -70,10 +70,36 @@ pub fn is_json(content_type: &str) -> bool {
     essence.split_once('/').is_some_and(|(_, subtype)| subtype == "json" || subtype.ends_with("+json"))
 }
 
+/// Checks that a body is declared as JSON. An empty body needs no media type.
+///
+/// A page in a browser can send a body of an undeclared type, or of a form or a text, to any server without asking the
+/// server first. A JSON media type makes the browser ask (Fetch standard, section 3.2.5 HTTP requests, preflight).
+///
+/// # Errors
+///
+/// `ContentTypeNotSupported`, which names the media type to send.
+pub fn check_media_type(dialect: &dyn RestDialect, content_type: Option<&str>, body: &[u8]) -> Result<(), Error> {
+    if body.is_empty() || content_type.is_some_and(is_json) {
+        return Ok(());
+    }
+    Err(not_json(dialect.content_type(), content_type))
+}
+
+/// The error for a body of another media type than JSON, or of none.
+pub fn not_json(expected: &str, content_type: Option<&str>) -> Error {
+    let or_json = if expected == "application/json" { "" } else { " or application/json" };
+    let message = match content_type {
+        Some(other) => format!("the Content-Type of the body must be {expected}{or_json}, not {other}"),
+        None => format!("the body has no Content-Type: send Content-Type: {expected}"),
+    };
+    Error::new(ErrorKind::ContentTypeNotSupported, message)
+}
+
 /// Reads and checks a call.
 ///
-/// Fails with `ContentTypeNotSupported` where a body says it is not JSON (an absent content type is taken for JSON, and
-/// an empty body needs none), with `Parse` where the body is not JSON, and with `InvalidParams` that names the field.
+/// # Errors
+///
+/// Those of [`check_media_type`], `Parse` if the body is not JSON, and `InvalidParams` that names the field.
 pub fn decode_call(
     dialect: &dyn RestDialect,
     routed: &Routed,
@@ -81,13 +107,6 @@ pub fn decode_call(
     content_type: Option<&str>,
     body: &[u8],
 ) -> Result<Call, Error> {
-    if !body.is_empty()
-        && let Some(other) = content_type.filter(|it| !is_json(it))
-    {
-        let accepted = dialect.content_type();
-        let or_json = if accepted == "application/json" { "" } else { " or application/json" };
-        let message = format!("the body must be {accepted}{or_json}, not {other}");
-        return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
-    }
+    check_media_type(dialect, content_type, body)?;
     dialect.decode_call(routed, query, body)
 }

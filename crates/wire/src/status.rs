@@ -58,6 +58,7 @@ table! {
     ResourceExhausted              "RESOURCE_EXHAUSTED"                 -32093 429 8;
     PayloadTooLarge                "PAYLOAD_TOO_LARGE"                  -32600 413 8;
     HeadTooLarge                   "HEAD_TOO_LARGE"                     -32600 431 8;
+    MisdirectedRequest             "MISDIRECTED_REQUEST"                -32600 421 9;
     Unavailable                    "UNAVAILABLE"                        -32603 503 14;
     DeadlineExceeded               "DEADLINE_EXCEEDED"                  -32603 504 4;
 }
@@ -93,6 +94,7 @@ pub fn kind_of_http(status: u16) -> ErrorKind {
         409 => ErrorKind::TaskNotCancelable,
         413 => ErrorKind::PayloadTooLarge,
         415 => ErrorKind::ContentTypeNotSupported,
+        421 => ErrorKind::MisdirectedRequest,
         422 => ErrorKind::InvalidParams,
         431 => ErrorKind::HeadTooLarge,
         429 => ErrorKind::ResourceExhausted,

@@ -33,7 +33,9 @@ fn code(error: &Error) -> Code {
         Kind::ExtensionSupportRequired => Code::Agent("ExtensionSupportRequiredError"),
         Kind::VersionNotSupported => Code::Agent("VersionNotSupportedError"),
         Kind::Parse => Code::Agent("JSONParseError"),
-        Kind::InvalidRequest | Kind::PayloadTooLarge | Kind::HeadTooLarge => Code::Agent("InvalidRequestError"),
+        Kind::InvalidRequest | Kind::PayloadTooLarge | Kind::HeadTooLarge | Kind::MisdirectedRequest => {
+            Code::Agent("InvalidRequestError")
+        }
         Kind::MethodNotFound => Code::Agent("MethodNotFoundError"),
         Kind::InvalidParams => Code::Agent("InvalidParamsError"),
         Kind::Unauthenticated | Kind::PermissionDenied => Code::AuthFailed,
@@ -97,6 +99,9 @@ fn hint(error: &Error) -> Option<&'static str> {
             "the server's limit is its --max-body; a file is sent as base64, which makes it a third larger"
         }
         Kind::HeadTooLarge => "the server's limit is its --max-head; ids, tokens and --svc-param go into the head",
+        Kind::MisdirectedRequest => {
+            "call the agent by a name that it answers for; `nuncio serve --allowed-host` adds names"
+        }
         Kind::InvalidAgentResponse => "--debug shows what the agent answered",
         Kind::ExtensionSupportRequired => "`nuncio card get` shows the extensions; declare them with --extension",
         Kind::VersionNotSupported => "`nuncio card get` shows the versions; choose one with --a2a-version",

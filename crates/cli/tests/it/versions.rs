@@ -20,7 +20,10 @@ fn call(agent: &Agent, method: &str) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string();
     let mut stream = TcpStream::connect(&agent.address).unwrap();
     let (address, length) = (&agent.address, body.len());
-    let head = format!("POST / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n"
+    );
     stream.write_all((head + &body).as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

@@ -51,6 +51,7 @@ impl Whole {
             | Kind::DeadlineExceeded
             | Kind::PayloadTooLarge
             | Kind::HeadTooLarge
+            | Kind::MisdirectedRequest
             | Kind::ResourceExhausted
             | Kind::Unavailable
             | Kind::Internal) => kind,

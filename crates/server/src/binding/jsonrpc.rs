@@ -6,7 +6,11 @@
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_model::{Error, ErrorKind, Principal};
-use nuncio_wire::{JsonRpcDialect, jsonrpc, negotiate, rest::is_json, status};
+use nuncio_wire::{
+    JsonRpcDialect, jsonrpc, negotiate,
+    rest::{is_json, not_json},
+    status,
+};
 
 use crate::{
     body::{Body, RequestBody},
@@ -157,12 +161,9 @@ fn refuse_head(words: impl FnOnce() -> &'static dyn JsonRpcDialect, head: &Parts
         let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
         return Some(with_allow(refuse_with(words(), StatusCode::METHOD_NOT_ALLOWED, &error)));
     }
-    let error = match head::content_type(&head.headers).filter(|it| !is_json(it)) {
-        Some(content_type) => {
-            let message = format!("the body must be application/json, not {content_type}");
-            Error::new(ErrorKind::ContentTypeNotSupported, message)
-        }
-        None => head::refuse_encoding(&head.headers).err()?,
+    let error = match head::content_type(&head.headers) {
+        Some(content_type) if is_json(content_type) => head::refuse_encoding(&head.headers).err()?,
+        other => not_json("application/json", other),
     };
     Some(refuse_with(words(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
 }

@@ -30,8 +30,17 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
-    let mut response = match call(service, principal, head, body, dialect, &routed).await {
-        Ok(answer) => respond(service, dialect, routed.method, answer),
+    let mut response = match service.read(body, head, service.body_limits, &principal).await {
+        Ok(body) => match rest::check_media_type(dialect, head::content_type(&head.headers), &body.bytes) {
+            Ok(()) => match call(service, principal, head, &body.bytes, dialect, &routed).await {
+                Ok(answer) => respond(service, dialect, routed.method, answer),
+                Err(error) => respond_error(service, dialect, &error),
+            },
+            Err(error) => {
+                let (status, body) = rest::write_error_as(dialect, StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
+                json(dialect, status, body)
+            }
+        },
         Err(error) => respond_error(service, dialect, &error),
     };
     if head.method == Method::HEAD {
@@ -44,13 +53,11 @@ async fn call(
     service: &Service,
     principal: Principal,
     head: &Parts,
-    body: RequestBody,
+    body: &[u8],
     dialect: &'static dyn RestDialect,
     routed: &Routed,
 ) -> Result<Answer, Error> {
-    let body = service.read(body, head, service.body_limits, &principal).await?;
-    let content_type = head::content_type(&head.headers);
-    let call = rest::decode_call(dialect, routed, head.uri.query(), content_type, &body.bytes)?;
+    let call = dialect.decode_call(routed, head.uri.query(), body)?;
     let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
     let answer = service.answer(incoming, call).await;
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))

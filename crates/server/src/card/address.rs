@@ -77,6 +77,11 @@ impl Base {
         format!("{scheme}://{}{}{path}", self.authority, self.prefix)
     }
 
+    /// The host, and the port if it is written.
+    pub(crate) fn authority(&self) -> &str {
+        self.authority.as_str()
+    }
+
     /// The host and, always, the port.
     pub(crate) fn host_and_port(&self) -> String {
         match self.authority.port() {
@@ -106,6 +111,11 @@ impl Site {
         let authority = format!("{host}:{}", local.port()).parse();
         let authority = authority.unwrap_or_else(|_| Authority::from_static("localhost"));
         Self { public, trusts_forwarded, local: Base { is_secure: false, authority, prefix: Box::default() } }
+    }
+
+    /// The host of the configured address, if there is one.
+    pub(crate) fn public_host(&self) -> Option<&str> {
+        self.public.as_ref().map(|url| url.0.authority.host())
     }
 
     /// Whether the card depends on what a proxy says.

@@ -2,6 +2,7 @@
 
 mod agent;
 mod auth;
+mod browser;
 mod card;
 mod cards;
 mod client;

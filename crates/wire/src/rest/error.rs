@@ -32,6 +32,13 @@ pub fn write_error(dialect: &dyn RestDialect, error: &Error) -> (StatusCode, Vec
     (status, body)
 }
 
+/// Writes the body of an error that HTTP has a finer status for than the kind of the error.
+pub fn write_error_as(dialect: &dyn RestDialect, status: StatusCode, error: &Error) -> (StatusCode, Vec<u8>) {
+    let mut body = Vec::with_capacity(256);
+    let status = dialect.encode_error(error, Some(status), &mut body);
+    (status, body)
+}
+
 /// Writes the body of the answer to a request that has no operation. Its `Allow` header is [`RouteError::allow`].
 pub fn write_refusal(dialect: &dyn RestDialect, refusal: &RouteError) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);

@@ -293,7 +293,11 @@ fn a_webhook_may_stand_a_level_deeper() {
         let web = dialect(Version::V1_0).rest().unwrap();
         let routed = route("POST", "/n/tasks/t/pushNotificationConfigs").unwrap();
         let body = wrapped.to_string();
-        assert_eq!(rest::decode_call(web, &routed, None, None, body.as_bytes()).unwrap(), plain, "{wrapped}");
+        assert_eq!(
+            rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), body.as_bytes()).unwrap(),
+            plain,
+            "{wrapped}"
+        );
     }
     for none in [
         json!({"taskId": "t"}),

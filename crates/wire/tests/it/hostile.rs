@@ -28,13 +28,14 @@ fn deep_nesting_is_an_error_everywhere() {
         assert!(told.len() < 100, "{told}");
 
         let routed = web.route(&http::Method::POST, "/message:send").unwrap();
-        let error = rest::decode_call(web, &routed, None, None, message(&deep).as_bytes()).unwrap_err();
+        let error =
+            rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), message(&deep).as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidParams);
 
         // As the whole body, the envelope, an id.
         assert!(jsonrpc::parse_request(deep.as_bytes()).is_err());
         assert!(jsonrpc::parse_request(format!(r#"{{"jsonrpc":"2.0","method":"x","id":{deep}}}"#).as_bytes()).is_err());
-        assert!(rest::decode_call(web, &routed, None, None, deep.as_bytes()).is_err());
+        assert!(rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), deep.as_bytes()).is_err());
 
         // As an answer.
         assert!(jsonrpc::parse_response(rpc, deep.as_bytes()).is_err());
@@ -55,7 +56,7 @@ fn a_hundred_levels_are_no_attack() {
     let body = format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
     let web = dialect(Version::V1_0).rest().unwrap();
     let routed = web.route(&http::Method::POST, "/message:send").unwrap();
-    assert!(rest::decode_call(web, &routed, None, None, body.as_bytes()).is_ok());
+    assert!(rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), body.as_bytes()).is_ok());
 }
 
 /// Far more than it takes where the time is in proportion to the length, and far less than where it is to its square.
@@ -152,7 +153,7 @@ proptest! {
         if let Ok(text) = std::str::from_utf8(&bytes) {
             for (verb, path) in [("GET", format!("/{text}")), ("POST", format!("/tasks/{text}")), ("GET", format!("/tasks/{text}"))] {
                 if let Ok(routed) = web.route(&verb.parse().unwrap(), &path) {
-                    let _ = rest::decode_call(web, &routed, Some(text), None, &bytes);
+                    let _ = rest::decode_call(web, &routed, Some(text), Some(rest::CONTENT_TYPE), &bytes);
                 }
             }
             let _ = nuncio_wire::negotiate::declared(Some(text), Some(text));

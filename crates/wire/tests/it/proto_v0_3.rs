@@ -54,7 +54,7 @@ fn over_rest(call: &Call) -> Result<Call, Error> {
 fn request(verb: &Verb, path: &str, body: &str) -> Result<Call, Error> {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let routed: Routed = rest().route(verb, path).unwrap();
-    rest::decode_call(rest(), &routed, query, None, body.as_bytes())
+    rest::decode_call(rest(), &routed, query, Some(rest().content_type()), body.as_bytes())
 }
 
 fn grpc_reply(method: Method, reply: &Reply) -> Vec<u8> {

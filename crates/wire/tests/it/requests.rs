@@ -173,10 +173,10 @@ fn a_body_that_is_no_json_is_a_parse_error_and_another_type_is_refused() {
     assert_eq!(fields(request("POST", "/message:send", r#"{"message":{"parts":7}}"#)), ["message.parts"]);
     let routed = web().route(&Verb::POST, "/message:send").unwrap();
     let kind = |content_type| rest::decode_call(web(), &routed, None, content_type, b"{}").unwrap_err().kind();
-    assert_eq!(kind(Some("text/plain")), ErrorKind::ContentTypeNotSupported);
-    for json in
-        [None, Some("application/json; charset=utf-8"), Some("Application/A2A+JSON"), Some("application/ld+json")]
-    {
+    for other in [None, Some(""), Some("text/plain"), Some("text/plain; application/json"), Some("json")] {
+        assert_eq!(kind(other), ErrorKind::ContentTypeNotSupported, "{other:?}");
+    }
+    for json in [Some("application/json; charset=utf-8"), Some("Application/A2A+JSON"), Some("application/ld+json")] {
         assert_eq!(kind(json), ErrorKind::InvalidParams, "{json:?}");
     }
 }

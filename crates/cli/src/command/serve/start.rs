@@ -6,7 +6,7 @@ use http::HeaderValue;
 use nuncio_auth::Tokens;
 use nuncio_engine::{Engine, Housekeeping};
 use nuncio_push::{Courier, Guard, Retry};
-use nuncio_server::{BindError, Binding, PublicUrl, Server};
+use nuncio_server::{AllowedHost, BindError, Binding, PublicUrl, Server};
 use nuncio_wire::{Version, Versions, dialect};
 use serde_json::json;
 
@@ -34,6 +34,7 @@ pub(super) struct Plan {
     public: Option<PublicUrl>,
     listed: bindings::Listed,
     origins: Vec<HeaderValue>,
+    hosts: Vec<AllowedHost>,
 }
 
 impl Plan {
@@ -46,6 +47,13 @@ impl Plan {
                 settings
                     .wrong("cors-origin", &reason)
                     .with_hint("it is https://HOST, with :PORT where it is another, or *")
+            })
+        });
+        let hosts = settings.list("allowed-host").into_iter().map(|host| {
+            host.trim().parse::<AllowedHost>().map_err(|error| {
+                settings.wrong("allowed-host", &error.to_string()).with_hint(
+                    "it is a name or an address without scheme and port: agent.example, 192.0.2.1, or * for any",
+                )
             })
         });
         Ok(Self {
@@ -62,6 +70,7 @@ impl Plan {
             public: settings.parsed("public-url", parse_url)?,
             listed: bindings::choose(settings)?,
             origins: origins.collect::<Result<_, _>>()?,
+            hosts: hosts.collect::<Result<_, _>>()?,
         })
     }
 }
@@ -71,7 +80,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     if settings.get("exec").or(settings.get("jsonl")).is_some() {
         sealed::forbid_inspection();
     }
-    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, listed, origins } =
+    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, listed, origins, hosts } =
         Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
@@ -90,6 +99,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         .versions(spoken.clone())
         .bindings(listed.bindings.clone())
         .cors(origins)
+        .allowed_hosts(hosts)
         .limits(limits);
     if let Some(url) = public {
         builder = builder.public_url(url);

@@ -30,7 +30,10 @@ impl Running {
     }
 
     pub(super) async fn of(engine: Engine, options: impl FnOnce(Builder) -> Builder) -> Self {
-        let server = options(Server::builder(engine)).bind("127.0.0.1:0").await.unwrap();
+        Self::serving(options(Server::builder(engine)).bind("127.0.0.1:0").await.unwrap())
+    }
+
+    pub(super) fn serving(server: Server) -> Self {
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
         let end = tokio::spawn(server.serve(async {

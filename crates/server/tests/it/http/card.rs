@@ -5,7 +5,7 @@ use nuncio_model::{
     AgentCard,
     card::{AgentCardSignature, AgentInterface},
 };
-use nuncio_server::{BindError, Binding, GrpcUrl, Server, Version, Versions};
+use nuncio_server::{AllowedHost, BindError, Binding, GrpcUrl, Server, Version, Versions};
 use serde_json::{Value, json};
 
 use super::{
@@ -25,6 +25,11 @@ fn urls(card: &Value) -> Vec<&str> {
 async fn get(running: &Running, headers: &[(&str, &str)]) -> Answer {
     let get = running.send("GET", PATH).without("a2a-version");
     headers.iter().fold(get, |get, (name, value)| get.header(name, value)).fetch().await
+}
+
+/// A server that answers for every host, as one does that callers know by several names.
+async fn any_host() -> Running {
+    Running::with(|builder| builder.allowed_hosts([AllowedHost::any()])).await
 }
 
 #[tokio::test]
@@ -59,9 +64,9 @@ async fn a_card_without_an_interface_is_refused() {
     assert!(builder.bind("127.0.0.1:0").await.is_ok(), "a card that names its interfaces needs none of ours");
 }
 
-/// A server whose card lists all three bindings.
+/// A server whose card lists all three bindings, and that answers for every host.
 async fn listing_all() -> Running {
-    Running::with(|builder| builder.bindings(Binding::ALL)).await
+    Running::with(|builder| builder.bindings(Binding::ALL).allowed_hosts([AllowedHost::any()])).await
 }
 
 #[tokio::test]
@@ -96,7 +101,7 @@ async fn it_never_names_the_address_that_means_any() {
 
 #[tokio::test]
 async fn it_is_cached_by_a_strong_tag_of_its_content() {
-    let running = Running::start().await;
+    let running = any_host().await;
     let first = get(&running, &[]).await;
     let tag = first.header("etag").to_owned();
     assert!(tag.starts_with('"') && tag.len() == 34, "{tag}");

@@ -5,8 +5,9 @@ use super::{Running, agent::message};
 #[tokio::test]
 async fn no_page_may_call_unless_it_is_named() {
     let running = Running::start().await;
-    for path in ["/.well-known/agent-card.json", "/tasks"] {
+    for (path, status) in [("/.well-known/agent-card.json", 200), ("/tasks", 403)] {
         let answer = running.send("GET", path).header("origin", "https://evil.example").fetch().await;
+        assert_eq!(answer.status, status, "{path}");
         assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control-")), "{answer:?}");
     }
 }

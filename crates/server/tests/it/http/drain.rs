@@ -75,7 +75,7 @@ async fn idle_connections_are_closed() {
     let mut running = with_drain(Duration::from_secs(10)).await;
     let task = running.task("ask").await;
     let mut idle = super::client::Raw::connect(running.address).await;
-    idle.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    idle.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     idle.read_until("alive\n").await;
     running.call("SendMessage", &reply(&task, "hello")).await;
     running.stop();

@@ -38,7 +38,7 @@ fn fill(size: usize, lines: &[(&str, &str)]) -> String {
 
 /// Status and body over HTTP/1.1.
 async fn http1(running: &Running, method: &str, path: &str, size: usize) -> (u16, String) {
-    let headers = [("host", "x"), ("a2a-version", "1.0"), ("connection", "close")];
+    let headers = [("host", "localhost"), ("a2a-version", "1.0"), ("connection", "close")];
     let fill = fill(size, &[[(":method", method), (":path", path)].as_slice(), &headers].concat());
     let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let headers = headers.concat();
@@ -56,9 +56,9 @@ async fn http2(running: &Running, path: &str, content_type: &str, size: usize) -
         http2::handshake::<_, _, Empty<Bytes>>(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     let headers = [("a2a-version", "1.0"), ("content-type", content_type)];
-    let line = [(":method", "GET"), (":scheme", "http"), (":authority", "x"), (":path", path)];
+    let line = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", path)];
     let mut request =
-        Request::get(format!("http://x{path}")).header("x-fill", fill(size, &[&line[..], &headers].concat()));
+        Request::get(format!("http://localhost{path}")).header("x-fill", fill(size, &[&line[..], &headers].concat()));
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -104,7 +104,7 @@ async fn a_head_far_beyond_the_limit_is_read_no_further() {
     assert_eq!((status, body.as_str()), (431, ""));
     let mut raw = Raw::connect(running.address).await;
     // As much as is read, so that nothing is left unread when the connection is closed.
-    let begin = "GET /tasks HTTP/1.1\r\nhost: x\r\nx-fill: ";
+    let begin = "GET /tasks HTTP/1.1\r\nhost: localhost\r\nx-fill: ";
     raw.write(&format!("{begin}{}", "x".repeat(LIMIT + BEYOND - begin.len()))).await;
     let answer = raw.read_to_end().await;
     assert!(answer.starts_with("HTTP/1.1 431 ") && answer.ends_with("\r\n\r\n"), "{answer}");
@@ -116,7 +116,7 @@ async fn over_http1_a_head_has_a_hundred_headers_at_most() {
     for (count, status) in [(100, "200"), (101, "431")] {
         let more: String = (0..count - 2).map(|number| format!("x-{number}: \r\n")).collect::<Vec<_>>().concat();
         let mut raw = Raw::connect(running.address).await;
-        raw.write(&format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{more}\r\n")).await;
+        raw.write(&format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{more}\r\n")).await;
         let answer = raw.read_to_end().await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{count}: {answer}");
     }

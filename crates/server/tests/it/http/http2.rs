@@ -30,7 +30,7 @@ impl Client {
     async fn send(&self, method: &str, path: &str, body: &Value) -> Response<Incoming> {
         let request = Request::builder()
             .method(method)
-            .uri(format!("http://agent.test{path}"))
+            .uri(format!("http://localhost{path}"))
             .header("a2a-version", "1.0")
             .header("content-type", "application/json")
             .body(Full::new(if body.is_null() { Bytes::new() } else { body.to_string().into() }));
@@ -64,7 +64,7 @@ async fn the_card_and_head_requests_are_as_they_are_over_http_1() {
     let client = Client::connect(&running).await;
     let card = client.send("GET", "/.well-known/agent-card.json", &Value::Null).await;
     let card: Value = serde_json::from_slice(&whole(card).await).unwrap();
-    assert_eq!(card["supportedInterfaces"][0]["url"], "http://agent.test/");
+    assert_eq!(card["supportedInterfaces"][0]["url"], "http://localhost/");
     for path in ["/.well-known/agent-card.json", "/tasks", "/healthz"] {
         let response = client.send("HEAD", path, &Value::Null).await;
         assert_eq!(response.status(), 200);

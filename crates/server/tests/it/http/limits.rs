@@ -30,8 +30,10 @@ async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
     assert_eq!((&rpc[0]["metadata"]["limit"], &rest[0]["metadata"]["limit"]), (&"body".into(), &"body".into()));
     assert!(running.call("SendMessage", &message(&"x".repeat(700))).await["task"].is_object());
     let mut raw = Raw::connect(running.address).await;
-    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
-        .await;
+    raw.write(
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+    )
+    .await;
     raw.write(&format!("258\r\n{0}\r\n258\r\n{0}\r\n", "x".repeat(600))).await;
     assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 413 "));
 }
@@ -41,8 +43,10 @@ async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
 async fn a_body_that_does_not_say_that_it_is_too_large_is_read_on_before_it_is_refused() {
     let running = limited(|limits| limits.body = 1000).await;
     let mut raw = Raw::connect(running.address).await;
-    raw.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
-        .await;
+    raw.write(
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+    )
+    .await;
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     for _ in 0..16 * 20 {
         raw.write(&chunk).await;
@@ -65,7 +69,8 @@ async fn a_body_that_does_not_come_is_given_up() {
     let running = limited(|limits| limits.body_time = Duration::from_millis(100)).await;
     for path in ["/", "/message:send"] {
         let mut raw = Raw::connect(running.address).await;
-        let head = "HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: 100";
+        let head =
+            "HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: 100";
         raw.write(&format!("POST {path} {head}\r\n\r\n{{")).await;
         let answer = raw.read_to_end().await;
         assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
@@ -77,7 +82,7 @@ async fn a_body_that_does_not_come_is_given_up() {
 #[tokio::test]
 async fn a_head_that_does_not_come_closes_the_connection() {
     let running = limited(|limits| limits.head_time = Duration::from_millis(100)).await;
-    for begin in ["", "G", "GET /tasks HTTP/1.1\r\nhost: x\r\nslow: ", "PRI * HTTP/2.0\r\n\r\nSM"] {
+    for begin in ["", "G", "GET /tasks HTTP/1.1\r\nhost: localhost\r\nslow: ", "PRI * HTTP/2.0\r\n\r\nSM"] {
         let (mut raw, time) = (Raw::connect(running.address).await, Instant::now());
         raw.write(begin).await;
         raw.read_to_end().await;
@@ -90,7 +95,7 @@ async fn a_head_that_does_not_come_closes_the_connection() {
 async fn an_idle_connection_is_closed_and_a_stream_is_not() {
     let running = limited(|limits| limits.head_time = Duration::from_millis(100)).await;
     let mut raw = Raw::connect(running.address).await;
-    raw.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    raw.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert!(raw.read_to_end().await.ends_with("alive\n"));
     let mut feed = running.stream("slow 400").await;
     assert_eq!(feed.rest().await.len(), 3);
@@ -116,7 +121,7 @@ async fn connections_beyond_the_limit_wait() {
     let running = limited(|limits| limits.connections = 1).await;
     let first = Raw::connect(running.address).await;
     let mut second = Raw::connect(running.address).await;
-    second.write("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    second.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     let mut answer = tokio::spawn(async move { second.read_to_end().await });
     assert!(tokio::time::timeout(Duration::from_millis(100), &mut answer).await.is_err());
     drop(first);

@@ -84,7 +84,7 @@ async fn bytes_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
     let hold = async |name: &str| {
         let mut raw = Raw::connect(running.address).await;
         raw.write(&format!(
-            "POST / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer of-{name}\r\ncontent-type: application/json\r\n\
+            "POST / HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer of-{name}\r\ncontent-type: application/json\r\n\
              content-length: 999\r\n\r\n{}",
             "x".repeat(900)
         ))

@@ -24,12 +24,16 @@ async fn a_message_is_sent_and_its_task_read() {
 }
 
 #[tokio::test]
-async fn cancel_needs_neither_body_nor_media_type() {
+async fn cancel_needs_neither_body_nor_media_type_and_a_body_needs_one() {
     let running = Running::start().await;
-    for body in ["", "{}", " "] {
+    for (body, media_type) in [("", ""), ("", "text/plain"), ("{}", "application/json"), (" ", "application/a2a+json")]
+    {
         let task = running.task("ask").await;
         let path = format!("/tasks/{}:cancel", task["id"].as_str().unwrap());
-        let answer = running.send("POST", &path).body(body).fetch().await;
+        assert_eq!(running.send("POST", &path).body("{}").fetch().await.status, 415);
+        let cancel = running.send("POST", &path).body(body);
+        let cancel = if media_type.is_empty() { cancel } else { cancel.header("content-type", media_type) };
+        let answer = cancel.fetch().await;
         assert_eq!(answer.json()["status"]["state"], "TASK_STATE_CANCELED", "{answer:?}");
     }
 }
@@ -115,7 +119,7 @@ async fn what_is_no_request_is_a_400() {
         }
     }
     let answer = running.send("POST", "/message:send").header("content-type", "text/plain").body("{}").fetch().await;
-    assert_eq!((answer.status, reason(&answer.rest_error())), (400, "CONTENT_TYPE_NOT_SUPPORTED"));
+    assert_eq!((answer.status, reason(&answer.rest_error())), (415, "CONTENT_TYPE_NOT_SUPPORTED"));
     for query in [
         "pageSize=0",
         "pageSize=ten",

@@ -122,7 +122,7 @@ async fn a_silent_stream_carries_comments() {
     let task = running.task("ask").await;
     let mut raw = Raw::connect(running.address).await;
     let path = format!("/tasks/{}:subscribe", task["id"].as_str().unwrap());
-    raw.write(&format!("GET {path} HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n\r\n")).await;
+    raw.write(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n\r\n")).await;
     let begin = Instant::now();
     for _ in 0..3 {
         raw.read_until(": keep-alive\n\n").await;

@@ -70,7 +70,10 @@ fn holds(files: FileBytes, bytes: &[u8], media_type: &str) {
         assert_eq!(grpc.decode_call(call.method(), &to).unwrap(), call);
         let encoded = rest.encode_call(&call).unwrap();
         let routed = rest.route(&encoded.method, &encoded.path).unwrap();
-        assert_eq!(rest::decode_call(rest, &routed, None, None, &encoded.body.unwrap()).unwrap(), call);
+        assert_eq!(
+            rest::decode_call(rest, &routed, None, Some(rest.content_type()), &encoded.body.unwrap()).unwrap(),
+            call
+        );
     }
     for (method, reply) in [
         (Method::GetTask, Reply::Task(Arc::new(task(bytes, media_type)))),

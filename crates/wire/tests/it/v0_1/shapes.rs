@@ -185,6 +185,7 @@ fn numbers_of_errors_are_those_of_0_1() {
         (K::PermissionDenied, -32008, K::PermissionDenied),
         (K::PayloadTooLarge, -32600, K::InvalidRequest),
         (K::HeadTooLarge, -32600, K::InvalidRequest),
+        (K::MisdirectedRequest, -32600, K::InvalidRequest),
         (K::ResourceExhausted, -32010, K::ResourceExhausted),
         (K::Unavailable, -32011, K::Unavailable),
         (K::DeadlineExceeded, -32603, K::Internal),

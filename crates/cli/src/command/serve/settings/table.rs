@@ -108,7 +108,7 @@ const AGENT: [Setting; 18] = headed(
     ],
 );
 
-const ADDRESS: [Setting; 11] = headed(
+const ADDRESS: [Setting; 12] = headed(
     "Address",
     [
         row(One, "host", "HOST", "127.0.0.1", "The address to listen on"),
@@ -137,6 +137,14 @@ const ADDRESS: [Setting; 11] = headed(
             "",
             "",
             "Take the address from the headers of a proxy, which all callers come through",
+        ),
+        row(
+            List,
+            "allowed-host",
+            "HOST",
+            "",
+            "Answer for this host, too, or * for any; without tokens only the names of this machine are answered for; \
+             repeatable",
         ),
         row(List, "cors-origin", "ORIGIN", "", "Let pages of this origin call, or * for any; repeatable"),
         row(

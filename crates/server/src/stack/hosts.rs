@@ -1,0 +1,63 @@
+//! Refuses requests for hosts that this server does not answer for. Health is answered whatever the host: probes name
+//! the address of a machine, and learn nothing else.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::Either;
+use http::{Request, Response};
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::{Binding, Words},
+    body::{Body, RequestBody},
+    health,
+    service::Service,
+};
+
+#[derive(Clone)]
+pub(super) struct HostsLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for HostsLayer {
+    type Service = Hosts<S>;
+
+    fn layer(&self, inner: S) -> Hosts<S> {
+        Hosts { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Hosts<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+impl<S> TowerService<Request<RequestBody>> for Hosts<S>
+where
+    S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Either<S::Future, Ready<Result<Response<Body>, Infallible>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let (uri, headers) = (request.uri(), request.headers());
+        let Some(Err(error)) = self.service.hosts.as_ref().map(|hosts| hosts.check(uri, headers)) else {
+            return Either::Left(self.inner.call(request));
+        };
+        let path = self.service.cards.site().path(uri);
+        if matches!(path, health::LIVE | health::READY) || Binding::is_health(path, headers) {
+            return Either::Left(self.inner.call(request));
+        }
+        tracing::debug!(path, "refused a request: {error}");
+        Either::Right(ready(Ok(Words::of(&self.service, uri, headers).refuse(&error))))
+    }
+}

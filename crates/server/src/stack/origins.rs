@@ -1,0 +1,61 @@
+//! Refuses calls without credentials that a page of another origin sent. What is public is answered before: the card and
+//! health tell a page nothing, because the browser hides the answer from the page.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::Either;
+use http::Response;
+use tower::{Layer, Service as TowerService};
+
+use crate::{
+    binding::{Authenticated, Words},
+    body::Body,
+    service::Service,
+};
+
+#[derive(Clone)]
+pub(super) struct OriginsLayer(pub(super) Arc<Service>);
+
+impl<S> Layer<S> for OriginsLayer {
+    type Service = Origins<S>;
+
+    fn layer(&self, inner: S) -> Origins<S> {
+        Origins { inner, service: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Origins<S> {
+    inner: S,
+    service: Arc<Service>,
+}
+
+impl<S> TowerService<Authenticated> for Origins<S>
+where
+    S: TowerService<Authenticated, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Either<S::Future, Ready<Result<Response<Body>, Infallible>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Authenticated) -> Self::Future {
+        if call.principal.is_authenticated() {
+            return Either::Left(self.inner.call(call));
+        }
+        let (uri, headers) = (call.request.uri(), call.request.headers());
+        let Err(error) = self.service.origins.check(self.service.cards.site(), uri, headers) else {
+            return Either::Left(self.inner.call(call));
+        };
+        tracing::debug!(path = uri.path(), "refused a page: {error}");
+        Either::Right(ready(Ok(Words::of(&self.service, uri, headers).refuse(&error))))
+    }
+}
