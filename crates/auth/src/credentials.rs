@@ -55,7 +55,7 @@ pub struct Credentials {
 }
 
 /// Why credentials cannot be placed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
     /// The card wants schemes that no credential is for.
@@ -71,6 +71,8 @@ pub enum CredentialError {
     #[error("the agent wants a key named `{0}`, which cannot be")]
     BadName(String),
 }
+
+nuncio_model::debug_is_text!(CredentialError);
 
 impl Credentials {
     /// Nothing, for this origin: where an agent is, by the user's word and not by that of a card.

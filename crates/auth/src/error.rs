@@ -3,7 +3,7 @@
 use nuncio_model::{Error, ErrorKind};
 
 /// Why a caller was not let in. The texts are for the peer, and tell apart no more than they must.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
     /// The request carries no credentials.
@@ -19,6 +19,8 @@ pub enum AuthError {
     #[error("callers cannot be authenticated at the moment")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+nuncio_model::debug_is_text!(AuthError);
 
 impl AuthError {
     /// Whether the caller should be challenged for credentials, with status 401.

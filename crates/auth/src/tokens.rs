@@ -51,7 +51,7 @@ struct Entry {
 }
 
 /// Why a token cannot be configured. Never shows the secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
     /// There is no `=` between a name and a secret.
@@ -70,6 +70,8 @@ pub enum TokenError {
     #[error("`{0}` and `{1}` have the same token: each caller needs one of its own")]
     Shared(String, String),
 }
+
+nuncio_model::debug_is_text!(TokenError);
 
 impl Tokens {
     /// No callers: nobody gets in.

@@ -120,22 +120,6 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
-/// An error and what it says of its causes, each once.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut last = text.clone();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let more = cause.to_string();
-        if !text.contains(&more) && !more.contains(&last) {
-            text = format!("{text}: {more}");
-            last = more;
-        }
-        source = cause.source();
-    }
-    text
-}
-
 /// Writing to stdout failed.
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {

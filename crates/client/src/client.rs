@@ -1,6 +1,7 @@
 //! The client: an agent's operations as methods.
 
 mod again;
+mod pages;
 mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,7 +14,7 @@ use nuncio_model::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
         ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse, SendMessageResponse,
-        SendStreamingMessageRequest, SubscribeToTaskRequest,
+        SendStreamingMessageRequest,
     },
     resume,
 };
@@ -31,7 +32,7 @@ use crate::{
     resolve::Resolved,
     settings::Reconnect,
     transport::{Transport, fallback::Fallback},
-    watch::{Machine, Progress, Watch},
+    watch::{Cursor, Machine, Progress, Watch},
 };
 
 /// Calls one agent.
@@ -202,17 +203,22 @@ impl Client {
         Ok(self.watching(EventStream::try_from(reply)?, Progress::default(), again))
     }
 
-    /// Streams a task that exists, beginning with a snapshot of it (section 3.1.6).
+    /// Streams a task that exists (section 3.1.6): with a task's id from a snapshot of the task on, with a [`Cursor`]
+    /// from the event behind it on.
+    ///
+    /// If the agent no longer has the events behind the cursor, or does not know places in a log, the stream begins
+    /// with a snapshot. [`Watch::cursor`] is the place that a stream has reached.
     ///
     /// # Errors
     ///
     /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it, and
-    /// `UnsupportedOperation` where it has ended or they do not stream. What fails once the stream has begun is the
-    /// last item of the [`Watch`].
-    pub async fn watch(&self, task: impl Into<TaskId>) -> Result<Watch, ClientError> {
-        let task = task.into();
-        let events = self.call(SubscribeToTaskRequest::new(task.clone())).await?;
-        Ok(self.watching(events, Progress::of_task(task), None))
+    /// `UnsupportedOperation` where it has ended or they do not stream; for a task that ended behind a cursor the stream
+    /// has its last snapshot instead. What fails once the stream has begun is the last item of the [`Watch`].
+    pub async fn watch(&self, from: impl Into<Cursor>) -> Result<Watch, ClientError> {
+        let progress = Progress::behind(from.into());
+        let mut machine = self.machine(None, progress, None);
+        machine.begin().await?;
+        Ok(Watch::new(machine))
     }
 
     /// Reads a task (section 3.1.3).
@@ -327,9 +333,13 @@ impl Client {
     }
 
     fn watching(&self, events: EventStream, progress: Progress, again: Option<Again>) -> Watch {
+        Watch::new(self.machine(Some(events), progress, again))
+    }
+
+    fn machine(&self, events: Option<EventStream>, progress: Progress, again: Option<Again>) -> Machine {
         let (transport, reconnect) = (self.0.transport.clone(), self.0.reconnect.clone());
         let resumes = self.card().is_some_and(|card| resume::is_declared(&card));
-        Watch::new(Machine::new(transport, reconnect, request, resumes, events, progress, again))
+        Machine::new(transport, reconnect, request, resumes, events, progress, again)
     }
 }
 

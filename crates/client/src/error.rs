@@ -12,7 +12,7 @@ use nuncio_wire::Version;
 use crate::{failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
 
 /// Why a call of a [`Client`](crate::Client) did not give what it should.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The reference names no agent.
@@ -67,6 +67,8 @@ pub enum ClientError {
     #[error(transparent)]
     Agent(Error),
 }
+
+nuncio_model::debug_is_text!(ClientError);
 
 impl ClientError {
     /// The error of the protocol, where the agent answered with one.
@@ -130,7 +132,7 @@ impl From<ClientError> for Error {
 }
 
 /// No card was found; says where it was looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CardNotFound {
     /// What was asked for.
     pub reference: String,
@@ -162,6 +164,8 @@ impl fmt::Display for CardNotFound {
 }
 
 impl std::error::Error for CardNotFound {}
+
+nuncio_model::debug_is_text!(CardNotFound);
 
 fn missing(pinned: Option<&String>) -> String {
     match pinned {

@@ -9,7 +9,7 @@ use nuncio_model::{Error, ErrorKind};
 ///
 /// It travels as the source of a model [`Error`], so that a transport is the same service as an engine; [`Failure::of`]
 /// finds it again.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
     /// No connection: the name does not resolve, nobody listens, the network is down. Nothing was sent.
@@ -75,6 +75,8 @@ pub enum Failure {
     #[error(transparent)]
     Credentials(#[from] CredentialError),
 }
+
+nuncio_model::debug_is_text!(Failure);
 
 /// An error that several owners can hold.
 #[derive(Clone)]

@@ -41,4 +41,4 @@ pub use resolve::{Resolved, Resolver};
 pub use settings::{HttpSettings, Reconnect, Timeouts};
 pub use transport::Transport;
 pub use trust::InvalidOrigin;
-pub use watch::{End, Watch};
+pub use watch::{Cursor, End, Watch};

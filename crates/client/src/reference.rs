@@ -29,12 +29,14 @@ pub(crate) enum Place {
 }
 
 /// What was given names no agent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` does not name an agent: {reason}")]
 pub struct InvalidReference {
     text: String,
     reason: String,
 }
+
+nuncio_model::debug_is_text!(InvalidReference);
 
 impl AgentRef {
     pub(crate) fn place(&self) -> &Place {

@@ -19,12 +19,14 @@ pub(crate) enum Trusted {
 }
 
 /// What was given is no origin.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an origin: {reason}")]
 pub struct InvalidOrigin {
     text: String,
     reason: String,
 }
+
+nuncio_model::debug_is_text!(InvalidOrigin);
 
 impl Trusted {
     /// The origin that is meant: of an address without a scheme the one that such an interface would be called at.

@@ -1,5 +1,6 @@
 //! A task's events as one stream, over as many connections as it takes (sections 3.1.2, 3.1.6 and 3.5.2).
 
+mod cursor;
 mod machine;
 mod news;
 mod progress;
@@ -16,6 +17,7 @@ use nuncio_model::{StreamEvent, TaskId, TaskState};
 
 use crate::error::ClientError;
 
+pub use cursor::Cursor;
 pub(crate) use machine::Machine;
 pub(crate) use progress::Progress;
 
@@ -76,7 +78,14 @@ impl Watch {
         self.progress.read(|seen| seen.state)
     }
 
-    /// The place in the task's log that was reached, where the agent says it.
+    /// The task and the place in its log that was reached, once an event has named the task: what
+    /// [`Client::watch`](crate::Client::watch) goes on from.
+    pub fn cursor(&self) -> Option<Cursor> {
+        self.progress.read(|seen| Some(Cursor { task: seen.task.clone()?, sequence: seen.sequence }))
+    }
+
+    /// The place in the task's log that was reached, where the agent says it. Each event has its own
+    /// ([`StreamEvent::sequence`]).
     pub fn sequence(&self) -> Option<u64> {
         self.progress.read(|seen| seen.sequence)
     }

@@ -28,7 +28,7 @@ pub struct Login<'a> {
 }
 
 /// Why an address cannot be taken apart. It repeats nothing of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// There is no `://`.
     #[error("it does not begin with a scheme and ://")]
@@ -37,6 +37,8 @@ pub enum AddressError {
     #[error("an `@` stands behind a `?`; in a user or password write `?` as %3F, and in a parameter write `@` as %40")]
     Mark,
 }
+
+nuncio_model::debug_is_text!(AddressError);
 
 impl<'a> Address<'a> {
     /// Takes an address apart. A password may have `:`, `/`, `#` and `@` as they are, but no `?`.

@@ -27,6 +27,7 @@ use crate::turn::Turn;
 /// so keep clean-up in `Drop`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent",
+    note = "to make an agent of a closure or a function, wrap it: `agent_fn(|turn: Turn| async move {{ ... }})`",
     note = "an agent implements `async fn run(&self, turn: Turn) -> Result<(), AgentError>`"
 )]
 pub trait Agent: Send + Sync + 'static {
@@ -129,7 +130,11 @@ impl fmt::Display for AgentError {
 
 impl fmt::Debug for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentError").field("message", &self.message).field("source", &self.source).finish()
+        f.write_str(&self.message)?;
+        match &self.source {
+            Some(source) => write!(f, ": {}", nuncio_model::error::with_causes(&**source)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -126,9 +126,11 @@ impl fmt::Display for Topic {
 }
 
 /// The bus could not be reached.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("the bus cannot be reached")]
 pub struct BusError(#[source] pub BoxError);
+
+nuncio_model::debug_is_text!(BusError);
 
 impl BusError {
     fn closed() -> Self {

@@ -1,8 +1,12 @@
 //! Errors of the protocol: their kinds, and what a peer is told beside the kind (section 3.3.2).
 
+mod causes;
+
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use std::collections::BTreeMap;
+
+pub use causes::{with_causes, write_causes};
 
 use crate::json::Value;
 
@@ -244,17 +248,14 @@ impl fmt::Display for Error {
     }
 }
 
+/// The message, the kind, and the causes, as text: what `fn main() -> Result<(), Error>` prints.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Error");
-        debug.field("kind", &self.0.kind).field("message", &self.0.message);
-        if !self.0.metadata.is_empty() {
-            debug.field("metadata", &self.0.metadata);
+        write!(f, "{} ({:?})", self.0.message, self.0.kind)?;
+        match self.source().map(with_causes) {
+            Some(causes) if !self.0.message.contains(&causes) => write!(f, ": {causes}"),
+            _ => Ok(()),
         }
-        if let Some(source) = &self.0.source {
-            debug.field("source", source);
-        }
-        debug.finish()
     }
 }
 

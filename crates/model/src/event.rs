@@ -1,5 +1,7 @@
 //! What a stream carries (sections 3.2.3, 4.2.1 and 4.2.2).
 
+mod show;
+
 use std::{
     pin::Pin,
     sync::{
@@ -126,7 +128,8 @@ impl<'de> de::Visitor<'de> for StreamResponseVisitor {
 /// An event on its way to a reader: the response, its place in the task's log, and its encodings.
 ///
 /// Shared by all readers of a task, so that an event with many of them is encoded once for each way of encoding.
-#[derive(Debug)]
+///
+/// The `Debug` form is one line for people, `#3 status working "two left"` for example; `{:#?}` shows all members.
 pub struct StreamEvent {
     /// The place in the task's log: 1, 2, 3 …; a snapshot carries that of the last event in it. `None` where there is
     /// no log: a direct message, or a remote agent that does not say.

@@ -1,5 +1,8 @@
 //! A part: the smallest piece of content (section 4.1.6).
 
+#[cfg(feature = "files")]
+mod file;
+
 use std::fmt;
 
 use base64::{

@@ -35,6 +35,39 @@ json_object! {
     }
 }
 
+impl AuthenticationInfo {
+    /// Authenticates with this scheme, `Bearer` for example, and these credentials.
+    pub fn new(scheme: impl Into<String>, credentials: impl Into<String>) -> Self {
+        Self { scheme: scheme.into(), credentials: Some(credentials.into()) }
+    }
+}
+
+impl TaskPushNotificationConfig {
+    /// A webhook at this URL for the updates of this task. In a `SendMessage` the task may be empty.
+    pub fn new(task_id: impl Into<TaskId>, url: impl Into<String>) -> Self {
+        let task_id = Some(task_id.into()).filter(|id| !id.is_empty());
+        Self { task_id, url: url.into(), ..Self::default() }
+    }
+
+    /// Names the configuration. Without a name the server makes one.
+    pub fn with_id(mut self, id: impl Into<PushConfigId>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sends this token along, as `X-A2A-Notification-Token`.
+    pub fn with_token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Authenticates at the webhook.
+    pub fn with_authentication(mut self, authentication: AuthenticationInfo) -> Self {
+        self.authentication = Some(authentication);
+        self
+    }
+}
+
 /// Earlier texts of 1.0 have `schemes`, a list (contradiction C-5); its first entry counts.
 fn first_scheme<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
     struct Scheme(String);

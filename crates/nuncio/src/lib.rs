@@ -12,12 +12,12 @@ mod versions {}
 // What nearly every agent and every caller needs is here; the rest is in the modules, one for each crate.
 
 pub use nuncio_model::{
-    AgentCard, Artifact, Error, ErrorKind, Message, Part, PartContent, Role, StreamResponse, Task, TaskState,
-    TaskStatus, card::Binding,
+    AgentCard, Artifact, Error, ErrorKind, Message, Part, PartContent, Role, StreamEvent, StreamResponse, Task,
+    TaskPushNotificationConfig, TaskState, TaskStatus, card::Binding,
 };
 
 #[cfg(feature = "client")]
-pub use nuncio_client::{AgentRef, Client, ClientError, Credential, Watch};
+pub use nuncio_client::{AgentRef, Client, ClientError, Credential, Cursor, Watch};
 #[cfg(all(feature = "client", not(feature = "server")))]
 pub use nuncio_client::{FileBytes, Version};
 #[cfg(feature = "server")]

@@ -69,9 +69,11 @@ pub struct CourierBuilder {
 }
 
 /// Why there can be no courier: TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("notifications cannot be sent")]
 pub struct CourierError(#[from] reqwest::Error);
+
+nuncio_model::debug_is_text!(CourierError);
 
 impl CourierBuilder {
     /// How long one attempt may take, where nothing else is said.

@@ -33,7 +33,7 @@ pub struct Guard {
 }
 
 /// Why a webhook may not be called.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// It is no URL.
@@ -49,6 +49,8 @@ pub enum Refusal {
     #[error("the host {0} is not a public address, and this agent calls no others")]
     Private(String),
 }
+
+nuncio_model::debug_is_text!(Refusal);
 
 impl Default for Guard {
     fn default() -> Self {

@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr};
 
 /// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
     /// It would let everybody in from anywhere.
@@ -43,3 +43,5 @@ pub enum BindError {
         source: io::Error,
     },
 }
+
+nuncio_model::debug_is_text!(BindError);

@@ -13,9 +13,11 @@ pub struct Origin {
 }
 
 /// The text is not an address that has an origin.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address such as https://agent.example or agent.example:443")]
 pub struct OriginError(String);
+
+nuncio_model::debug_is_text!(OriginError);
 
 impl Origin {
     /// The origin of an address: `http(s)://…`, `grpc(s)://…`, or `host:port`, which is taken for TLS.

@@ -20,12 +20,10 @@ use std::{collections::BTreeMap, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use nuncio_engine::StoreError;
+use nuncio_model::error::with_causes;
 
 use super::serve::{self, Kept};
-use crate::{
-    context::Context,
-    error::{CliError, with_causes},
-};
+use crate::{context::Context, error::CliError};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {

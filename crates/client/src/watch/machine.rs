@@ -57,7 +57,7 @@ impl Machine {
         reconnect: Reconnect,
         blank: fn(nuncio_model::Call) -> Request,
         resumes: bool,
-        connection: EventStream,
+        connection: Option<EventStream>,
         progress: Progress,
         again: Option<Again>,
     ) -> Self {
@@ -69,7 +69,7 @@ impl Machine {
             reconnect,
             blank,
             resumes,
-            connection: Some(connection),
+            connection,
             again,
             ready: VecDeque::new(),
             progress,
@@ -85,6 +85,29 @@ impl Machine {
 
     pub(super) fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    /// Makes the first connection of a stream that begins with a subscription.
+    pub(crate) async fn begin(&mut self) -> Result<(), Error> {
+        let (task, is_behind) = self.progress.read(|seen| (seen.task.clone(), seen.sequence.is_some()));
+        loop {
+            let Some(request) = self.next_request(task.clone(), Duration::ZERO) else {
+                return Err(silent("there is no task to subscribe to"));
+            };
+            match (self.transport.call(request).await.and_then(EventStream::try_from), &task) {
+                (Ok(connection), _) => {
+                    self.connection = Some(connection);
+                    self.is_first = is_behind;
+                    return Ok(());
+                }
+                // The events behind the cursor are gone: the snapshot must do.
+                (Err(error), _) if resume::is_lost(&error) && self.progress.forget_place() => {}
+                (Err(error), Some(task)) if is_behind && error.kind() == ErrorKind::UnsupportedOperation => {
+                    return self.read_end(task.clone(), error).await;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
     }
 
     pub(super) async fn next(&mut self) -> Option<Result<Arc<StreamEvent>, ClientError>> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatusUpdateEvent};
 use nuncio_wire::dialect::says_last;
 
-use super::End;
+use super::{Cursor, End};
 
 /// What was seen of a task; shared between a stream and its reader.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +36,8 @@ pub(crate) struct Seen {
 }
 
 impl Progress {
-    pub(crate) fn of_task(task: TaskId) -> Self {
-        Self(Arc::new(Mutex::new(Seen { task: Some(task), ..Seen::default() })))
+    pub(crate) fn behind(Cursor { task, sequence }: Cursor) -> Self {
+        Self(Arc::new(Mutex::new(Seen { task: Some(task), sequence, ..Seen::default() })))
     }
 
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Seen) -> T) -> T {

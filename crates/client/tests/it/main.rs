@@ -5,6 +5,7 @@
 mod again;
 mod calls;
 mod credentials;
+mod cursor;
 mod cuts;
 mod doubt;
 mod fake;

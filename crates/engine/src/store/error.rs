@@ -5,7 +5,7 @@ use nuncio_model::{Error, ErrorKind, TaskId};
 use crate::admission::not_now;
 
 /// Why a store could not do what it was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Somebody else wrote to the task, or owns it now.
@@ -30,6 +30,8 @@ pub enum StoreError {
     #[error("a stored record cannot be read")]
     Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+nuncio_model::debug_is_text!(StoreError);
 
 impl StoreError {
     /// Whether the same call may succeed later.

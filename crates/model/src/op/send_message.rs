@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation;
 use crate::{
+    artifact::Artifact,
     error::FieldViolation,
     id::Tenant,
     json::{Struct, json_object},
@@ -75,6 +76,39 @@ pub enum SendMessageResponse {
     Message(Message),
 }
 
+impl SendMessageResponse {
+    /// The text of the answer: that of the direct message; else that of the task's artifacts, a line for each; else
+    /// that of the task's status.
+    ///
+    /// A task that failed has the reason in its status: look at [`Self::task`] where that matters.
+    pub fn text(&self) -> String {
+        let task = match self {
+            Self::Message(message) => return message.text(),
+            Self::Task(task) => task,
+        };
+        if task.artifacts.is_empty() {
+            return task.status.message.as_ref().map(|message| message.text()).unwrap_or_default();
+        }
+        task.artifacts.iter().map(Artifact::text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The task, if the answer is one.
+    pub fn task(&self) -> Option<&Task> {
+        match self {
+            Self::Task(task) => Some(task),
+            Self::Message(_) => None,
+        }
+    }
+
+    /// The direct message, if the answer is one.
+    pub fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Message(message) => Some(message),
+            Self::Task(_) => None,
+        }
+    }
+}
+
 impl Serialize for SendMessageResponse {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap as _;
@@ -128,5 +162,26 @@ impl Validate for SendMessageRequest {
                 authentication.validate_at(&format!("{path}.taskPushNotificationConfig.authentication"), violations);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TaskState, TaskStatus};
+
+    #[test]
+    fn the_text_of_an_answer_is_that_of_the_message_the_artifacts_or_the_status() {
+        let direct = SendMessageResponse::Message(Message::agent("hi"));
+        assert_eq!((direct.text().as_str(), direct.task()), ("hi", None));
+        assert!(direct.message().is_some());
+        let mut task = Task::new("t".into(), "c".into());
+        task.status = TaskStatus::new(TaskState::Failed).with_message(Message::agent("no room"));
+        let failed = SendMessageResponse::Task(task.clone());
+        assert_eq!((failed.text().as_str(), failed.message()), ("no room", None));
+        task.artifacts = vec![Artifact::new("a", ["1".into()]), Artifact::new("b", ["2".into()])];
+        let done = SendMessageResponse::Task(task);
+        assert_eq!(done.text(), "1\n2");
+        assert_eq!(done.task().unwrap().id.as_str(), "t");
     }
 }

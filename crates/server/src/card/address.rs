@@ -25,12 +25,14 @@ use super::forwarded::{self, Forwarded};
 pub struct PublicUrl(Base);
 
 /// The text is no address that a card can give.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` cannot be the public URL: {reason}")]
 pub struct PublicUrlError {
     url: String,
     reason: &'static str,
 }
+
+nuncio_model::debug_is_text!(PublicUrlError);
 
 impl FromStr for PublicUrl {
     type Err = PublicUrlError;

@@ -10,7 +10,7 @@ use tokio_postgres::{
 };
 
 /// Why a database could not be opened. What it says has no password in it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
     /// The URL is not one, or asks for what is not there.
@@ -85,6 +85,8 @@ pub enum PostgresError {
         source: Option<Error>,
     },
 }
+
+nuncio_model::debug_is_text!(PostgresError);
 
 /// An error of PostgreSQL as one of the store.
 pub(super) fn store_error(error: Error) -> StoreError {

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Why there is no backup.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
     /// The database cannot be read.
@@ -48,6 +48,8 @@ pub enum BackupError {
         source: rusqlite::Error,
     },
 }
+
+nuncio_model::debug_is_text!(BackupError);
 
 impl SqliteStore {
     /// Copies the database at `from` to a new file, for its owner only, also while a process serves it: all that was

@@ -8,7 +8,7 @@ use rusqlite::{Error, ErrorCode, ffi};
 pub(super) use crate::error::{closed, corrupt};
 
 /// Why a database could not be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// Another process, or another store of this one, has it open.
@@ -73,6 +73,8 @@ pub enum OpenError {
         source: Error,
     },
 }
+
+nuncio_model::debug_is_text!(OpenError);
 
 /// An error of SQLite as one of the store.
 pub(super) fn store_error(error: Error) -> StoreError {

@@ -8,7 +8,7 @@ use nuncio_engine::{
     Record, StoreError, TaskStore, lifecycle,
     store::{Portion, Scanned},
 };
-use nuncio_model::Task;
+use nuncio_model::{Task, error::with_causes};
 use serde_json::json;
 
 use super::{
@@ -17,10 +17,7 @@ use super::{
     failed,
     select::Scan,
 };
-use crate::{
-    context::Context,
-    error::{CliError, with_causes},
-};
+use crate::{context::Context, error::CliError};
 
 /// What is read of a log at a time.
 const PAGE: Portion = Portion { records: 1_000, bytes: 4 * 1024 * 1024 };

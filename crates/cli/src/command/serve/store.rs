@@ -6,10 +6,11 @@ mod postgres;
 use std::{path::PathBuf, sync::Arc};
 
 use nuncio_engine::{MemoryStore, TaskStore, address, store::MemoryStoreBuilder};
+use nuncio_model::error::with_causes;
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
 use super::settings::Settings;
-use crate::error::{CliError, with_causes};
+use crate::error::CliError;
 
 /// A store, and what people are told of it.
 pub(super) struct Opened {

@@ -1,0 +1,55 @@
+//! An error as text: its message and the messages of its causes.
+//!
+//! `fn main() -> Result<(), Error>` prints the `Debug` form of an error, so the error types of Nuncio write text there.
+
+use std::{error::Error, fmt, fmt::Write as _};
+
+/// Writes an error and its causes on one line, separated by `: `. A cause whose text is already there is left out.
+pub fn write_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
+    f.write_str(&with_causes(error))
+}
+
+/// An error and its causes on one line, separated by `: `. A cause whose text is already there is left out.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut last = text.clone();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !text.contains(&more) && !more.contains(&last) {
+            _ = write!(text, ": {more}");
+            last = more;
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Gives error types a `Debug` form that is text: the message and its causes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_is_text {
+    ($($error:ty),+ $(,)?) => {
+        $(impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::error::write_causes(f, self)
+            }
+        })+
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Error, ErrorKind};
+
+    #[test]
+    fn the_debug_form_is_the_message_with_its_causes() {
+        let error = Error::task_not_found("7");
+        assert_eq!(format!("{error:?}"), "task 7 was not found (TaskNotFound)");
+        let cause = std::io::Error::other("disk full");
+        let error = Error::internal(cause);
+        assert_eq!(format!("{error:?}"), "internal error (Internal): disk full");
+        let error = Error::new(ErrorKind::Unavailable, "try later: disk full").with_source("disk full");
+        assert_eq!(format!("{error:?}"), "try later: disk full (Unavailable)");
+    }
+}
