@@ -68,7 +68,16 @@ pub enum ClientError {
     Agent(Error),
 }
 
-nuncio_model::debug_is_text!(ClientError);
+/// The message, with the causes that it does not tell already: what `fn main() -> Result<(), ClientError>` prints.
+impl fmt::Debug for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(error) => fmt::Debug::fmt(error, f),
+            Self::Transport(failure) => fmt::Debug::fmt(failure, f),
+            other => nuncio_model::error::write_causes(f, other),
+        }
+    }
+}
 
 impl ClientError {
     /// The error of the protocol, where the agent answered with one.

@@ -76,7 +76,12 @@ pub enum Failure {
     Credentials(#[from] CredentialError),
 }
 
-nuncio_model::debug_is_text!(Failure);
+/// The message: its reason is what matters of the causes.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 /// An error that several owners can hold.
 #[derive(Clone)]

@@ -1,6 +1,8 @@
 //! An agent that asks before it answers: `cargo run --example ask_user`, then
 //! `nuncio send -a 127.0.0.1:8080 "book a table"` and the `Resume:` line that it prints.
 
+#![expect(clippy::print_stdout, reason = "an example says how to call it")]
+
 use nuncio::{Agent, AgentError, Engine, Message, Server, Turn};
 
 struct Waiter;
@@ -23,6 +25,7 @@ impl Agent for Waiter {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::builder(Engine::builder(Waiter).build()).bind("127.0.0.1:8080").await?;
+    println!("serving; call: nuncio send -a 127.0.0.1:8080 \"book a table\"");
     server.serve(async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await;
     Ok(())
 }
