@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
-use nuncio::{Engine, Message, Part, PartContent, Turn, engine::agent_fn};
+use nuncio::{AgentCard, Engine, Message, Part, PartContent, Turn, engine::agent_fn};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +19,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let file = Part::file(part.filename().unwrap_or("numbered.txt"), lines.join("\n").into_bytes());
         turn.artifact("numbered").finish(file).await
     });
-    let client = nuncio::local(Engine::builder(numberer).build());
+    // Files of other types are refused before the agent runs.
+    let mut card = AgentCard::new("Numberer", "Numbers the lines of a file.");
+    card.default_input_modes.push("text/x-toml".into());
+    let client = nuncio::local(Engine::builder(numberer).card(card).build());
 
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let mut message = Message::user("number these lines");
