@@ -102,6 +102,11 @@ impl Bench {
         self.starter.serve(store, arguments)
     }
 
+    /// A server of another kind, which prints its address.
+    pub(crate) fn serve_program(&self, program: &Path, arguments: &[String]) -> Result<Server> {
+        self.starter.start(program, arguments)
+    }
+
     /// A path for a database that does not exist yet.
     pub(crate) fn new_database(&self) -> PathBuf {
         self.starter.new_path("db")

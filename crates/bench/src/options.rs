@@ -110,6 +110,8 @@ pub(crate) enum Word {
     Takeover,
     /// Cost of an event in a task of 100,000.
     Long,
+    /// SendMessage beside the official SDKs; only if it is named.
+    Peers,
 }
 
 /// The sections in their order.
@@ -153,8 +155,11 @@ impl RunOptions {
     /// The sections asked for, in their order.
     pub(crate) fn sections(&self) -> Vec<Word> {
         let named = |word: &Word| self.words.contains(word);
-        let any = SECTIONS.iter().any(named);
-        SECTIONS.into_iter().filter(|word| !any || named(word)).collect()
+        let any = SECTIONS.iter().chain([&Word::Peers]).any(named);
+        let mut sections: Vec<_> = SECTIONS.into_iter().filter(|word| !any || named(word)).collect();
+        // Its servers have to be built first.
+        sections.extend(self.words.iter().find(|word| **word == Word::Peers));
+        sections
     }
 
     /// The amounts that go with the command line.

@@ -7,6 +7,7 @@ mod list;
 mod long;
 mod memory;
 mod nodes;
+mod peers;
 mod postgres;
 mod send;
 mod soak;
@@ -42,6 +43,7 @@ pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
         Word::Nodes => nodes::run(bench, report),
         Word::Takeover => takeover::run(bench, report),
         Word::Long => long::run(bench, report),
+        Word::Peers => peers::run(bench, report),
     };
     if let Err(error) = outcome {
         report.refuse("the rest of this section", format!("{error:#}"));
