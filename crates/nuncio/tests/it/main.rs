@@ -5,3 +5,6 @@
 mod errors;
 mod examples;
 mod hints;
+#[allow(dead_code, reason = "its `main` is that of the example")]
+#[path = "../../examples/test_an_agent.rs"]
+mod test_an_agent;
