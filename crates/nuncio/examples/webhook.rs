@@ -13,7 +13,7 @@ use axum::{
     routing::post,
 };
 use nuncio::{
-    Client, Engine, Message, Server, StreamEvent, StreamResponse, TaskPushNotificationConfig, Turn,
+    AgentCard, Client, Engine, Message, Server, StreamEvent, StreamResponse, TaskPushNotificationConfig, Turn,
     engine::agent_fn,
     model::op::{SendMessageConfiguration, SendMessageRequest},
     push::{Courier, Guard},
@@ -50,7 +50,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         turn.working("thinking").await?;
         turn.artifact("answer").finish("42").await
     });
-    let engine = Engine::builder(agent).push_guard(Arc::new(guard.clone())).build();
+    let mut card = AgentCard::new("Answer", "Thinks, and says the answer.");
+    card.capabilities.push_notifications = Some(true);
+    let engine = Engine::builder(agent).card(card).push_guard(Arc::new(guard.clone())).build();
     let courier = Courier::builder(&engine, guard).build()?;
     let server = Server::builder(engine).courier(courier).bind("127.0.0.1:0").await?;
     let address = server.local_addr().to_string();

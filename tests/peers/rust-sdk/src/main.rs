@@ -1,13 +1,17 @@
-//! An echo agent on the official Rust SDK: JSON-RPC at `/`, tasks in memory. It prints its address and serves until it is
-//! killed. A task has the same three events as the `echo` of Nuncio's demo agent.
+//! An echo agent on the official Rust SDK: JSON-RPC at `/`, tasks in memory, webhooks. It prints its address and serves
+//! until it is killed. An `echo` has the same three events as that of Nuncio's demo agent; `stream N every=200` writes N chunks,
+//! one every 200 ms.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use a2a::{
     A2AError, Artifact, Message, Part, PartContent, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
     TaskStatus, TaskStatusUpdateEvent,
 };
-use a2a_server::{AgentExecutor, DefaultRequestHandler, ExecutorContext, InMemoryTaskStore, jsonrpc::jsonrpc_router};
+use a2a_server::{
+    AgentExecutor, DefaultRequestHandler, ExecutorContext, HttpPushSender, HttpPushSenderConfig, InMemoryPushConfigStore,
+    InMemoryTaskStore, jsonrpc::jsonrpc_router,
+};
 use futures::stream::{self, BoxStream, StreamExt as _};
 
 struct Echo;
@@ -30,16 +34,28 @@ impl AgentExecutor for Echo {
             let (task_id, context_id) = (task_id.clone(), context_id.clone());
             StreamResponse::StatusUpdate(TaskStatusUpdateEvent { task_id, context_id, status, metadata: None })
         };
-        let artifact = Artifact {
-            artifact_id: "echo-1".into(),
-            name: None,
-            description: None,
-            parts: vec![Part::text(text.clone())],
-            metadata: None,
-            extensions: None,
+        let artifact = |id: &str, text: String, append| {
+            let (task_id, context_id) = (task_id.clone(), context_id.clone());
+            let artifact = Artifact {
+                artifact_id: id.into(),
+                name: None,
+                description: None,
+                parts: vec![Part::text(text)],
+                metadata: None,
+                extensions: None,
+            };
+            let last_chunk = None;
+            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                task_id,
+                context_id,
+                artifact,
+                append,
+                last_chunk,
+                metadata: None,
+            })
         };
         let said = Message::new(Role::Agent, vec![Part::text(format!("echo: {text}"))]);
-        let events = [
+        let begin = [
             StreamResponse::Task(Task {
                 id: task_id.clone(),
                 context_id: context_id.clone(),
@@ -49,17 +65,19 @@ impl AgentExecutor for Echo {
                 metadata: None,
             }),
             update(status(TaskState::Working, None)),
-            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
-                task_id: task_id.clone(),
-                context_id: context_id.clone(),
-                artifact,
-                append: None,
-                last_chunk: Some(true),
-                metadata: None,
-            }),
-            update(status(TaskState::Completed, Some(said))),
         ];
-        stream::iter(events.map(Ok)).boxed()
+        if let Some(count) = text.strip_prefix("stream ").and_then(chunks) {
+            let chunks: Vec<_> =
+                (0..count).map(|it| artifact("stream-1", format!("chunk {}\n", it + 1), Some(it > 0))).collect();
+            let slow = stream::iter(chunks).then(async |chunk| {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                chunk
+            });
+            let end = stream::iter([update(status(TaskState::Completed, None))]);
+            return stream::iter(begin).chain(slow).chain(end).map(Ok).boxed();
+        }
+        let end = [artifact("echo-1", text.clone(), None), update(status(TaskState::Completed, Some(said)))];
+        stream::iter(begin).chain(stream::iter(end)).map(Ok).boxed()
     }
 
     fn cancel(&self, _context: ExecutorContext) -> BoxStream<'static, Result<StreamResponse, A2AError>> {
@@ -69,8 +87,15 @@ impl AgentExecutor for Echo {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let handler = Arc::new(DefaultRequestHandler::new(Echo, InMemoryTaskStore::new()));
+    let sender = HttpPushSender::new(Some(HttpPushSenderConfig { validate_urls: false, ..Default::default() }));
+    let handler = DefaultRequestHandler::new(Echo, InMemoryTaskStore::new());
+    let handler = Arc::new(handler.with_push_notifications(InMemoryPushConfigStore::new(), sender));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}/", listener.local_addr()?);
     axum::serve(listener, jsonrpc_router(handler)).await
+}
+
+/// The number of chunks in `N every=200`.
+fn chunks(text: &str) -> Option<usize> {
+    text.split_whitespace().next()?.parse().ok()
 }
