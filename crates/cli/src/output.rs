@@ -12,7 +12,7 @@ mod text;
 use std::io::{self, Write};
 
 use nuncio_model::{
-    AgentCard, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, op::ListTasksResponse,
+    AgentCard, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, json, op::ListTasksResponse,
 };
 use serde::Serialize;
 
@@ -65,8 +65,9 @@ impl Output {
             text(&mut to);
             return Ok(to.finish().into_bytes());
         }
-        let document = if self.is_lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
-        Ok(line(document.map_err(CliError::internal)?))
+        let document = serde_json::to_string(value).map_err(CliError::internal)?;
+        let document = if self.is_lines { document } else { json::pretty(&document) };
+        Ok(line(document.into_bytes()))
     }
 
     /// Writes one event of a stream.

@@ -5,8 +5,7 @@ use std::fmt::{self, Arguments};
 
 use nuncio_model::{
     Artifact, Call, Error, FieldViolation, Message, PartContentRef, PartRef, StreamResponse, Struct, Task,
-    json::{members_nest_within, nests_within},
-    op::SendMessageRequest,
+    json::members_nest_within, op::SendMessageRequest,
 };
 
 /// The limit's name.
@@ -82,8 +81,8 @@ impl Check {
 
     fn parts<'a>(&mut self, path: &str, parts: impl IntoIterator<Item = PartRef<'a>>) {
         for (index, part) in parts.into_iter().enumerate() {
-            if let PartContentRef::Data(value) = part.content
-                && !nests_within(value, self.levels)
+            if let PartContentRef::Data(data) = part.content
+                && data.levels() > self.levels
             {
                 self.wrong(format_args!("{path}.parts[{index}].data"));
             }

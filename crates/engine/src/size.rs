@@ -109,7 +109,7 @@ fn of_parts<'a>(parts: impl IntoIterator<Item = PartRef<'a>>) -> usize {
     let of_part = |part: PartRef<'_>| match part.content {
         PartContentRef::Text(text) | PartContentRef::Url(text) => of_text(text),
         PartContentRef::Raw(bytes) => bytes.len(),
-        PartContentRef::Data(value) => of_value(value),
+        PartContentRef::Data(data) => data.as_str().len(),
     };
     parts.into_iter().map(|part| of_part(part) + of_struct(part.metadata())).sum()
 }

@@ -16,6 +16,7 @@ mod fields;
 mod names;
 mod nesting;
 mod object;
+mod pretty;
 mod write;
 
 use std::{borrow::Cow, fmt};
@@ -28,6 +29,8 @@ use serde::{
 };
 
 pub use nesting::{members_nest_within, nests_within};
+pub use pretty::pretty;
+pub(crate) use write::write_text;
 pub use write::{to_long_string, to_string, write};
 
 /// Any JSON value; `google.protobuf.Value`.

@@ -18,6 +18,7 @@ pub mod resume;
 pub mod scope;
 
 mod artifact;
+mod data;
 mod message;
 mod part;
 mod parts;
@@ -27,6 +28,7 @@ mod validate;
 
 pub use artifact::Artifact;
 pub use card::AgentCard;
+pub use data::{Data, DataWriter, Mark};
 pub use error::{Detail, Error, ErrorKind, FieldViolation};
 pub use event::{EventStream, StreamEvent, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId, Tenant};

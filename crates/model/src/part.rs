@@ -18,7 +18,10 @@ use serde::{
     ser::SerializeMap,
 };
 
-use crate::json::{Field, Key, Struct, Value, field_by_serde, next_field};
+use crate::{
+    data::Data,
+    json::{Field, Key, Struct, field_by_serde, next_field},
+};
 
 /// What a part carries: exactly one of four kinds.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +33,7 @@ pub enum PartContent {
     /// A file by reference.
     Url(Box<str>),
     /// Structured data: any JSON value, `null` included.
-    Data(Box<Value>),
+    Data(Data),
 }
 
 /// One piece of a [`Message`](crate::Message) or an [`Artifact`](crate::Artifact): text, a file or data.
@@ -68,7 +71,7 @@ pub enum PartContentRef<'a> {
     /// A file by reference.
     Url(&'a str),
     /// Structured data: any JSON value, `null` included.
-    Data(&'a Value),
+    Data(&'a Data),
 }
 
 impl Part {
@@ -92,9 +95,18 @@ impl Part {
         Self::new(PartContent::Url(url.into()))
     }
 
-    /// A part of structured data.
-    pub fn data(data: impl Into<Value>) -> Self {
-        Self::new(PartContent::Data(Box::new(data.into())))
+    /// A part of structured data: [`Data`], or what becomes a JSON value (`json!(…)`, a number, a list of texts …).
+    pub fn data(data: impl Into<Data>) -> Self {
+        Self::new(PartContent::Data(data.into()))
+    }
+
+    /// A part of structured data: anything that serde can write as JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`Data::of`].
+    pub fn json(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
+        Data::of(value).map(Self::data)
     }
 
     /// Names the media type of the content, for example `image/png`.
@@ -135,8 +147,8 @@ impl Part {
         PartRef::from(self).as_text()
     }
 
-    /// The value of a data part.
-    pub fn as_data(&self) -> Option<&Value> {
+    /// The data of a data part.
+    pub fn as_data(&self) -> Option<&Data> {
         PartRef::from(self).as_data()
     }
 
@@ -199,8 +211,8 @@ impl<'a> PartRef<'a> {
         }
     }
 
-    /// The value of a data part.
-    pub fn as_data(self) -> Option<&'a Value> {
+    /// The data of a data part.
+    pub fn as_data(self) -> Option<&'a Data> {
         match self.content {
             PartContentRef::Data(data) => Some(data),
             _ => None,
@@ -228,7 +240,7 @@ impl From<PartRef<'_>> for Part {
             PartContentRef::Text(text) => PartContent::Text(text.into()),
             PartContentRef::Raw(bytes) => PartContent::Raw(bytes.into()),
             PartContentRef::Url(url) => PartContent::Url(url.into()),
-            PartContentRef::Data(data) => PartContent::Data(Box::new(data.clone())),
+            PartContentRef::Data(data) => PartContent::Data(data.clone()),
         };
         Self { content, rare: part.rare.cloned().map(Box::new) }
     }
@@ -328,7 +340,7 @@ impl<'de> de::Visitor<'de> for PartVisitor {
         let mut text: Option<Box<str>> = None;
         let mut raw: Option<Base64> = None;
         let mut url: Option<Box<str>> = None;
-        let mut data: Option<Value> = None;
+        let mut data: Option<Data> = None;
         let mut rare = Rare::default();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match &*key.0 {
@@ -356,7 +368,7 @@ fn one_content<E: de::Error>(
     text: Option<Box<str>>,
     raw: Option<Base64>,
     url: Option<Box<str>>,
-    data: Option<Value>,
+    data: Option<Data>,
 ) -> Result<PartContent, E> {
     let filled = |member: &Option<Box<str>>| member.as_ref().is_some_and(|value| !value.is_empty());
     let value = data.as_ref().is_some_and(|value| !value.is_null());
@@ -369,12 +381,12 @@ fn one_content<E: de::Error>(
         ([true, ..], Some(text), ..) => Ok(PartContent::Text(text)),
         ([_, true, ..], _, Some(raw), ..) => Ok(PartContent::Raw(raw.0)),
         ([_, _, true, _], _, _, Some(url), _) => Ok(PartContent::Url(url)),
-        ([.., true], .., Some(data)) => Ok(PartContent::Data(Box::new(data))),
+        ([.., true], .., Some(data)) => Ok(PartContent::Data(data)),
         // Nothing is set to more than its default: the first that is there counts.
         (_, Some(text), ..) => Ok(PartContent::Text(text)),
         (_, None, Some(_), ..) => Ok(PartContent::Raw(Box::default())),
         (_, None, None, Some(url), _) => Ok(PartContent::Url(url)),
-        (_, None, None, None, Some(data)) => Ok(PartContent::Data(Box::new(data))),
+        (_, None, None, None, Some(data)) => Ok(PartContent::Data(data)),
         (_, None, None, None, None) => Err(E::custom("a part needs one of text, raw, url and data")),
     }
 }
@@ -440,7 +452,7 @@ mod tests {
     #[test]
     fn empty_text_and_null_data_are_content() {
         assert_eq!(read(r#"{"text":""}"#).unwrap(), Part::text(""));
-        assert_eq!(read(r#"{"data":null}"#).unwrap(), Part::data(Value::Null));
+        assert_eq!(read(r#"{"data":null}"#).unwrap(), Part::data(serde_json::Value::Null));
     }
 
     #[test]

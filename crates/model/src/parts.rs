@@ -40,7 +40,7 @@ const MIXED: usize = 128;
 /// let mut parts = Parts::from([Part::text("one "), Part::text("two")]);
 /// parts.push(Part::data(3));
 /// assert_eq!(parts.iter().filter_map(PartRef::as_text).collect::<String>(), "one two");
-/// assert_eq!(parts.get(2).and_then(PartRef::as_data), Some(&3.into()));
+/// assert_eq!(parts.get(2).and_then(PartRef::as_data).unwrap().as_str(), "3");
 /// ```
 #[derive(Clone)]
 pub struct Parts(Kept);

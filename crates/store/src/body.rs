@@ -303,7 +303,7 @@ fn length_of(artifact: &Artifact) -> usize {
     let length_of = |part: PartRef<'_>| match part.content {
         PartContentRef::Text(text) | PartContentRef::Url(text) => text.len(),
         PartContentRef::Raw(bytes) => bytes.len() / 3 * 4,
-        PartContentRef::Data(_) => 0,
+        PartContentRef::Data(data) => data.as_str().len(),
     };
     artifact.parts.iter().map(|part| AROUND + length_of(part)).sum()
 }

@@ -2,7 +2,7 @@
 //! `kind` later.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
+use nuncio_model::{Data, Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::Error,
@@ -93,8 +93,8 @@ impl<'a> FileOut<'a> {
 
 /// Data that is no object, in one.
 #[derive(Serialize)]
-struct Wrap<'a> {
-    value: &'a Value,
+pub(crate) struct Wrap<'a> {
+    pub(crate) value: &'a Data,
 }
 
 /// Metadata with the member that says that the data is wrapped.
@@ -124,7 +124,7 @@ struct Members<'a> {
     #[serde(default)]
     file: Option<File>,
     #[serde(default)]
-    data: Option<Box<Value>>,
+    data: Option<Data>,
     #[serde(default)]
     metadata: Option<Struct>,
 }
@@ -150,7 +150,7 @@ impl Members<'_> {
             (Some("text"), Some(text), ..) | (_, Some(text), None, None) => Part::text(text),
             (Some("file"), _, Some(file), _) | (_, None, Some(file), None) => file.part()?,
             (Some("data"), .., Some(data)) | (_, None, None, Some(data)) => {
-                return Ok(data_part(*data, self.metadata));
+                return Ok(data_part(data, self.metadata));
             }
             (Some(kind @ ("text" | "file" | "data")), ..) => return Err(format!("a part of kind {kind} needs {kind}")),
             (_, None, None, None) => return Err("a part needs one of text, file and data".to_owned()),
@@ -179,10 +179,10 @@ impl File {
 }
 
 /// Takes data that is no object out of the one that it is wrapped in.
-pub(crate) fn data_part(mut data: Value, metadata: Option<Struct>) -> Part {
+pub(crate) fn data_part(data: Data, metadata: Option<Struct>) -> Part {
     let Some(mut metadata) = metadata else { return Part::data(data) };
     if metadata.get(WRAPPED) == Some(&Value::Bool(true))
-        && let Some(value) = data.as_object_mut().and_then(|object| object.remove("value"))
+        && let Some(value) = data.member("value")
     {
         metadata.remove(WRAPPED);
         return with_metadata(Part::data(value), Some(metadata).filter(|metadata| !metadata.is_empty()));

@@ -23,7 +23,7 @@ mod scalar;
 mod status;
 mod task;
 mod timestamp;
-mod value;
+pub(crate) mod value;
 pub(crate) mod writer;
 
 use nuncio_model::Method;

@@ -19,7 +19,7 @@ pub(super) fn text(message: &Message) -> String {
             PartContent::Text(content) => text.push_str(content),
             PartContent::Url(url) => text.extend(["[file: ", url, "]"]),
             PartContent::Raw(bytes) => text.extend(["[binary ", &bytes.len().to_string(), " bytes]"]),
-            PartContent::Data(data) => text.push_str(&data.to_string()),
+            PartContent::Data(data) => text.push_str(data.as_str()),
         }
     }
     if !text.is_empty() && !text.ends_with('\n') {

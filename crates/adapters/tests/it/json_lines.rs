@@ -79,7 +79,7 @@ async fn the_request_arrives_whole() {
         SendMessageConfiguration { accepted_output_modes: vec!["text/plain".to_owned()], ..Default::default() };
     let request = request.with_configuration(configuration);
     let SendMessageResponse::Task(task) = call(&json_lines(MIRROR), request.clone()).await else { panic!("a task") };
-    let mut seen = task.artifacts[0].parts.first().unwrap().as_data().unwrap().clone();
+    let mut seen = task.artifacts[0].parts.first().unwrap().as_data().unwrap().to_value();
     assert_eq!(seen.as_object_mut().unwrap().remove("context").unwrap(), json!([]));
     assert_eq!(seen["message"]["taskId"], task.id.as_str());
     let message = seen["message"].as_object_mut().unwrap();
@@ -94,7 +94,10 @@ async fn the_context_names_the_earlier_tasks() {
     let first = send(&engine, "one").await;
     let message = Message::user("two").with_context_id(first.context_id.clone().unwrap());
     let SendMessageResponse::Task(second) = answer(&engine, message).await else { panic!("a task") };
-    assert_eq!(second.artifacts[0].parts.first().unwrap().as_data().unwrap()["context"], json!([first.id.as_str()]));
+    assert_eq!(
+        second.artifacts[0].parts.first().unwrap().as_data().unwrap().to_value()["context"],
+        json!([first.id.as_str()])
+    );
 }
 
 /// Asks on the first turn, and shows the task on the next.
@@ -120,7 +123,7 @@ async fn a_task_waits_and_the_next_turn_knows_it() {
     let texts: Vec<_> = done.artifacts.iter().map(|a| (a.artifact_id.as_str().to_owned(), a.text())).collect();
     let expected = [("output", "first"), ("seen", ""), ("output-2", "second")];
     assert_eq!(texts, expected.map(|(id, text)| (id.to_owned(), text.to_owned())));
-    let seen = &done.artifacts[1].parts.first().unwrap().as_data().unwrap()["task"];
+    let seen = done.artifacts[1].parts.first().unwrap().as_data().unwrap().member("task").unwrap().to_value();
     let history: Vec<_> = seen["history"].as_array().unwrap().iter().map(|m| &m["parts"][0]["text"]).collect();
     assert_eq!(history, ["go", "what else?", "this"]);
 }

@@ -1,6 +1,6 @@
 //! Parts for people: text as text, data as JSON, files by name, type and size. None is left out.
 
-use nuncio_model::{ContextId, Message, Part, PartContent, TaskId};
+use nuncio_model::{ContextId, Message, Part, PartContent, TaskId, json};
 
 use super::Text;
 
@@ -20,7 +20,7 @@ impl Text {
                 self.block("Text", text);
             }
             PartContent::Data(data) => {
-                self.block("Data", &serde_json::to_string_pretty(data).unwrap_or_default());
+                self.block("Data", &json::pretty(data.as_str()));
             }
             PartContent::Raw(bytes) => {
                 let name = part.filename().unwrap_or("(no name)");

@@ -23,9 +23,9 @@ async fn table(message: Message, modes: &[&str]) -> Task {
     }
 }
 
-fn data(task: &Task) -> &Value {
+fn data(task: &Task) -> Value {
     assert_eq!(task.state(), TaskState::Completed, "{}", said(task));
-    task.artifacts[0].parts.first().and_then(PartRef::as_data).expect("data")
+    task.artifacts[0].parts.first().and_then(PartRef::as_data).expect("data").to_value()
 }
 
 #[tokio::test]
@@ -91,5 +91,5 @@ async fn the_agent_knows_its_caller() {
         "principal": "alice", "authenticated": true, "tenant": "acme", "extensions": [],
         "acceptedOutputModes": ["text/plain"], "references": [],
     });
-    assert_eq!(*data(&task), expected);
+    assert_eq!(data(&task), expected);
 }

@@ -44,6 +44,11 @@ pub fn to_long_string(value: &(impl Serialize + ?Sized), length: usize) -> Resul
     String::from_utf8(json).map_err(Error::custom)
 }
 
+/// Writes a text, with its quotes, behind what is there.
+pub(crate) fn write_text(text: &str, to: &mut Vec<u8>) {
+    text::write(text, to);
+}
+
 struct Writer<'a> {
     to: &'a mut Vec<u8>,
 }

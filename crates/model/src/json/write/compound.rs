@@ -1,13 +1,13 @@
 //! Writes lists and objects: what stands between and around their values.
 
 use serde::{
-    Serialize,
+    Serialize, Serializer,
     ser::{
         Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
         SerializeTupleStruct, SerializeTupleVariant,
     },
 };
-use serde_json::{Error, Value};
+use serde_json::Error;
 
 use super::Writer;
 
@@ -65,13 +65,10 @@ impl<'a> Compound<'a> {
 
     fn field(&mut self, name: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         if self.is_raw {
-            return match serde_json::to_value(value)? {
-                Value::String(json) => {
-                    self.to.extend_from_slice(json.as_bytes());
-                    Ok(())
-                }
-                _ => Err(Error::custom("expected RawValue")),
-            };
+            let mut serializer = serde_json::Serializer::new(&mut *self.to);
+            let mut raw = serializer.serialize_struct(RAW, 1)?;
+            SerializeStruct::serialize_field(&mut raw, RAW, value)?;
+            return SerializeStruct::end(raw);
         }
         self.item(name)?;
         self.value(value)

@@ -1,6 +1,6 @@
 //! A part: text, a file or data.
 
-use nuncio_model::{Part as ModelPart, PartContent, Struct, Value};
+use nuncio_model::{Data, Part as ModelPart, PartContent, Struct, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
@@ -8,11 +8,12 @@ use super::{
     message,
 };
 use crate::{
-    part::{WRAPPED, data_part, with_metadata},
+    part::{WRAPPED, Wrap, data_part, with_metadata},
     proto::{
         fault::Fault,
         field::Item,
         reader::{Reader, Wire},
+        value::Object,
     },
 };
 
@@ -38,7 +39,7 @@ message! {
     }
 
     DataPart {
-        1 data: Struct = always "data",
+        1 data: Object = always "data",
     }
 }
 
@@ -55,7 +56,7 @@ json::object! {
 
 /// Any value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(in crate::v0_3) struct Any(Value);
+pub(in crate::v0_3) struct Any(Data);
 
 json::by_serde!(Any);
 
@@ -92,21 +93,29 @@ impl<'de> Deserialize<'de> for Part {
 
 json::by_serde!(Part);
 
+/// An object, in a wrapper that has it alone.
+const WRAPPER: &str = r#"{"data":}"#;
+
 /// The data of a part, in its wrapper or, where the part says its kind or there is no wrapper, without.
-fn read_data<E: de::Error>(data: Value, is_bare: bool) -> Result<DataPart, E> {
-    match data {
-        Value::Object(mut members) => {
-            let is_wrapped = members.len() == 1 && members.get("data").is_some_and(Value::is_object);
-            match members.remove("data") {
-                Some(Value::Object(data)) if is_wrapped && !is_bare => Ok(DataPart { data }),
-                Some(data) => {
-                    members.insert("data".to_owned(), data);
-                    Ok(DataPart { data: members })
-                }
-                None => Ok(DataPart { data: members }),
-            }
-        }
-        _ => Err(de::Error::custom("data must be an object")),
+fn read_data<E: de::Error>(data: Data, is_bare: bool) -> Result<DataPart, E> {
+    if !data.is_object() {
+        return Err(de::Error::custom("data must be an object"));
+    }
+    let is_alone = |inner: &Data| inner.is_object() && inner.as_str().len() + WRAPPER.len() == data.as_str().len();
+    let inner = data.member("data").filter(|inner| !is_bare && is_alone(inner));
+    Ok(DataPart { data: Object(inner.unwrap_or(data)) })
+}
+
+impl Field for Object {
+    fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let data = Data::deserialize(from)?;
+        if data.is_object() { Ok(Object(data)) } else { Err(de::Error::custom("data must be an object")) }
+    }
+    fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+    fn is_unset(&self) -> bool {
+        false
     }
 }
 
@@ -141,7 +150,7 @@ impl Fields {
         match (text, file, data) {
             (Some(text), None, None) => Ok(with_metadata(ModelPart::text(text), metadata)),
             (None, Some(file), None) => Ok(with_metadata(file.into_part()?, metadata)),
-            (None, None, Some(DataPart { data })) => Ok(data_part(Value::Object(data), metadata)),
+            (None, None, Some(DataPart { data })) => Ok(data_part(data.0, metadata)),
             (None, None, None) => Err("a part needs one of text, file and data"),
             _ => Err("a part carries exactly one of text, file and data; more than one is set"),
         }
@@ -149,12 +158,12 @@ impl Fields {
 }
 
 /// Data as the object that it must be here; the part's metadata says where it was none.
-fn data_object(data: &Value, metadata: &mut Option<Struct>) -> Struct {
-    if let Value::Object(object) = data {
-        return object.clone();
+fn data_object(data: &Data, metadata: &mut Option<Struct>) -> Object {
+    if data.is_object() {
+        return Object(data.clone());
     }
     metadata.get_or_insert_default().insert(WRAPPED.to_owned(), true.into());
-    Struct::from_iter([("value".to_owned(), data.clone())])
+    Object(Data::of(&Wrap { value: data }).unwrap_or_default())
 }
 
 impl FilePart {

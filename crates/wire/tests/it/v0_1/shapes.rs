@@ -231,7 +231,7 @@ fn part() -> impl Strategy<Value = Part> {
         any::<Vec<u8>>().prop_map(|bytes| PartContent::Raw(bytes.into())),
         "[a-z:/]{1,9}".prop_map(|url| PartContent::Url(url.into())),
         prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<Vec<i32>>().prop_map(Value::from)]
-            .prop_map(|data| PartContent::Data(Box::new(data))),
+            .prop_map(|data| PartContent::Data(data.into())),
     ];
     (content, metadata).prop_map(|(content, metadata)| match metadata {
         Some(metadata) => {

@@ -1,0 +1,203 @@
+//! Writes data: one value after the other, as text, with nothing kept but the text and where the members of open objects
+//! stand in it.
+
+use std::{collections::HashSet, mem, sync::Arc};
+
+use serde_json::value::RawValue;
+
+use super::{Checked, Data};
+use crate::json;
+
+/// Writes [`Data`] value by value, so that no tree of values is made.
+///
+/// The calls must be those of one JSON value: between [`begin_object`](Self::begin_object) and
+/// [`end_object`](Self::end_object) each value follows a [`key`](Self::key).
+#[derive(Debug, Default)]
+pub struct DataWriter {
+    text: Vec<u8>,
+    values: usize,
+    /// Lists and objects that are open.
+    open: usize,
+    levels: usize,
+    /// The members of open objects.
+    members: Vec<Member>,
+    /// Where the members of each open object begin.
+    objects: Vec<usize>,
+    /// Whether a member was taken out of the text again, so that it has to be counted anew.
+    has_lost: bool,
+}
+
+/// Where a member stands in the text.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    start: usize,
+    value: usize,
+}
+
+/// A place to which a [`DataWriter`] can go back.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    text: usize,
+    values: usize,
+    levels: usize,
+}
+
+impl DataWriter {
+    /// A writer of one value.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes `null`.
+    pub fn null(&mut self) {
+        self.begin_value();
+        self.text.extend_from_slice(b"null");
+    }
+
+    /// Writes a boolean.
+    pub fn bool(&mut self, value: bool) {
+        self.begin_value();
+        self.text.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    /// Writes an integer.
+    pub fn u64(&mut self, value: u64) {
+        self.scalar(value);
+    }
+
+    /// Writes an integer.
+    pub fn i64(&mut self, value: i64) {
+        self.scalar(value);
+    }
+
+    /// Writes a number; JSON has `null` for one that is not finite.
+    pub fn f64(&mut self, value: f64) {
+        self.scalar(value);
+    }
+
+    /// Writes a text.
+    pub fn text(&mut self, value: &str) {
+        self.begin_value();
+        json::write_text(value, &mut self.text);
+    }
+
+    /// Begins a list.
+    pub fn begin_list(&mut self) {
+        self.begin_value();
+        self.begin(b'[');
+    }
+
+    /// Ends the list that was begun last.
+    pub fn end_list(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        self.text.push(b']');
+    }
+
+    /// Begins an object.
+    pub fn begin_object(&mut self) {
+        self.begin_value();
+        self.begin(b'{');
+        self.objects.push(self.members.len());
+    }
+
+    /// Begins a member of the object that was begun last.
+    pub fn key(&mut self, key: &str) {
+        self.separate();
+        let start = self.text.len();
+        json::write_text(key, &mut self.text);
+        self.text.push(b':');
+        self.members.push(Member { start, value: self.text.len() });
+    }
+
+    /// Ends the object that was begun last. Of members of one name, the last one stays.
+    pub fn end_object(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        let first = self.objects.pop().unwrap_or_default();
+        if has_repetition(&self.text, &self.members[first..]) {
+            self.text = without_repetitions(mem::take(&mut self.text), &self.members[first..]);
+            self.has_lost = true;
+        }
+        self.members.truncate(first);
+        self.text.push(b'}');
+    }
+
+    /// The place where the next value begins. No list or object that is open now may be ended before
+    /// [`go_back`](Self::go_back) is called with it.
+    pub fn mark(&self) -> Mark {
+        Mark { text: self.text.len(), values: self.values, levels: self.levels }
+    }
+
+    /// Takes back what was written since the mark; lists and objects that were begun since then must have been ended.
+    pub fn go_back(&mut self, mark: Mark) {
+        self.text.truncate(mark.text);
+        self.values = mark.values;
+        self.levels = mark.levels;
+    }
+
+    /// The data that was written: `null` if that is not one value.
+    pub fn finish(self) -> Data {
+        let Self { text, values, levels, has_lost, .. } = self;
+        let text = String::from_utf8(text).ok().and_then(|text| RawValue::from_string(text).ok());
+        let Some(text) = text else { return Data::default() };
+        let data = Data(Arc::new(Checked { text, values, levels }));
+        if has_lost { data.read().unwrap_or_default() } else { data }
+    }
+
+    fn scalar(&mut self, value: impl serde::Serialize) {
+        self.begin_value();
+        // Numbers are always written: those that are not finite as `null`.
+        let _ = json::write(&value, &mut self.text);
+    }
+
+    fn begin_value(&mut self) {
+        self.values += 1;
+        self.separate();
+    }
+
+    fn begin(&mut self, bracket: u8) {
+        self.text.push(bracket);
+        self.open += 1;
+        self.levels = self.levels.max(self.open);
+    }
+
+    /// Writes the comma before an item or a member that is not the first one. A value never ends with one of these bytes.
+    fn separate(&mut self) {
+        if !matches!(self.text.last(), None | Some(b'[' | b'{' | b':')) {
+            self.text.push(b',');
+        }
+    }
+}
+
+fn name_of<'a>(text: &'a [u8], member: &Member) -> &'a [u8] {
+    &text[member.start..member.value]
+}
+
+/// Whether two members have one name. Names are written in one form, so equal names are equal bytes.
+fn has_repetition(text: &[u8], members: &[Member]) -> bool {
+    /// So few names are compared with each other; of more, a table is made.
+    const FEW: usize = 8;
+    if members.len() <= FEW {
+        let is_again = |(index, member)| members[..index].iter().any(|it| name_of(text, it) == name_of(text, member));
+        return members.iter().enumerate().any(is_again);
+    }
+    let mut names = HashSet::with_capacity(members.len());
+    !members.iter().all(|member| names.insert(name_of(text, member)))
+}
+
+/// The text up to the end of the last member, without members whose name comes again.
+fn without_repetitions(text: Vec<u8>, members: &[Member]) -> Vec<u8> {
+    let Some(first) = members.first() else { return text };
+    let mut seen = HashSet::with_capacity(members.len());
+    let ends = members.iter().skip(1).map(|next| next.start - 1).chain([text.len()]);
+    let all: Vec<_> = members.iter().zip(ends).collect();
+    let mut kept: Vec<&[u8]> = all
+        .into_iter()
+        .rev()
+        .filter(|(member, _)| seen.insert(name_of(&text, member)))
+        .map(|(member, end)| &text[member.start..end])
+        .collect();
+    kept.reverse();
+    let mut shorter = text[..first.start].to_vec();
+    shorter.extend_from_slice(&kept.join(&b','));
+    shorter
+}
