@@ -46,10 +46,15 @@ pub struct DemoOptions {
     pub required_extensions: Vec<String>,
 }
 
+/// The name of the demo agent.
+pub const fn name() -> &'static str {
+    "Nuncio demo agent"
+}
+
 /// The public card, without interfaces: the server knows where it is reached.
 pub fn card(options: &DemoOptions) -> AgentCard {
     let has = |capability| Some(!options.without.contains(&capability));
-    let mut card = AgentCard::new("Nuncio demo agent", DESCRIPTION);
+    let mut card = AgentCard::new(name(), DESCRIPTION);
     env!("CARGO_PKG_VERSION").clone_into(&mut card.version);
     card.capabilities.streaming = has(Capability::Streaming);
     card.capabilities.push_notifications = has(Capability::Push);

@@ -19,7 +19,7 @@ mod tck;
 mod waits;
 mod words;
 
-pub use card::{Capability, DemoOptions, card, extended_card};
+pub use card::{Capability, DemoOptions, card, extended_card, name};
 use choice::Choice;
 use nuncio_engine::{Agent, AgentError, Turn};
 

@@ -45,7 +45,17 @@ pub struct Recovered {
 }
 
 /// Settles every task that a crash left running. Those that cannot be are tried again later.
+///
+/// The store is noted as that of the agent of this name first: what another agent left is not for this one.
 pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
+    let agent = &*shared.card.name;
+    if let Some(other) = shared.store.belongs_to(agent, shared.adopts).await? {
+        let message = format!(
+            "the store holds tasks of the agent `{other}`, and this agent is `{agent}`; give this agent a store of its \
+             own, or take the tasks over with EngineBuilder::adopt"
+        );
+        return Err(Error::new(ErrorKind::Internal, message));
+    }
     let recovered = adopt(shared).await?;
     if recovered.settled > 0 {
         tracing::info!(tasks = recovered.settled, "settled tasks that were running when the server stopped");

@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) strays: Strays,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
+    /// Whether tasks of an agent of another name are taken over.
+    pub(crate) adopts: bool,
 }
 
 /// A message that carries less is not counted: its turn takes more.

@@ -182,6 +182,11 @@ pub trait TaskStore: Send + Sync + 'static {
         Ok(Timestamp::now())
     }
 
+    /// Notes that the tasks of the store are those of the agent of this name. Returns the name that was noted before if
+    /// that is another one and the store has tasks: nothing is changed then. With `adopt` the tasks go to the new agent
+    /// in any case.
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError>;
+
     /// What there is where several nodes share the store; `None` where this process is the only one.
     fn cluster(&self) -> Option<&dyn Cluster> {
         None

@@ -120,22 +120,18 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Notes which agent is served from it. Gives the one that was served last, if that was another.
+    /// The name of the agent whose tasks it holds, if that was noted
+    /// ([`belongs_to`](nuncio_engine::TaskStore::belongs_to)).
     ///
     /// # Errors
     ///
-    /// Those of any read and write.
-    pub async fn served_by(&self, agent: &str) -> Result<Option<String>, StoreError> {
-        let last = self.readers.read(|connection| {
-            let last = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
-            last.map_err(error::store_error)
+    /// Those of any read.
+    pub async fn agent(&self) -> Result<Option<String>, StoreError> {
+        let read = self.readers.read(|connection| {
+            let agent = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
+            agent.map_err(error::store_error)
         });
-        let last = last.await?;
-        if last.as_deref() == Some(agent) {
-            return Ok(None);
-        }
-        self.write(Op::Serve(agent.to_owned())).await?;
-        Ok(last)
+        read.await
     }
 
     /// How many tasks it holds, of all callers.

@@ -28,7 +28,7 @@ use std::{collections::BTreeMap, process::ExitCode};
 use nuncio_engine::Housekeeping;
 
 use super::config_show::Effective;
-use crate::{context::Context, error::CliError, log};
+use crate::{config::Source, context::Context, error::CliError, log};
 use settings::Settings;
 #[cfg(test)]
 pub(crate) use settings::variable;
@@ -54,7 +54,7 @@ pub(crate) struct Kept {
 pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>) -> Result<Kept, CliError> {
     let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::of(given))?;
     let housekeeping = housekeeping::housekeeping(&settings)?;
-    Ok(Kept { place: Place::of(&settings)?, housekeeping })
+    Ok(Kept { place: place(&settings)?, housekeeping })
 }
 
 /// The settings as they hold, for `nuncio config show`.
@@ -63,5 +63,17 @@ pub(crate) fn effective(context: &Context) -> Result<Vec<Effective>, CliError> {
     settings.check()?;
     // What `serve` would refuse.
     start::Plan::of(&settings)?;
-    Ok(settings.effective())
+    let mut effective = settings.effective();
+    if let (Some(store), Place::Sqlite(path)) =
+        (effective.iter_mut().find(|it| it.name == "store" && it.source == Source::Default), place(&settings)?)
+    {
+        store.value = format!("sqlite:{}", path.display());
+    }
+    Ok(effective)
+}
+
+/// Where the tasks of the agent of these settings are.
+fn place(settings: &Settings) -> Result<Place, CliError> {
+    let agent = agent::choose(settings, false).map_or_else(|_| nuncio_demo::name().to_owned(), |it| it.card.name);
+    Place::of(settings, &agent)
 }

@@ -4,6 +4,7 @@
 mod postgres;
 
 use std::{
+    io::Read as _,
     path::PathBuf,
     sync::{
         Arc,
@@ -300,17 +301,51 @@ fn the_server_keeps_house_by_its_settings() {
 }
 
 #[test]
-fn another_agent_is_told_whose_tasks_it_finds() {
+fn tasks_of_another_agent_are_taken_over_on_request_only() {
     let home = Home::new();
-    let start = |name: &str| home.serve(&[STORE, &["--name", name]].concat());
-    let first = start("Ada");
-    send(&home, &first, &["hello"]);
+    let start = |arguments: &[&str]| home.serve(&[STORE, arguments].concat());
+    let first = start(&["--name", "Ada"]);
+    send(&home, &first, &["--async", "slow 30"]);
+    first.signal("KILL");
     drop(first);
-    assert!(start("Ada").banner.contains("holds 1 task from before\n"));
-    let other = start("Bob");
-    assert!(other.banner.contains("holds 1 task from before of another agent, Ada\n"), "{}", other.banner);
-    drop(other);
-    assert!(start("Bob").banner.contains("holds 1 task from before\n"));
+    let program = ["--resume", "--exec", "--", "wc", "-w"];
+    let refused = home.run(&[&["serve", "--port", "0"], STORE, &program].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    for said in ["holds 1 task of another agent, `Ada`", "this agent is `wc`", "--store sqlite:./wc.db", "--adopt"] {
+        assert!(refused.err.contains(said), "{}", refused.err);
+    }
+    // Nothing has happened to the task.
+    let again = start(&["--name", "Ada"]);
+    assert!(again.banner.contains("holds 1 task from before\n"), "{}", again.banner);
+    drop(again);
+    assert!(start(&[&["--adopt"][..], &program].concat()).banner.contains("holds 1 task from before\n"));
+    assert_eq!(home.run(&[&["serve", "--port", "0", "--name", "Ada"], STORE].concat()).code, 2);
+}
+
+#[test]
+fn each_agent_has_a_database_of_its_own_by_default() {
+    let home = Home::new();
+    for (arguments, file) in
+        [(&["--exec", "cat"][..], "cat.db"), (&["--name", "Ada L."], "ada-l.db"), (&[], "nuncio.db")]
+    {
+        let agent = Agent::start(home.command(&[&["serve", "--port", "0"], arguments].concat()));
+        assert!(agent.banner.contains(&format!("Database: ./{file}")), "{}", agent.banner);
+        send(&home, &agent, &["hello"]);
+        drop(agent);
+        assert!(home.path().join(file).exists());
+        let show = home.run(&[&["config", "show", "--serve"][..], &["-o", "json"]].concat());
+        assert!(show.out.contains("sqlite:./nuncio.db"), "{show:?}");
+    }
+    assert_eq!(home.run(&["db", "check", "-o", "json"]).ok().json()["tasks"], 1);
+    // What an earlier release kept is not lost.
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::rename(home.path().join(format!("cat.db{end}")), home.path().join(format!("nuncio.db{end}")));
+    }
+    let mut agent = Agent::start(home.command(&["serve", "--port", "0", "--exec", "cat"]));
+    agent.child.kill().unwrap();
+    let mut said = String::new();
+    agent.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("hint: an earlier release kept tasks of this agent in ./nuncio.db"), "{said}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub struct EngineBuilder {
     idempotency: Idempotency,
     bus: Option<Arc<dyn EventBus>>,
     housekeeping: Housekeeping,
+    adopts: bool,
 }
 
 impl EngineBuilder {
@@ -53,6 +54,7 @@ impl EngineBuilder {
             idempotency: Idempotency::Off,
             bus: None,
             housekeeping: Housekeeping::default(),
+            adopts: false,
         }
     }
 
@@ -98,6 +100,14 @@ impl EngineBuilder {
     /// What becomes of tasks that nobody wants any more; by default nothing. It is seen to from [`Engine::recover`] on.
     pub fn housekeeping(mut self, housekeeping: Housekeeping) -> Self {
         self.housekeeping = housekeeping;
+        self
+    }
+
+    /// Whether [`Engine::recover`] takes over the tasks of an agent of another name that the store holds: after the
+    /// agent was renamed, for example. By default it refuses, as the tasks that a crash left would be run by an agent that
+    /// they were not meant for.
+    pub fn adopt(mut self, yes: bool) -> Self {
+        self.adopts = yes;
         self
     }
 
@@ -153,6 +163,7 @@ impl EngineBuilder {
             strays: Strays::default(),
             members: Membership::new(self.bus),
             keeper: Keeper::new(self.housekeeping),
+            adopts: self.adopts,
         }))
     }
 }

@@ -53,6 +53,7 @@ pub struct MemoryStore {
     retention: Retention,
     work: Work,
     logs: LogPolicy,
+    agent: Mutex<Option<String>>,
 }
 
 impl MemoryStore {
@@ -67,7 +68,14 @@ impl MemoryStore {
     }
 
     fn with(logs: LogPolicy, retention: Retention) -> Self {
-        Self { tables: Tables::new(), debts: Debts::default(), retention, work: Work::default(), logs }
+        Self {
+            tables: Tables::new(),
+            debts: Debts::default(),
+            retention,
+            work: Work::default(),
+            logs,
+            agent: Mutex::default(),
+        }
     }
 
     fn create(&self, commit: Commit) -> Result<Committed, StoreError> {
@@ -270,6 +278,16 @@ impl TaskStore for MemoryStore {
 
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         upkeep::compact(self, before, limit)
+    }
+
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError> {
+        let has_tasks = !upkeep::scan(self, None, 1)?.tasks.is_empty();
+        let mut noted = self.agent.lock();
+        let other = noted.as_ref().filter(|noted| *noted != agent && has_tasks && !adopt).cloned();
+        if other.is_none() {
+            *noted = Some(agent.to_owned());
+        }
+        Ok(other)
     }
 
     async fn check(&self) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! The suite for [`TaskStore`]: its contract line by line. Each function is one test; `store_suite!` runs them all.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod agents;
 mod commits;
 mod concurrency;
 mod content;
@@ -18,6 +19,7 @@ mod sizes;
 pub(super) mod work;
 pub(super) mod writer;
 
+pub use agents::*;
 use async_trait::async_trait;
 pub use commits::*;
 pub use concurrency::*;
@@ -72,6 +74,7 @@ macro_rules! store_suite {
             a_task_without_a_snapshot_is_folded
             what_callers_hold_is_theirs
             answers_and_closes
+            tasks_of_an_agent_are_for_no_other
 
             one_of_many_writers_wins_each_record
             one_of_many_creators_wins

@@ -120,3 +120,21 @@ async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
     assert_state(&long, TaskState::Working);
     assert_eq!(engine.running(), 50);
 }
+
+#[tokio::test]
+async fn tasks_of_another_agent_are_not_run() {
+    let store: Arc<dyn TaskStore> = Arc::new(nuncio_engine::MemoryStore::default());
+    let named =
+        |name: &str| builder(for_ever).store(Arc::clone(&store)).card(nuncio_model::AgentCard::new(name, "An agent."));
+    let first = named("first").build();
+    first.recover().await.unwrap();
+    store.commit(at_work("left")).await.unwrap();
+    let refused = named("second").build().recover().await.unwrap_err();
+    for said in ["`first`", "`second`", "EngineBuilder::adopt"] {
+        assert!(refused.message().contains(said), "{refused}");
+    }
+    let left = store.load(&Scope::open(), &"left".into()).await.unwrap().unwrap();
+    assert_eq!(left.task.state(), TaskState::Working);
+    named("second").adopt(true).build().recover().await.unwrap();
+    assert!(named("first").build().recover().await.is_err());
+}

@@ -310,6 +310,10 @@ impl TaskStore for Rigged {
         Ok(Timestamp::from_millisecond(now).unwrap())
     }
 
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError> {
+        self.inner.belongs_to(agent, adopt).await
+    }
+
     async fn check(&self) -> Result<(), StoreError> {
         self.inner.check().await
     }

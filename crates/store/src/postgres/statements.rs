@@ -109,6 +109,10 @@ statements! {
     Resting = include_str!("sql/resting.sql");
     Scan = include_str!("sql/scan.sql");
     Count = "SELECT coalesce(sum(tasks), 0)::int8 FROM totals";
+    Agent = "SELECT agent FROM nuncio_schema";
+    /// Notes the agent, unless there are tasks of another.
+    Belong = "UPDATE nuncio_schema SET agent = $1::text \
+        WHERE agent IS NULL OR $2::boolean OR NOT EXISTS (SELECT 1 FROM tasks) RETURNING 1";
     Now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
     Check = "SELECT version FROM nuncio_schema";
     /// Writes something that changes nothing.

@@ -18,7 +18,7 @@ use super::{
     error::unavailable,
     housekeeping, messages, pushes, read,
     statements::Sql,
-    text::to_column,
+    text::{from_column, to_column},
     work,
 };
 use crate::{append::Append, columns};
@@ -175,6 +175,19 @@ impl TaskStore for PostgresStore {
     /// By the server's clock.
     async fn now(&self) -> Result<Timestamp, StoreError> {
         read::now(self.chores.links()).await
+    }
+
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError> {
+        let rows = self.links.query(Sql::Agent, &[]).await?;
+        let noted = rows
+            .first()
+            .map_or(Ok(None), |row| read::value::<Option<&str>>(row, 0))?
+            .map(|noted| from_column(noted).into_owned());
+        if noted.as_deref() == Some(agent) {
+            return Ok(None);
+        }
+        let changed = self.links.query(Sql::Belong, &[&&*to_column(agent), &adopt]).await?;
+        Ok(if changed.is_empty() { noted } else { None })
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

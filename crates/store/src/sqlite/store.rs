@@ -164,6 +164,17 @@ impl TaskStore for SqliteStore {
         self.drop_logs(before, limit).await
     }
 
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError> {
+        let noted = self.agent().await?;
+        if noted.as_deref() == Some(agent) {
+            return Ok(None);
+        }
+        if noted.is_some() && !adopt && self.count().await? > 0 {
+            return Ok(noted);
+        }
+        self.write(Op::Serve(agent.to_owned())).await.map(|_| None)
+    }
+
     /// Reads; and writes too when the last write failed, to see whether that is over.
     async fn check(&self) -> Result<(), StoreError> {
         let read = self.readers.read(|connection| {

@@ -56,21 +56,22 @@ impl Plan {
                 )
             })
         });
+        let chosen = agent::choose(settings, tokens.is_some())?;
         Ok(Self {
-            chosen: agent::choose(settings, tokens.is_some())?,
             tokens,
             limits: limits::server(settings)?,
             host: settings.get("host").unwrap_or("127.0.0.1").to_owned(),
             port: settings.port()?.unwrap_or(8080),
             house: housekeeping::housekeeping(settings)?,
             spoken: versions::choose(settings)?,
-            store: store::wanted(settings)?,
+            store: store::wanted(settings, &chosen.card.name)?,
             bus: bus::wanted(settings)?,
             retry: limits::retry(settings)?,
             public: settings.parsed("public-url", parse_url)?,
             listed: bindings::choose(settings)?,
             origins: origins.collect::<Result<_, _>>()?,
             hosts: hosts.collect::<Result<_, _>>()?,
+            chosen,
         })
     }
 }
@@ -84,7 +85,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
-    let opened = store::open(store, &chosen.card.name).await?;
+    let opened = store::open(store, &chosen.card.name, settings.switch("adopt")?).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
     let bus = bus.map(|bus| bus::start(settings, bus)).transpose()?;
@@ -132,7 +133,6 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         database,
         bus: bus.map(|bus| bus.about),
         tasks: opened.tasks,
-        other: opened.other.filter(|_| opened.tasks > 0),
         wants_token,
     };
     place.announce(context, &about)?;
@@ -261,8 +261,6 @@ struct About<'a> {
     /// `None` where there is none.
     bus: Option<String>,
     tasks: u64,
-    /// Whose they are, where that is another agent.
-    other: Option<String>,
     /// Whether all callers have tokens.
     wants_token: bool,
 }
@@ -293,11 +291,10 @@ impl Place {
         let base = base.trim_end_matches('/');
         let card = format!("http://{near}/.well-known/agent-card.json");
         let database = about.database.as_deref().unwrap_or("memory; tasks end with the process");
-        let whose = about.other.as_ref().map(|other| format!(" of another agent, {other}")).unwrap_or_default();
         let kept = match about.tasks {
             0 => String::new(),
-            1 => format!(", holds 1 task from before{whose}"),
-            tasks => format!(", holds {tasks} tasks from before{whose}"),
+            1 => ", holds 1 task from before".to_owned(),
+            tasks => format!(", holds {tasks} tasks from before"),
         };
         let token = if about.wants_token { " --bearer SECRET" } else { "" };
         let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
@@ -314,7 +311,7 @@ impl Place {
             "bindings": bindings.split(", ").collect::<Vec<_>>(),
             "listed": listed.as_ref().map(|listed| listed.split(", ").collect::<Vec<_>>()),
             "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "bus": about.bus, "tasks": about.tasks, "tasksOf": about.other,
+            "database": database, "bus": about.bus, "tasks": about.tasks,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));

@@ -3,24 +3,25 @@
 #[cfg(feature = "postgres")]
 mod postgres;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use nuncio_engine::{MemoryStore, TaskStore, address, store::MemoryStoreBuilder};
 use nuncio_model::error::with_causes;
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
 use super::settings::Settings;
-use crate::error::CliError;
+use crate::{diag, error::CliError};
 
 /// A store, and what people are told of it.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn TaskStore>,
     /// The database; `None` where there is none.
     pub(super) database: Option<String>,
-    /// How many tasks are there already: perhaps those of another agent.
+    /// How many tasks are there already.
     pub(super) tasks: u64,
-    /// The agent that was served last, where that was another.
-    pub(super) other: Option<String>,
 }
 
 /// Where it is.
@@ -33,8 +34,9 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(settings: &Settings) -> Result<Self, CliError> {
-        let wanted = settings.get("store").unwrap_or("sqlite:./nuncio.db");
+    /// The place that the settings name; by default a file named after the agent.
+    pub(super) fn of(settings: &Settings, agent: &str) -> Result<Self, CliError> {
+        let Some(wanted) = settings.get("store") else { return Ok(Self::Sqlite(file_of(agent).into())) };
         if wanted == "memory" {
             return Ok(Self::Memory);
         }
@@ -45,7 +47,7 @@ impl Place {
             let wanted = address::without_secrets(wanted);
             let reason = format!("`{wanted}` is none of memory, sqlite:PATH and postgres://USER@HOST/DATABASE");
             return Err(settings.wrong("store", &reason).with_hint(
-                "a file of its own is --store sqlite:./tasks.db; without --store it is sqlite:./nuncio.db",
+                "a file of its own is --store sqlite:./tasks.db; without --store it is named after the agent",
             ));
         };
         if !address::secrets(wanted).is_empty() {
@@ -61,20 +63,28 @@ impl Place {
 /// A store that is yet to be opened.
 pub(super) enum Wanted {
     Memory(MemoryStoreBuilder),
-    Sqlite(PathBuf, SqliteOptions),
+    Sqlite {
+        path: PathBuf,
+        options: SqliteOptions,
+        /// Whether nobody named the path.
+        is_default: bool,
+    },
     #[cfg(feature = "postgres")]
     Postgres(String, nuncio_store::PostgresOptions),
 }
 
 /// The store that the settings want.
-pub(super) fn wanted(settings: &Settings) -> Result<Wanted, CliError> {
-    Ok(match Place::of(settings)? {
+pub(super) fn wanted(settings: &Settings, agent: &str) -> Result<Wanted, CliError> {
+    Ok(match Place::of(settings, agent)? {
         Place::Sqlite(_) | Place::Memory if settings.get("lease").is_some() => {
             return Err(settings
                 .wrong("lease", "the store belongs to this process alone, so nobody could take its tasks over")
                 .with_hint("share a store with --store postgres://HOST/DATABASE, or leave --lease out"));
         }
-        Place::Sqlite(path) => Wanted::Sqlite(path, sqlite_options(settings)?),
+        Place::Sqlite(path) => {
+            let is_default = settings.get("store").is_none();
+            Wanted::Sqlite { path, options: sqlite_options(settings)?, is_default }
+        }
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => {
             let options = postgres::options(settings)?;
@@ -109,21 +119,82 @@ fn sqlite_options(settings: &Settings) -> Result<SqliteOptions, CliError> {
     Ok(options)
 }
 
-/// Opens a store for an agent of this name.
-pub(super) async fn open(wanted: Wanted, agent: &str) -> Result<Opened, CliError> {
-    let (path, options) = match wanted {
-        Wanted::Sqlite(path, options) => (path, options),
-        #[cfg(feature = "postgres")]
-        Wanted::Postgres(address, options) => return postgres::open(&address, options).await,
-        Wanted::Memory(builder) => {
-            return Ok(Opened { store: Arc::new(builder.build()), database: None, tasks: 0, other: None });
+/// Opens a store for an agent of this name. A store with the tasks of another agent is refused unless it adopts them.
+pub(super) async fn open(wanted: Wanted, agent: &str, adopt: bool) -> Result<Opened, CliError> {
+    let opened = match wanted {
+        Wanted::Sqlite { path, options, is_default } => {
+            if is_default {
+                tell_of_earlier_database(&path, agent).await;
+            }
+            let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
+            let tasks = store.count().await.map_err(unreadable)?;
+            Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks }
         }
+        #[cfg(feature = "postgres")]
+        Wanted::Postgres(address, options) => postgres::open(&address, options).await?,
+        Wanted::Memory(builder) => Opened { store: Arc::new(builder.build()), database: None, tasks: 0 },
     };
-    let store = SqliteStore::open(&path, options).await.map_err(|error| explain(&error))?;
-    let unreadable = |error| CliError::internal(format!("stored tasks cannot be read: {error}"));
-    let tasks = store.count().await.map_err(unreadable)?;
-    let other = store.served_by(agent).await.map_err(unreadable)?;
-    Ok(Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks, other })
+    let Some(other) = opened.store.belongs_to(agent, adopt).await.map_err(unreadable)? else { return Ok(opened) };
+    let database = opened.database.as_deref().unwrap_or("the store");
+    let tasks = if opened.tasks == 1 { "1 task" } else { &*format!("{} tasks", opened.tasks) };
+    let error = CliError::usage(format!(
+        "{database} holds {tasks} of another agent, `{other}`; this agent is `{agent}`, and would go on with them"
+    ));
+    // A node leaves at once, and not after its lease.
+    if let Err(error) = opened.store.close().await {
+        tracing::debug!(%error, "the store did not close");
+    }
+    Err(error.with_hint(format!(
+        "give this agent a place of its own, --store sqlite:{}; or take the tasks over with --adopt, after the agent was \
+         renamed for example; --name keeps the name of an agent",
+        file_of(agent)
+    )))
+}
+
+fn unreadable(error: impl std::fmt::Display) -> CliError {
+    CliError::internal(format!("stored tasks cannot be read: {error}"))
+}
+
+/// The file for the tasks of an agent: its name in lower case, with a hyphen for each run of other characters than
+/// letters, digits, `.` and `_`. The demo agent has `./nuncio.db`.
+fn file_of(agent: &str) -> String {
+    const LONGEST: usize = 60;
+    if agent == nuncio_demo::name() {
+        return EARLIER.to_owned();
+    }
+    let mut name = String::new();
+    for letter in agent.to_ascii_lowercase().chars() {
+        let is_plain = letter.is_ascii_alphanumeric() || "._".contains(letter) && !name.is_empty();
+        match if is_plain { letter } else { '-' } {
+            '-' if name.is_empty() || name.ends_with('-') => {}
+            letter if name.len() < LONGEST => name.push(letter),
+            _ => break,
+        }
+    }
+    match name.trim_end_matches(['-', '.']) {
+        "" => "./agent.db".to_owned(),
+        name => format!("./{name}.db"),
+    }
+}
+
+/// The file that all agents had in earlier releases.
+const EARLIER: &str = "./nuncio.db";
+
+/// If the file named after the agent is not there, and tasks of the agent are where earlier releases kept them: says so.
+async fn tell_of_earlier_database(path: &Path, agent: &str) {
+    let earlier = Path::new(EARLIER);
+    if path == earlier || path.exists() || !earlier.exists() {
+        return;
+    }
+    let is_ours = match SqliteStore::open_read_only(earlier).await {
+        Ok(store) => store.agent().await.is_ok_and(|owner| owner.as_deref() == Some(agent)),
+        Err(error) => matches!(error, OpenError::Older { .. }),
+    };
+    if is_ours {
+        diag::hint(&format!(
+            "an earlier release kept tasks of this agent in {EARLIER}; go on with them by --store sqlite:{EARLIER}"
+        ));
+    }
 }
 
 /// Whether a store is in PostgreSQL.
@@ -147,5 +218,26 @@ pub(crate) fn explain(error: &OpenError) -> CliError {
     match text.split_once("; ") {
         Some((message, hint)) => CliError::internal(message).with_hint(hint),
         None => CliError::internal(text).with_hint("choose another place with --store sqlite:PATH, or --store memory"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_named_after_its_agent() {
+        for (agent, file) in [
+            (nuncio_demo::name(), "./nuncio.db"),
+            ("wc", "./wc.db"),
+            ("Ada's  Planner v1.2", "./ada-s-planner-v1.2.db"),
+            ("../../etc/passwd", "./etc-passwd.db"),
+            ("日本", "./agent.db"),
+            (".hidden", "./hidden.db"),
+            ("- x -", "./x.db"),
+        ] {
+            assert_eq!(file_of(agent), file);
+        }
+        assert!(file_of(&"x".repeat(500)).len() < 80);
     }
 }

@@ -381,6 +381,10 @@ impl TaskStore for MemoryNode {
         Some(self)
     }
 
+    async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError> {
+        self.shared.tasks.belongs_to(agent, adopt).await
+    }
+
     async fn check(&self) -> Result<(), StoreError> {
         self.reach()
     }

@@ -151,6 +151,10 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("letters that nobody came back for", &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "LETTERS")]),
     ("push deliveries", &[]),
     (
+        "due deliveries that wait for a place and are read, so that those behind them are found",
+        &[(include_str!("../../../../../push/src/courier/look.rs"), "AHEAD")],
+    ),
+    (
         "nesting of JSON and of protobuf values",
         &[(include_str!("../../../../../wire/src/proto/value.rs"), "MAX_DEPTH")],
     ),

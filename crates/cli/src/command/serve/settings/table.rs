@@ -182,7 +182,7 @@ const CALLERS: [Setting; 4] = headed(
     ],
 );
 
-const TASKS: [Setting; 11] = headed(
+const TASKS: [Setting; 12] = headed(
     "Tasks",
     [
         row(
@@ -190,8 +190,10 @@ const TASKS: [Setting; 11] = headed(
             "store",
             "STORE",
             "sqlite:./nuncio.db",
-            "Where tasks are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory",
+            "Where tasks are kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory; by default a file named after \
+             the agent",
         ),
+        row(Switch, "adopt", "", "", "Take over the tasks of another agent that the database holds"),
         positive(
             "lease",
             "DURATION",

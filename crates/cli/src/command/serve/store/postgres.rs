@@ -15,7 +15,7 @@ pub(super) async fn open(url: &str, options: PostgresOptions) -> Result<Opened, 
         store.count().await.map_err(|error| CliError::internal(format!("stored tasks cannot be read: {error}")))?;
     let node = store.cluster().map(|cluster| format!(", node {}", cluster.node())).unwrap_or_default();
     let database = format!("PostgreSQL, {}{node}", store.place());
-    Ok(Opened { store: Arc::new(store), database: Some(database), tasks, other: None })
+    Ok(Opened { store: Arc::new(store), database: Some(database), tasks })
 }
 
 /// Refuses an address that none can be.

@@ -1,0 +1,2 @@
+-- The name of the agent whose tasks these are.
+ALTER TABLE nuncio_schema ADD COLUMN agent text;
