@@ -8,6 +8,8 @@ use std::{
 
 use nuncio_client::redact::Redactor;
 
+use crate::escape;
+
 static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
 
 static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -27,10 +29,11 @@ pub(crate) fn redact(text: &str) -> String {
     }
 }
 
-/// A line on stderr. One that cannot be written is lost, as there is nobody to tell.
+/// A line on stderr, whatever is in the text: text of a peer must not look like another line, nor command the terminal.
+/// A line that cannot be written is lost.
 pub(crate) fn line(text: &str) {
     crate::output::end_text();
-    let _ = writeln!(io::stderr().lock(), "{}", redact(text));
+    let _ = writeln!(io::stderr().lock(), "{}", escape::line(&redact(text)));
 }
 
 pub(crate) fn warn(text: &str) {

@@ -7,6 +7,8 @@ use std::{
 
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
+use crate::escape;
+
 /// The variable that sets what is logged, in the syntax of tracing's filters.
 const VARIABLE: &str = "NUNCIO_LOG";
 
@@ -63,20 +65,18 @@ impl Drop for Record {
     }
 }
 
-/// A record as one line, whatever stands in it: what a peer or a program says must not look like another record, nor
-/// command a terminal. There the colours are the formatter's, which writes no escape of anybody else.
+/// A record as one line that commands no terminal: text of a peer or a program is escaped. On a terminal the escape
+/// sequences for colors stay: the formatter escapes those of others.
 fn one_line(record: &str, is_terminal: bool) -> Cow<'_, str> {
-    let is_kept = |c: char| !c.is_control() || c == '\t' || is_terminal && c == '\u{1b}';
     let (line, end) = record.strip_suffix('\n').map_or((record, ""), |line| (line, "\n"));
-    if line.chars().all(is_kept) {
-        return Cow::Borrowed(record);
+    if !is_terminal {
+        return match escape::line(line) {
+            Cow::Borrowed(_) => Cow::Borrowed(record),
+            Cow::Owned(safe) => Cow::Owned(safe + end),
+        };
     }
-    let mut safe = String::with_capacity(record.len() + 16);
-    for c in line.chars() {
-        if is_kept(c) { safe.push(c) } else { safe.extend(c.escape_default()) }
-    }
-    safe.push_str(end);
-    Cow::Owned(safe)
+    let safe: Vec<_> = line.split('\u{1b}').map(escape::line).collect();
+    Cow::Owned(safe.join("\u{1b}") + end)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod connect;
 mod context;
 mod diag;
 mod error;
+mod escape;
 mod follow;
 mod log;
 mod output;

@@ -19,7 +19,7 @@ use serde::Serialize;
 pub(crate) use ordered::Ordered;
 pub(crate) use text::Text;
 
-use crate::{args::Format, diag, error::CliError};
+use crate::{args::Format, diag, error::CliError, escape};
 
 /// Writes results in one format.
 #[derive(Debug, Clone, Copy)]
@@ -65,9 +65,7 @@ impl Output {
             text(&mut to);
             return Ok(to.finish().into_bytes());
         }
-        let document = serde_json::to_string(value).map_err(CliError::internal)?;
-        let document = if self.is_lines { document } else { json::pretty(&document) };
-        Ok(line(document.into_bytes()))
+        document(value, self.is_lines)
     }
 
     /// Writes one event of a stream.
@@ -93,8 +91,9 @@ impl Output {
             return print(text.finish().as_bytes());
         }
         let ended = growing::end();
-        growing::begin(update, &text);
-        go_on(&[ended, text.finish().as_bytes()].concat())
+        let (text, block) = text.into_open();
+        growing::begin(update, block);
+        go_on((ended + &text).as_bytes())
     }
 
     pub(crate) fn task(self, task: &Task) -> Result<(), CliError> {
@@ -134,32 +133,33 @@ impl Output {
             return;
         }
         // One line, whatever came before it: readers look at the last.
-        let envelope = serde_json::to_vec(&error.envelope(diag::redact)).map_err(CliError::internal);
-        if let Err(failed) = envelope.and_then(|envelope| print(&line(envelope))) {
+        let envelope = document(&error.envelope(diag::redact), true);
+        if let Err(failed) = envelope.and_then(|envelope| print(&envelope)) {
             diag::error(&failed.message);
         }
     }
 }
 
-fn line(mut text: Vec<u8>) -> Vec<u8> {
-    text.push(b'\n');
-    text
+/// A JSON document, or a line of JSON, as a terminal can show it.
+pub(crate) fn document(value: &impl Serialize, is_line: bool) -> Result<Vec<u8>, CliError> {
+    let text = serde_json::to_string(value).map_err(CliError::internal)?;
+    let mut text = escape::json(if is_line { text } else { json::pretty(&text) });
+    text.push('\n');
+    Ok(text.into_bytes())
 }
 
 /// Closes the text on stdout that may have grown, so that what comes next, here or on stderr, has a line of its own.
 pub(crate) fn end_text() {
     let ended = growing::end();
     if !ended.is_empty() {
-        // Whoever reads no more misses no more than a line's end.
-        let _ = write(ended);
+        // A reader that has gone needs no end.
+        let _ = write(ended.as_bytes());
     }
 }
 
 fn print(bytes: &[u8]) -> Result<(), CliError> {
-    match growing::end() {
-        [] => go_on(bytes),
-        ended => go_on(&[ended, bytes].concat()),
-    }
+    let ended = growing::end();
+    if ended.is_empty() { go_on(bytes) } else { go_on(&[ended.as_bytes(), bytes].concat()) }
 }
 
 /// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.

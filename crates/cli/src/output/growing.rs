@@ -4,26 +4,27 @@ use std::sync::{Mutex, PoisonError};
 
 use nuncio_model::{ArtifactId, PartRef, TaskArtifactUpdateEvent, TaskId};
 
-use super::{Text, text::plain};
+use crate::escape::Block;
 
 /// The block on stdout that is not closed yet.
 struct Open {
     of: (TaskId, ArtifactId),
-    is_in_a_line: bool,
+    text: Block,
 }
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
-/// What closes the block that is open, if any: the end of its line, and a blank line.
-pub(super) fn end() -> &'static [u8] {
-    match OPEN.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(open) if open.is_in_a_line => b"\n\n",
-        Some(_) => b"\n",
-        None => b"",
+/// What closes the block that is open, if any: the rest of its line, and a blank line.
+pub(super) fn end() -> String {
+    let mut rest = String::new();
+    if let Some(mut open) = OPEN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        open.text.end(&mut rest);
+        rest.push_str(if open.text.is_at_line_start() { "\n" } else { "\n\n" });
     }
+    rest
 }
 
-/// A piece as it goes behind the text that is open; `None` where it does not.
+/// A piece as it goes behind the text that is open; `None` if it does not.
 pub(super) fn more(update: &TaskArtifactUpdateEvent) -> Option<String> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.as_mut().filter(|open| update.append && open.of == of(update))?;
@@ -31,17 +32,14 @@ pub(super) fn more(update: &TaskArtifactUpdateEvent) -> Option<String> {
     if parts.is_empty() || !parts.iter().all(is_bare) {
         return None;
     }
-    let text: String = parts.iter().flat_map(|part| plain(part.as_text().unwrap_or_default())).collect();
-    if !text.is_empty() {
-        open.is_in_a_line = !text.ends_with('\n');
-    }
+    let mut text = String::new();
+    parts.iter().for_each(|part| open.text.push(part.as_text().unwrap_or_default(), &mut text));
     Some(text)
 }
 
-/// Takes note that the text which was written last can grow.
-pub(super) fn begin(update: &TaskArtifactUpdateEvent, written: &Text) {
-    let open = Open { of: of(update), is_in_a_line: !written.ends_with_line() };
-    *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
+/// Takes note of the block that was written last and can grow.
+pub(super) fn begin(update: &TaskArtifactUpdateEvent, text: Block) {
+    *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open { of: of(update), text });
 }
 
 fn of(update: &TaskArtifactUpdateEvent) -> (TaskId, ArtifactId) {

@@ -20,7 +20,7 @@ impl Text {
                 self.block("Text", text);
             }
             PartContent::Data(data) => {
-                self.block("Data", &json::pretty(data.as_str()));
+                self.json_text("Data", json::pretty(data.as_str()));
             }
             PartContent::Raw(bytes) => {
                 let name = part.filename().unwrap_or("(no name)");
@@ -35,7 +35,7 @@ impl Text {
             }
         }
         if let Some(metadata) = part.metadata().filter(|_| self.is_verbose) {
-            self.block("Part-Metadata", &serde_json::to_string_pretty(metadata).unwrap_or_default());
+            self.json("Part-Metadata", metadata);
         }
     }
 
@@ -51,7 +51,7 @@ impl Text {
 
     pub(super) fn metadata(&mut self, metadata: Option<&nuncio_model::Struct>) {
         if let Some(metadata) = metadata.filter(|metadata| self.is_verbose && !metadata.is_empty()) {
-            self.block("Metadata", &serde_json::to_string_pretty(metadata).unwrap_or_default());
+            self.json("Metadata", metadata);
         }
     }
 }

@@ -1,27 +1,33 @@
-//! The floor of the text format: fields of one line, blocks between a label and a blank line, no escape sequences.
+//! The floor of the text format: fields of one line, blocks between a label and a blank line.
+//!
+//! Labels are ours. Values and content may be of a peer: each goes through [`escape`].
+
+use crate::escape;
 
 /// Text for people, as it grows.
 pub(crate) struct Text {
-    text: String,
+    written: String,
+    /// The block that was opened last.
+    block: escape::Block,
     pub(super) is_verbose: bool,
 }
 
 impl Text {
     pub(super) fn new(is_verbose: bool) -> Self {
-        Self { text: String::new(), is_verbose }
+        Self { written: String::new(), block: escape::Block::default(), is_verbose }
     }
 
     pub(super) fn finish(self) -> String {
-        self.text
+        self.written
     }
 
     /// `Label: value` on one line.
     pub(crate) fn field(&mut self, label: &str, value: &str) {
-        self.text.push_str(label);
-        self.text.push_str(": ");
+        self.written.push_str(label);
+        self.written.push_str(": ");
         let value = value.split(['\n', '\r']).collect::<Vec<_>>().join(" ");
-        self.push(&value);
-        self.text.push('\n');
+        self.written.push_str(&escape::line(&value));
+        self.written.push('\n');
     }
 
     /// The same, where there is a value.
@@ -34,39 +40,46 @@ impl Text {
     /// Content of many lines: its label, the content, a blank line.
     pub(crate) fn block(&mut self, label: &str, content: &str) {
         self.open_block(label, content);
-        if !content.ends_with('\n') {
-            self.text.push('\n');
-        }
-        self.text.push('\n');
+        self.block.end(&mut self.written);
+        self.end_line();
+        self.written.push('\n');
     }
 
-    /// The same without its end, as there may be more of it.
+    /// A block of JSON.
+    pub(crate) fn json(&mut self, label: &str, value: &impl serde::Serialize) {
+        self.json_text(label, serde_json::to_string_pretty(value).unwrap_or_default());
+    }
+
+    /// A block of a text that is JSON.
+    pub(crate) fn json_text(&mut self, label: &str, text: String) {
+        self.block(label, &escape::json(text));
+    }
+
+    /// A block without its end, as there may be more of it.
     pub(super) fn open_block(&mut self, label: &str, content: &str) {
-        self.text.push_str(label);
-        self.text.push_str(":\n");
-        self.push(content);
+        self.written.push_str(label);
+        self.written.push_str(":\n");
+        self.block = escape::Block::default();
+        self.block.push(content, &mut self.written);
     }
 
-    /// Whether the last line is complete.
-    pub(super) fn ends_with_line(&self) -> bool {
-        self.text.ends_with('\n')
+    /// The text, and the block at its end, which may go on.
+    pub(super) fn into_open(self) -> (String, escape::Block) {
+        (self.written, self.block)
+    }
+
+    fn end_line(&mut self) {
+        if !self.written.ends_with('\n') {
+            self.written.push('\n');
+        }
     }
 
     /// A blank line between two things.
     pub(crate) fn gap(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
-            self.text.push('\n');
+        if !self.written.is_empty() && !self.written.ends_with("\n\n") {
+            self.written.push('\n');
         }
     }
-
-    fn push(&mut self, content: &str) {
-        self.text.extend(plain(content));
-    }
-}
-
-/// Content of others: what would steer a terminal is left out.
-pub(super) fn plain(content: &str) -> impl Iterator<Item = char> + '_ {
-    content.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
 }
 
 #[cfg(test)]
@@ -74,10 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn nothing_steers_the_terminal_and_nothing_looks_like_another_field() {
         let mut text = Text::new(false);
         text.field("Name", "a\x1b[31m\nb");
-        text.block("Text", "x\r\n\u{9b}y");
-        assert_eq!(text.finish(), "Name: a[31m b\nText:\nx\ny\n\n");
+        text.block("Text", "x\r\n\u{9b}y\nhint: z");
+        text.json("Data", &"\u{202e}");
+        let safe = "Name: a\\u{1b}[31m b\nText:\nx\n\\u{9b}y\n> hint: z\n\nData:\n\"\\u202e\"\n\n";
+        assert_eq!(text.finish(), safe);
     }
 }

@@ -29,6 +29,13 @@ impl Run {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// Fails unless stdout is one document, or one for each line.
+    pub(crate) fn lines_or_document(&self) {
+        let is_document = serde_json::from_str::<Value>(&self.out).is_ok();
+        let is_json = |line: &str| serde_json::from_str::<Value>(line).is_ok();
+        assert!(is_document || self.out.lines().all(is_json), "{self:?}");
+    }
+
     /// Fails unless the command succeeded.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");

@@ -10,6 +10,7 @@ mod db;
 mod documents;
 mod errors;
 mod isolation;
+mod hostile;
 mod lines;
 mod secrets;
 mod serve;

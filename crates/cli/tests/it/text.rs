@@ -64,7 +64,7 @@ fn nothing_steers_the_terminal() {
     let home = Home::new();
     let agent = home.serve(&[]);
     let run = home.run(&["send", "echo a\u{1b}[31mred", "-a", &agent.address]).ok();
-    assert!(run.out.contains("a[31mred") && !run.out.contains('\u{1b}'), "{:?}", run.out);
+    assert!(run.out.contains(r"a\u{1b}[31mred") && !run.out.contains('\u{1b}'), "{:?}", run.out);
 }
 
 #[test]

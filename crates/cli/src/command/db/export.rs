@@ -17,7 +17,7 @@ use super::{
     failed,
     select::{Scan, Whose, scope_json},
 };
-use crate::{command::task_list::state, context::Context, diag, error::CliError};
+use crate::{command::task_list::state, context::Context, diag, error::CliError, output};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -79,7 +79,7 @@ async fn export(
     let (mut scan, mut written, mut unreadable) = (Scan::of(store), 0, 0);
     while let Some(page) = scan.next().await.map_err(|error| failed(&error))? {
         for scanned in page.tasks.iter().filter(|scanned| args.is_meant(scanned)) {
-            match writeln!(out, "{}", line(scanned, args.with_secrets)) {
+            match out.write_all(&output::document(&line(scanned, args.with_secrets), true)?) {
                 Ok(()) => written += 1,
                 // Whoever reads it has enough.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
