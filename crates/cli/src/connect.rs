@@ -5,7 +5,8 @@ mod notice;
 use std::time::Duration;
 
 use nuncio_client::{
-    AgentRef, Binding, Client, ClientBuilder, Credential, HttpSettings, Reconnect, Resolved, UnknownBinding,
+    AgentRef, Binding, Client, ClientBuilder, ClientError, Credential, HttpSettings, Reconnect, Resolved,
+    UnknownBinding,
 };
 
 use crate::{
@@ -72,12 +73,15 @@ pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Res
     Ok(resolved)
 }
 
-/// Finds the document of a card, also of one that cannot be used.
-pub(crate) async fn document(context: &Context, args: &ConnectArgs) -> Result<Vec<u8>, CliError> {
+/// Finds the document of a card, also of one that cannot be used, and says why `send` could not use it.
+pub(crate) async fn document(
+    context: &Context,
+    args: &ConnectArgs,
+) -> Result<(Vec<u8>, Option<ClientError>), CliError> {
     let (reference, builder, has_credentials) = card(context, args)?;
     match builder.resolve(&reference).await {
-        Ok(resolved) => Ok(resolved.document.into()),
-        Err(nuncio_client::ClientError::CardInvalid { document: Some(document), .. }) => Ok(document.into()),
+        Ok(resolved) => Ok((resolved.document.to_vec(), builder.interface(resolved).await.err())),
+        Err(ClientError::CardInvalid { document: Some(document), .. }) => Ok((document.into(), None)),
         Err(error) => Err(explain(error, has_credentials)),
     }
 }

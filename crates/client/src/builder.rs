@@ -248,6 +248,22 @@ impl ClientBuilder {
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
     }
 
+    /// The interface that [`Self::with_card`] would use, and the version it would speak. Nothing is asked of the agent,
+    /// but for a card of an older version if the card has none of the version that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::with_card`].
+    pub async fn interface(&self, resolved: Resolved) -> Result<(AgentInterface, Version), ClientError> {
+        if let Some(error) = &self.wrong {
+            return Err(error.clone());
+        }
+        let card = resolved.card.clone();
+        let (_, choices) = self.choose(resolved).await?;
+        let choice = choices.into_iter().next().ok_or_else(|| ClientError::no_interface(&card, self.pinned()))?;
+        Ok((choice.interface, choice.version))
+    }
+
     /// The interfaces to use, of the card that is at hand or of the older one beside it.
     async fn choose(&self, resolved: Resolved) -> Result<(Resolved, Vec<Choice>), ClientError> {
         let meant = self.pinned().map(|version| card::meant(&resolved.document, version)).unwrap_or_default();

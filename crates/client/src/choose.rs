@@ -93,6 +93,15 @@ pub(crate) fn has(version: Version, binding: Binding) -> bool {
     }
 }
 
+/// The URL that a client calls for an address in a card, which may be `host:port` for gRPC (section 10).
+///
+/// # Errors
+///
+/// `Address` if the address cannot be called: it is not absolute, has no host, or is of another scheme.
+pub fn interface_address(text: &str, binding: Binding) -> Result<Url, ClientError> {
+    address(text, binding, None)
+}
+
 /// The URL to speak a binding to.
 ///
 /// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is as the card was, if that came from the

@@ -29,6 +29,7 @@ mod trust;
 mod watch;
 
 pub use builder::ClientBuilder;
+pub use choose::interface_address;
 pub use client::{Client, IntoSendMessage};
 pub use error::{CardNotFound, ClientError};
 pub use failure::{Cause, Failure, PeerCode};

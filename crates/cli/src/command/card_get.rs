@@ -55,19 +55,20 @@ pub(crate) async fn run(context: &Context, args: &CardGetArgs) -> Result<(), Cli
 
 async fn public(context: &Context, args: &CardGetArgs, connect: &ConnectArgs) -> Result<(), CliError> {
     if args.validate {
-        let document = connect::document(context, connect).await?;
-        let found = validate::document(&document);
+        let (document, unusable) = connect::document(context, connect).await?;
+        let mut found = validate::document(&document);
         for remark in &found.remarks {
             diag::warn(remark);
         }
+        // What is wrong with an address was said where the address is.
+        found.mistakes.extend(unusable.filter(|_| found.mistakes.is_empty()).map(|error| error.to_string()));
         if !found.mistakes.is_empty() {
             return Err(CliError::new(Code::CardInvalid, found.mistakes.join("; "))
                 .with_hint("section 4.4 of the specification says what a card holds"));
         }
-        if found.is_older {
-            diag::warn("it is a card of a version before 1.0: all that is checked is whether it can be used");
-        } else {
-            diag::line("the card is valid");
+        match found.older {
+            Some(version) => diag::line(&format!("the card is valid, as one of version {version}")),
+            None => diag::line("the card is valid"),
         }
     }
     let resolved = connect::resolve(context, connect).await?;

@@ -154,3 +154,39 @@ fn a_card_is_checked_and_an_extended_one_needs_a_caller() {
     assert!(extended["skills"].as_array().unwrap().len() > public["skills"].as_array().unwrap().len());
     get(&["--extended"]).error("A2ACLI_ERR_CREDENTIALS_MISSING", 4);
 }
+
+#[test]
+fn a_card_is_valid_if_it_can_be_used() {
+    let home = Home::new();
+    for serve in [&["--token", "a=made-up-secret-of-24-bytes"][..], &["--versions", "0.3"], &["--versions", "0.1"], &[]]
+    {
+        let agent = home.serve(serve);
+        for place in ["", "/.well-known/agent.json"] {
+            let found = home.run(&["card", "get", &format!("http://{}{place}", agent.address), "--validate"]);
+            // A card of 1.0 alone has no place for older readers.
+            if found.code != 3 {
+                let told = found.ok().err;
+                assert!(told.starts_with("the card is valid") && told.lines().count() == 1, "{serve:?}: {told}");
+            }
+        }
+    }
+    for (name, value) in [
+        ("url", "https://exa mple.com/"),
+        ("url", "https://"),
+        ("url", "ftp://127.0.0.1"),
+        ("protocolVersion", "v1.0"),
+        ("protocolVersion", "7.0"),
+        ("protocolBinding", "SOAP"),
+    ] {
+        let agent = home.serve(&["--versions", "1.0"]);
+        let mut card = home.run(&["card", "get", &agent.address, "-o", "json"]).ok().json();
+        let mut interface = card["supportedInterfaces"][0].clone();
+        interface[name] = value.into();
+        card["supportedInterfaces"] = serde_json::json!([interface]);
+        home.write("card.json", &card.to_string());
+        let found =
+            home.run(&["card", "get", "card.json", "--validate", "-o", "json"]).error("A2ACLI_ERR_CARD_INVALID", 1);
+        assert!(found["message"].as_str().unwrap().contains(value), "{found}");
+        assert_ne!(home.run(&["send", "x", "-a", "card.json"]).code, 0, "{name} {value}");
+    }
+}

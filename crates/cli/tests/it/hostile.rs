@@ -54,7 +54,7 @@ fn site(text: &'static str) -> Site {
                 events.push(
                     json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": status("TASK_STATE_FAILED")}}),
                 );
-                (200, events.iter().map(|event| format!("data: {event}\n\n")).collect())
+                (200, events.iter().fold(String::new(), |text, event| text + &format!("data: {event}\n\n")))
             }
             "/tasks/t" => of(&task("TASK_STATE_FAILED")),
             "/tasks/waits" => of(&task("TASK_STATE_INPUT_REQUIRED")),

@@ -1,16 +1,18 @@
-//! What is wrong with a card (section 4.4), beyond what makes it useless.
+//! What is wrong with a card (section 4.4): of version 1.0, of a version before it, or of both in one document.
+//!
+//! Addresses are checked by the client's own rules, so that a card that is valid here can be used by `send`.
 
+mod older;
+mod requirements;
 mod shape;
+mod signature;
 
 use std::collections::BTreeSet;
 
-use nuncio_client::Binding;
-use nuncio_model::{
-    AgentCard, Struct, Value,
-    card::{AgentInterface, SecurityRequirement, SecurityScheme},
-    json::FieldInfo,
-};
+use nuncio_client::{Binding, ClientError, Version, interface_address};
+use nuncio_model::{AgentCard, Struct, Value, card::SecurityScheme, json::FieldInfo};
 
+use older::Older;
 use shape::{CARD, Holds, Shape};
 
 /// What was found.
@@ -20,71 +22,61 @@ pub(crate) struct Findings {
     pub(crate) mistakes: Vec<String>,
     /// What may be meant.
     pub(crate) remarks: Vec<String>,
-    /// Whether it is a card of a version before 1.0 alone, whose members are not looked at.
-    pub(crate) is_older: bool,
+    /// The version that the card was held against, if it is one before 1.0.
+    pub(crate) older: Option<&'static str>,
 }
-
-/// Members of cards before 1.0. A card for clients of all versions has them, too.
-const OLDER: &[&str] = &[
-    "additionalInterfaces",
-    "authentication",
-    "capabilities.stateTransitionHistory",
-    "preferredTransport",
-    "protocolVersion",
-    "security",
-    "supportsAuthenticatedExtendedCard",
-    "url",
-];
 
 /// Checks a document, whatever it is.
 pub(crate) fn document(document: &[u8]) -> Findings {
-    let mut found = Findings::default();
     match serde_json::from_slice::<Value>(document) {
-        Err(error) => found.mistakes.push(format!("it is not JSON: {error}")),
-        Ok(document) if !document.is_object() => found.mistakes.push("it is not a JSON object".to_owned()),
-        Ok(document) => found = check(&document),
+        Err(error) => Findings { mistakes: vec![format!("it is not JSON: {error}")], ..Findings::default() },
+        Ok(Value::Object(members)) => check(&members),
+        Ok(_) => Findings { mistakes: vec!["it is not a JSON object".to_owned()], ..Findings::default() },
     }
+}
+
+fn check(document: &Struct) -> Findings {
+    let mut found = Findings::default();
+    let text = |name: &str| document.get(name).and_then(Value::as_str);
+    let has_own = ["supportedInterfaces", "supported_interfaces"].iter().any(|name| document.contains_key(*name));
+    let declared = text("protocolVersion").map(str::trim).filter(|version| !version.is_empty());
+    let older = match declared {
+        Some(version) => Older::declared(version),
+        None if document.contains_key("url") => Some(assumed(document)),
+        None => None,
+    };
+    if let Some(version) = older {
+        let mut as_older = Findings::default();
+        as_older.older(document, version);
+        as_older.older_interfaces(document);
+        if !has_own {
+            found = as_older;
+            found.older = Some(version.name());
+            found.signatures(document);
+            return found;
+        }
+        // The card is one of 1.0, and can be used without the older form.
+        let problems = as_older.mistakes.into_iter().chain(as_older.remarks);
+        found.remarks.extend(problems.map(|it| format!("for readers of {}: {it}", version.name())));
+    }
+    found.newest(document, older.is_some());
+    found.signatures(document);
     found
 }
 
-fn check(document: &Value) -> Findings {
-    let mut found = Findings::default();
-    if document.get("supportedInterfaces").is_none() && document.get("url").is_some() {
-        found.is_older = true;
-        return found;
-    }
-    let card = &readable(document, &mut found.mistakes);
-    found.message("", document, &CARD);
-    if document["supportedInterfaces"].as_array().is_some_and(Vec::is_empty) {
-        found.mistakes.push("supportedInterfaces is empty".to_owned());
-    }
-    for (index, interface) in card.supported_interfaces.iter().enumerate() {
-        found.interface(&format!("supportedInterfaces[{index}]"), interface);
-    }
-    for (name, scheme) in &card.security_schemes {
-        if let SecurityScheme::ApiKey(key) = scheme
-            && !["", "header", "query", "cookie"].contains(&key.location.as_str())
-        {
-            let at = format!("securitySchemes.{name}.apiKeySecurityScheme.location");
-            found.mistakes.push(format!("{at} is none of header, query and cookie"));
-        }
-    }
-    found.requirements("securityRequirements", &card.security_requirements, card);
-    let mut ids = BTreeSet::new();
-    for (index, skill) in card.skills.iter().enumerate() {
-        found.requirements(&format!("skills[{index}].securityRequirements"), &skill.security_requirements, card);
-        if !skill.id.is_empty() && !ids.insert(&skill.id) {
-            found.mistakes.push(format!("skills[{index}].id is the id of another skill"));
-        }
-    }
-    found
+/// The version of a card without a word on it, by its members.
+fn assumed(document: &Struct) -> Older {
+    let card = serde_json::to_vec(document).ok().and_then(|document| nuncio_wire::card::decode(&document).ok());
+    let version = card.and_then(|card| card.supported_interfaces.first().map(|it| it.protocol_version.clone()));
+    let by_authentication = || if document.contains_key("authentication") { Older::V0_1 } else { Older::V0_2 };
+    version.and_then(|version| Older::declared(&version)).unwrap_or_else(by_authentication)
 }
 
 /// The card without what is of a wrong type, each time with the mistake. What is in lists is looked at item by item, so
 /// that one does not hide the next.
-fn readable(document: &Value, mistakes: &mut Vec<String>) -> AgentCard {
+fn readable(document: &Struct, mistakes: &mut Vec<String>) -> AgentCard {
     let mut good = Struct::new();
-    for (name, value) in document.as_object().into_iter().flatten() {
+    for (name, value) in document {
         let of = |value: Value| read(name, value);
         let items = value.as_array().filter(|_| of(Value::Array(Vec::new())).is_ok());
         let kept = match items {
@@ -136,9 +128,86 @@ fn read(name: &str, value: Value) -> Result<(), String> {
 }
 
 impl Findings {
+    /// Checks a card of 1.0.
+    fn newest(&mut self, document: &Struct, has_older: bool) {
+        let card = &readable(document, &mut self.mistakes);
+        self.message("", document, &CARD);
+        if document.get("supportedInterfaces").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            self.mistakes.push("supportedInterfaces is empty".to_owned());
+        }
+        for (index, interface) in card.supported_interfaces.iter().enumerate() {
+            let path = format!("supportedInterfaces[{index}]");
+            self.interface(&format!("{path}.url"), &interface.url, &interface.protocol_binding);
+            self.version(&path, &interface.protocol_version);
+        }
+        for (name, scheme) in &card.security_schemes {
+            if let SecurityScheme::ApiKey(key) = scheme
+                && !["", "header", "query", "cookie"].contains(&key.location.as_str())
+            {
+                let at = format!("securitySchemes.{name}.apiKeySecurityScheme.location");
+                self.mistakes.push(format!("{at} is none of header, query and cookie"));
+            }
+        }
+        if !has_older {
+            self.forgotten(document);
+        }
+        self.requirements("securityRequirements", document.get("securityRequirements"), card);
+        let mut ids = BTreeSet::new();
+        let skills = document.get("skills").and_then(Value::as_array).into_iter().flatten();
+        for (index, skill) in skills.enumerate() {
+            let path = format!("skills[{index}].securityRequirements");
+            self.requirements(&path, skill.get("securityRequirements"), card);
+            if let Some(id) = skill.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+                && !ids.insert(id)
+            {
+                self.mistakes.push(format!("skills[{index}].id is the id of another skill"));
+            }
+        }
+    }
+
+    /// The address of an interface, by the rules of the client.
+    fn interface(&mut self, path: &str, url: &str, binding: &str) {
+        // That one of them is missing is a mistake of its own.
+        if binding.is_empty() || url.is_empty() {
+            return;
+        }
+        let Some(known) = Binding::from_name(binding) else {
+            return self.remarks.push(format!("{path} is for the binding `{binding}`, which is not spoken here"));
+        };
+        if let Err(ClientError::Address { reason, .. }) = interface_address(url, known) {
+            self.mistakes.push(format!("{path} `{url}` is not an address for {known}: {reason}"));
+        }
+    }
+
+    fn version(&mut self, path: &str, version: &str) {
+        let numbers: Vec<_> = version.trim().split('.').collect();
+        let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        let problem = match (numbers.len(), numbers.iter().all(is_number)) {
+            _ if version.is_empty() => return,
+            (2, true) if version.parse::<Version>().is_err() => {
+                return self.remarks.push(format!("{path}.protocolVersion `{version}` is not spoken here"));
+            }
+            (2, true) => return,
+            (3, true) => return self.remarks.push(format!("{path}.protocolVersion `{version}` is not Major.Minor")),
+            _ => "is not Major.Minor, for example 1.0",
+        };
+        self.mistakes.push(format!("{path}.protocolVersion `{version}` {problem}"));
+    }
+
+    /// The addresses of a card before 1.0.
+    fn older_interfaces(&mut self, document: &Struct) {
+        let text = |members: &Struct, name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
+        let preferred = text(document, "preferredTransport").unwrap_or_else(|| Binding::JsonRpc.name().to_owned());
+        self.interface("url", &text(document, "url").unwrap_or_default(), &preferred);
+        let others = document.get("additionalInterfaces").and_then(Value::as_array);
+        for (index, other) in others.into_iter().flatten().filter_map(Value::as_object).enumerate() {
+            let [url, transport] = ["url", "transport"].map(|name| text(other, name).unwrap_or_default());
+            self.interface(&format!("additionalInterfaces[{index}].url"), &url, &transport);
+        }
+    }
+
     /// What a message lacks, and what is in it.
-    fn message(&mut self, path: &str, value: &Value, shape: &Shape) {
-        let Some(members) = value.as_object() else { return };
+    fn message(&mut self, path: &str, members: &Struct, shape: &Shape) {
         self.members(path, members, shape.fields);
         if shape.is_one_of && !shape.fields.iter().any(|field| member(members, field).is_some_and(|it| !it.is_null())) {
             self.mistakes.push(format!("{path} is of no kind that is known"));
@@ -147,16 +216,20 @@ impl Findings {
             let Some(field) = shape.fields.iter().find(|field| field.json == *name) else { continue };
             let Some(value) = member(members, field) else { continue };
             let at = at(path, name);
+            // What is no object where there should be one is told elsewhere.
+            let mut message = |at: &str, value: &Value, shape| {
+                value.as_object().into_iter().for_each(|members| self.message(at, members, shape));
+            };
             match holds {
-                Holds::One(shape) => self.message(&at, value, shape),
+                Holds::One(shape) => message(&at, value, shape),
                 Holds::Each(shape) => {
                     for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.message(&format!("{at}[{index}]"), item, shape);
+                        message(&format!("{at}[{index}]"), item, shape);
                     }
                 }
                 Holds::ByName(shape) => {
                     for (name, item) in value.as_object().into_iter().flatten() {
-                        self.message(&format!("{at}.{name}"), item, shape);
+                        message(&format!("{at}.{name}"), item, shape);
                     }
                 }
             }
@@ -177,42 +250,8 @@ impl Findings {
         }
         for name in members.keys() {
             let is_known = fields.iter().any(|field| field.json == name || field.name == name);
-            if !is_known && !OLDER.contains(&at(name).as_str()) {
+            if !is_known && !older::knows(path, name) {
                 self.remarks.push(format!("{} is not a member that the specification knows", at(name)));
-            }
-        }
-    }
-
-    fn interface(&mut self, path: &str, interface: &AgentInterface) {
-        if interface.protocol_binding.is_empty() {
-            return;
-        }
-        let binding = Binding::from_name(&interface.protocol_binding);
-        let is_url = ["http://", "https://"].iter().any(|scheme| interface.url.starts_with(scheme));
-        match binding {
-            None => {
-                self.remarks
-                    .push(format!("{path}.protocolBinding `{}` is not spoken here", interface.protocol_binding));
-            }
-            // That it is missing, or no text, is a mistake of its own.
-            Some(Binding::JsonRpc | Binding::HttpJson) if !is_url && !interface.url.is_empty() => {
-                self.mistakes.push(format!("{path}.url `{}` is not an absolute URL", interface.url));
-            }
-            Some(_) => {}
-        }
-        let version = &interface.protocol_version;
-        let is_version = version.split_once('.').is_some_and(|(major, minor)| {
-            [major, minor].iter().all(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
-        });
-        if !version.is_empty() && !is_version {
-            self.remarks.push(format!("{path}.protocolVersion `{version}` is not Major.Minor"));
-        }
-    }
-
-    fn requirements(&mut self, path: &str, requirements: &[SecurityRequirement], card: &AgentCard) {
-        for name in requirements.iter().flat_map(|requirement| requirement.schemes.keys()) {
-            if !card.security_schemes.contains_key(name) {
-                self.mistakes.push(format!("{path} names `{name}`, which securitySchemes does not have"));
             }
         }
     }
@@ -229,82 +268,4 @@ fn at(path: &str, name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_whole_card_is_valid() {
-        let found = check(&json!({
-            "name": "n", "description": "", "version": "1", "capabilities": {}, "defaultInputModes": [],
-            "defaultOutputModes": [], "skills": [], "supportedInterfaces":
-            [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
-        }));
-        assert!(found.mistakes.is_empty() && found.remarks.is_empty(), "{found:?}");
-    }
-
-    #[test]
-    fn members_of_older_versions_are_no_strangers_and_a_card_of_them_alone_is_not_checked() {
-        let mut card = json!({
-            "name": "n", "description": "", "version": "1", "capabilities": {"stateTransitionHistory": false},
-            "defaultInputModes": [], "defaultOutputModes": [], "skills": [], "url": "https://a",
-            "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC", "security": [],
-            "supportedInterfaces": [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
-        });
-        let found = check(&card);
-        assert!(found.mistakes.is_empty() && found.remarks.is_empty() && !found.is_older, "{found:?}");
-        card.as_object_mut().unwrap().remove("supportedInterfaces");
-        let found = check(&card);
-        assert!(found.mistakes.is_empty() && found.remarks.is_empty() && found.is_older, "{found:?}");
-    }
-
-    #[test]
-    fn each_mistake_is_named_where_it_is() {
-        let found = check(&json!({
-            "name": "", "description": "d", "version": "1", "capabilities": {}, "defaultInputModes": [],
-            "defaultOutputModes": [], "skills": [{"id": "a", "name": "A", "description": "d"}], "colour": "red",
-            "securityRequirements": [{"schemes": {"key": {}}}],
-            "supportedInterfaces": [{"url": "a:1", "protocolBinding": "JSONRPC", "protocolVersion": "one"}]
-        }));
-        assert_eq!(
-            found.mistakes,
-            [
-                "name is empty",
-                "skills[0].tags is missing",
-                "supportedInterfaces[0].url `a:1` is not an absolute URL",
-                "securityRequirements names `key`, which securitySchemes does not have",
-            ]
-        );
-        assert_eq!(found.remarks.len(), 2, "{:?}", found.remarks);
-    }
-
-    #[test]
-    fn no_mistake_hides_another() {
-        let url = |url: Value| {
-            let interface = json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
-            let found = check(&json!({"supportedInterfaces": [interface]})).mistakes;
-            found.into_iter().filter(|it| it.starts_with("supportedInterfaces")).collect::<Vec<_>>()
-        };
-        for wrong in [json!(5), json!(""), json!(null), json!("a:1")] {
-            let found = url(wrong);
-            assert!(found.len() == 1 && found[0].contains("[0].url"), "one mistake is told once: {found:?}");
-        }
-        assert!(url(json!("http://a")).is_empty());
-        let found =
-            document(br#"{"name": 5, "version": [], "skills": [{"id": 1}, {"id": 2}], "supportedInterfaces": []}"#);
-        let all = found.mistakes.join("; ");
-        for expected in
-            ["name: ", "version: ", "skills[0].id: ", "skills[1].id: ", "description is missing", "Interfaces is empty"]
-        {
-            assert!(all.contains(expected), "{expected} in {all}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_json_is_said_with_its_place() {
-        let found = document(b"{\n  \"name\": \"a\"\n  \"version\": 1\n}");
-        assert!(found.mistakes[0].contains("line 3 column 3"), "{found:?}");
-        assert_eq!(document(b"[]").mistakes, ["it is not a JSON object"]);
-    }
-}
+mod tests;
