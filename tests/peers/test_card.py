@@ -5,6 +5,7 @@ import json
 import httpx
 import pytest
 from a2a.types import a2a_pb2 as pb
+from google.protobuf import json_format
 
 from support import strict
 
@@ -48,6 +49,15 @@ def test_the_default_card_lists_only_urls_on_its_own_origin(served):
     assert all(i["url"].startswith(agent.url) for i in card["supportedInterfaces"]), card
     assert all(i["url"].startswith(agent.url) for i in card["additionalInterfaces"]), card
     assert card["url"].startswith(agent.url)
+
+
+def test_a_strict_parser_of_1_0_reads_the_card_of_1_0_alone(nuncio, served):
+    """What docs/versions.md says of such parsers."""
+    with pytest.raises(json_format.ParseError):
+        json_format.Parse(httpx.get(nuncio.url + PATH).text, pb.AgentCard())
+    alone = served("--versions", "1.0")
+    card = json_format.Parse(httpx.get(alone.url + PATH).text, pb.AgentCard())
+    assert card.supported_interfaces[0].protocol_version == "1.0"
 
 
 def test_grpc_can_be_elsewhere(served):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.frameworks import CLIENTS, Client
-from support.process import serve
+from support.process import free_port, serve
 
 FILTER = """
 read -r line
@@ -122,3 +122,14 @@ def test_adk_refuses_a_card_with_host_and_port(client):
     """The reason why the card does not list gRPC by default."""
     listed = client("adk", "exec", "--bindings", "jsonrpc,rest,grpc").ask("hello")
     assert "Agent card RPC URL" in listed["error"], listed
+
+
+def test_adk_accepts_grpc_as_a_url_on_the_origin_of_the_card(tmp_path):
+    port = free_port()
+    agent = serve(tmp_path, "--store", "memory", "--port", str(port), "--grpc-url", f"http://127.0.0.1:{port}")
+    client = Client("adk", agent.url, tmp_path / "client.log")
+    try:
+        assert client.ask("message hello")["text"] == "message: hello"
+    finally:
+        client.close()
+        agent.stop()

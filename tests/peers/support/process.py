@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -113,8 +114,9 @@ class Agent(Served):
 
 def serve(folder: Path, *arguments: str | Path) -> Agent:
     """`nuncio serve` on a free port of the loopback address, with all bindings in its card."""
+    port = () if "--port" in arguments else ("--port", "0")
     listed = () if "--bindings" in arguments else ("--bindings", "jsonrpc,rest,grpc")
-    return Agent([NUNCIO, "serve", "--port", "0", *listed, *arguments], folder)
+    return Agent([NUNCIO, "serve", *port, *listed, *arguments], folder)
 
 
 @dataclass
@@ -203,6 +205,12 @@ def eventually(condition, timeout: float = 10, what: str = "condition"):
             return value
         time.sleep(0.02)
     raise AssertionError(f"not within {timeout} s: {what}")
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        return bound.getsockname()[1]
 
 
 def free_pid(pid: int) -> bool:
