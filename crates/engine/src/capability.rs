@@ -68,7 +68,8 @@ pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), 
         modes.peek().is_none() || modes.any(|mode| takes(mode, media_type))
     };
     for (index, part) in parts.iter().enumerate() {
-        if !is_taken(part) && !(part.is_vendor_data() && parts.iter().any(is_taken)) {
+        let is_passed_over = || part.is_vendor_data() && parts.iter().any(is_taken);
+        if !is_taken(part) && !is_passed_over() {
             let media_type = part.media_type().unwrap_or_default();
             return Err(Error::new(
                 ErrorKind::ContentTypeNotSupported,

@@ -4,6 +4,7 @@
 //! agent ([`agent`]), a store ([`store`]) and a server ([`start`]).
 
 mod agent;
+mod announce;
 mod args;
 mod bindings;
 mod bus;

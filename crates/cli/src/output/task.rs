@@ -1,6 +1,6 @@
 //! Tasks and their events for people.
 
-use nuncio_model::{Artifact, ContextId, Part, StreamResponse, Task, TaskId, TaskStatus};
+use nuncio_model::{Artifact, ContextId, Message, Part, Role, StreamResponse, Task, TaskId, TaskState, TaskStatus};
 
 use super::{Text, growing::is_bare};
 
@@ -27,6 +27,9 @@ impl Text {
                 self.field("History", message.role.short());
                 self.parts(&message.parts);
             }
+        } else if let Some(message) = answer_in_history(task) {
+            self.field("History", message.role.short());
+            self.parts(&message.parts);
         }
         self.metadata(task.metadata.as_deref());
     }
@@ -91,6 +94,15 @@ impl Text {
             }
         }
     }
+}
+
+/// The answer of a completed task that has no artifacts, where only the history has the answer: LangGraph and Microsoft's
+/// Agent Framework answer in a message that is not that of the last status.
+fn answer_in_history(task: &Task) -> Option<&Message> {
+    let is_answer = task.state() == TaskState::Completed && task.artifacts.is_empty();
+    let last = task.history.last().filter(|message| is_answer && message.role == Role::Agent)?;
+    let is_shown = task.status.message.as_ref().is_some_and(|shown| shown.parts == last.parts);
+    (!is_shown).then_some(last)
 }
 
 /// Whether an artifact's only part is an empty text.

@@ -1,6 +1,8 @@
 //! The format for people: fields, blocks, no escape sequences; what is not a result goes to stderr.
 
-use crate::agent::Home;
+use serde_json::{Value, json};
+
+use crate::{agent::Home, site::Site};
 
 #[test]
 fn a_task_has_its_ids_its_state_and_its_content() {
@@ -193,10 +195,39 @@ fn a_list_shows_the_artifacts_that_were_asked_for() {
     assert!(page.starts_with("1\n"), "{whole}");
 }
 
+/// As LangGraph and Microsoft's Agent Framework answer.
+#[test]
+fn an_answer_that_only_the_history_has_is_shown() {
+    let home = Home::new();
+    let shown = |status: Value, artifacts: Value| {
+        let message = |role: &str, text: &str| json!({"messageId": text, "role": role, "parts": [{"text": text}]});
+        let history = [message("ROLE_USER", "hi"), message("ROLE_AGENT", "the answer")];
+        let task = json!({"id": "t", "contextId": "c", "status": status, "artifacts": artifacts, "history": history});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "result": task}).to_string();
+        let site = Site::start(move |_| (200, body.clone()));
+        home.run(&["task", "get", "t", "-e", &site.url, "--transport", "jsonrpc", "--a2a-version", "1.0"]).ok().out
+    };
+    let said = |text: &str| json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]});
+    let answer = "History: agent\nText:\nthe answer\n";
+    let completed = json!({"state": "TASK_STATE_COMPLETED"});
+    let out = shown(completed.clone(), json!([]));
+    assert!(out.ends_with(&format!("State: completed\n{answer}\n")), "{out}");
+    let out = shown(json!({"state": "TASK_STATE_COMPLETED", "message": said("Task completed")}), json!([]));
+    assert!(out.ends_with(&format!("Text:\nTask completed\n\n{answer}\n")), "{out}");
+    for (status, artifacts) in [
+        (json!({"state": "TASK_STATE_COMPLETED", "message": said("the answer")}), json!([])),
+        (completed, json!([{"artifactId": "a", "parts": [{"text": "the artifact"}]}])),
+        (json!({"state": "TASK_STATE_WORKING"}), json!([])),
+    ] {
+        let out = shown(status, artifacts);
+        assert!(!out.contains("History:"), "{out}");
+    }
+}
+
 #[test]
 fn one_of_several_ways_to_authenticate_is_enough() {
     let home = Home::new();
-    let card = serde_json::json!({
+    let card = json!({
         "name": "x", "description": "d", "version": "1", "capabilities": {}, "skills": [],
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
         "supportedInterfaces": [{"url": "http://localhost:1", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],

@@ -1,16 +1,21 @@
-//! Puts the parts together, says where the agent is, and serves until a signal comes.
+//! Puts the parts together, and serves until a signal comes.
 
-use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use nuncio_auth::Tokens;
 use nuncio_engine::{Engine, Housekeeping};
 use nuncio_push::{Courier, Guard, Retry};
-use nuncio_server::{AllowedHost, BindError, Binding, PublicUrl, Server};
-use nuncio_wire::{Version, Versions, dialect};
-use serde_json::json;
+use nuncio_server::{AllowedHost, BindError, PublicUrl, Server};
+use nuncio_wire::Versions;
 
-use super::{agent, bindings, bus, housekeeping, limits, origin, settings::Settings, store, versions};
+use super::{
+    agent,
+    announce::{About, Place},
+    bindings, bus, housekeeping, limits, origin,
+    settings::Settings,
+    store, versions,
+};
 use crate::{
     context::Context,
     diag,
@@ -246,97 +251,6 @@ fn explain(error: &BindError, host: &str) -> CliError {
 
 fn bare(error: &std::io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
-}
-
-/// What people are told beside where the agent is.
-struct About<'a> {
-    agent: &'a str,
-    name: &'a str,
-    /// Oldest first.
-    versions: &'a [Version],
-    /// Which bindings the card lists; `None` of a signed card, which lists its own.
-    listed: Option<&'a bindings::Listed>,
-    /// `None` where tasks are in memory.
-    database: Option<String>,
-    /// `None` where there is none.
-    bus: Option<String>,
-    tasks: u64,
-    /// Whether all callers have tokens.
-    wants_token: bool,
-}
-
-impl About<'_> {
-    /// The bindings that one of the versions has.
-    fn bindings(&self) -> Vec<Binding> {
-        let any = |has: fn(&Version) -> bool| self.versions.iter().any(has);
-        let rest = any(|version| dialect(*version).rest().is_some());
-        let grpc = any(|version| dialect(*version).grpc().is_some());
-        let all = [(Binding::JsonRpc, true), (Binding::HttpJson, rest), (Binding::Grpc, grpc)];
-        all.into_iter().filter(|(_, is_there)| *is_there).map(|(binding, _)| binding).collect()
-    }
-}
-
-/// Where the agent is.
-struct Place {
-    local: SocketAddr,
-    public: Option<String>,
-}
-
-impl Place {
-    /// Tells people, and programs that start us, where the agent is and how to call it.
-    fn announce(&self, context: &Context, about: &About<'_>) -> Result<(), CliError> {
-        let About { agent, name, .. } = about;
-        let near = self.near();
-        let base = self.public.clone().unwrap_or_else(|| format!("http://{near}"));
-        let base = base.trim_end_matches('/');
-        let card = format!("http://{near}/.well-known/agent-card.json");
-        let database = about.database.as_deref().unwrap_or("memory; tasks end with the process");
-        let kept = match about.tasks {
-            0 => String::new(),
-            1 => ", holds 1 task from before".to_owned(),
-            tasks => format!(", holds {tasks} tasks from before"),
-        };
-        let token = if about.wants_token { " --bearer SECRET" } else { "" };
-        let reference = if self.public.is_some() { base.to_owned() } else { near.to_string() };
-        let versions = versions::list(about.versions);
-        let served = about.bindings();
-        let bindings = served.iter().map(|binding| binding.name()).collect::<Vec<_>>().join(", ");
-        let listed = about.listed.map(|listed| listed.names(&served));
-        let in_card = match &listed {
-            Some(listed) if *listed != bindings => format!("; the card lists {listed}"),
-            _ => String::new(),
-        };
-        let document = json!({
-            "name": name, "card": card, "url": base, "address": self.local.to_string(),
-            "bindings": bindings.split(", ").collect::<Vec<_>>(),
-            "listed": listed.as_ref().map(|listed| listed.split(", ").collect::<Vec<_>>()),
-            "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "bus": about.bus, "tasks": about.tasks,
-        });
-        context.output.banner(&document, |to| {
-            to.field("Agent", &format!("{name}, {agent}"));
-            to.field("Card", &card);
-            to.field_if("Public-URL", self.public.as_deref());
-            to.field("Bindings", &format!("{bindings} at {base}{in_card}"));
-            to.field("Versions", &versions);
-            to.field("Database", &format!("{database}{kept}"));
-            to.field_if("Bus", about.bus.as_deref());
-            to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
-        })
-    }
-
-    /// The address from this machine.
-    fn near(&self) -> SocketAddr {
-        let mut near = self.local;
-        if near.ip().is_unspecified() {
-            near.set_ip(if near.is_ipv4() {
-                std::net::Ipv4Addr::LOCALHOST.into()
-            } else {
-                std::net::Ipv6Addr::LOCALHOST.into()
-            });
-        }
-        near
-    }
 }
 
 /// How long what is cut off may take to end, child processes above all.
