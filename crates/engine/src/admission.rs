@@ -63,6 +63,8 @@ pub struct Quota {
 /// Counts something that has a limit.
 pub struct Gauge {
     quota: Quota,
+    /// Whether what is larger than a limit is let in where nothing else is counted.
+    allows_one: bool,
     total: AtomicUsize,
     callers: Callers,
     refusals: Refusals,
@@ -79,8 +81,18 @@ pub struct Permit {
 impl Gauge {
     /// A gauge at 0.
     pub fn new(quota: Quota) -> Arc<Self> {
+        Self::with(quota, false)
+    }
+
+    /// A gauge at 0 that lets in what is larger than a limit where nothing else is counted, so that nothing is too
+    /// large for ever.
+    pub fn allowing_one(quota: Quota) -> Arc<Self> {
+        Self::with(quota, true)
+    }
+
+    fn with(quota: Quota, allows_one: bool) -> Arc<Self> {
         let refusals = Refusals::new(quota.in_all.name, quota.per_caller.name);
-        Arc::new(Self { quota, total: AtomicUsize::new(0), callers: Callers::default(), refusals })
+        Arc::new(Self { quota, allows_one, total: AtomicUsize::new(0), callers: Callers::default(), refusals })
     }
 
     /// Counts so much more for this caller, if there may be.
@@ -110,12 +122,13 @@ impl Gauge {
             // Also where too much was counted anyway.
             return Ok(());
         }
-        let Quota { what, in_all, per_caller, kind, .. } = self.quota;
-        if !self.callers.add(principal, amount, per_caller.amount) {
+        let (Quota { what, in_all, per_caller, kind }, allows_one) = (self.quota, self.allows_one);
+        if !self.callers.add(principal, amount, per_caller.amount, allows_one) {
             return Err(self.refusals.caller(principal, what));
         }
         // What is refused is never counted, or it would have another refused that fits.
-        let add = |total: usize| total.checked_add(amount).filter(|sum| *sum <= in_all.amount);
+        let is_within = |total, sum| sum <= in_all.amount || allows_one && total == 0;
+        let add = |total: usize| total.checked_add(amount).filter(|sum| is_within(total, *sum));
         if self.total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             self.callers.remove(principal, amount);
             return Err(self.refusals.all(principal, what, kind));
@@ -143,9 +156,24 @@ impl Permit {
 
     /// Counts so much more, whether there may be or not.
     pub(crate) fn grow_anyway(&mut self, amount: usize) {
-        self.gauge.callers.add(&self.principal, amount, usize::MAX);
+        self.gauge.callers.add(&self.principal, amount, usize::MAX, true);
         self.gauge.total.fetch_add(amount, Ordering::Relaxed);
         self.amount += amount;
+    }
+
+    /// Counts so much instead of what it counted, whether there may be more or not.
+    pub fn set(&mut self, amount: usize) {
+        if amount >= self.amount {
+            self.grow_anyway(amount - self.amount);
+        } else {
+            self.gauge.remove(&self.principal, self.amount - amount);
+            self.amount = amount;
+        }
+    }
+
+    /// Whose it is.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     /// How much it counts.
@@ -259,6 +287,24 @@ mod tests {
         assert_eq!(gauge.take(&Principal::named("b"), 1).unwrap_err().kind(), ErrorKind::Unavailable);
         held.grow(0).unwrap();
         drop(held);
+        assert_eq!((gauge.count(), gauge.callers.len()), (0, 0));
+    }
+
+    #[test]
+    fn one_that_is_is_too_large_is_let_in_alone_where_the_gauge_allows_that() {
+        let (in_all, per_caller) = (Most::new("things", 5), Most::new("things_per_caller", 2));
+        let (what, kind) = ("things are there", ErrorKind::Unavailable);
+        let gauge = Gauge::allowing_one(Quota { what, in_all, per_caller, kind });
+        let (a, b) = (Principal::named("a"), Principal::named("b"));
+        let mut of_a = gauge.take(&a, 9).unwrap();
+        assert_eq!(gauge.take(&a, 1).unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        assert_eq!(gauge.take(&b, 1).unwrap_err().kind(), ErrorKind::Unavailable);
+        of_a.set(3);
+        let of_b = gauge.take(&b, 2).unwrap();
+        assert_eq!(gauge.take(&b, 1).unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        of_a.set(4);
+        assert_eq!(gauge.count(), 6);
+        drop((of_a, of_b));
         assert_eq!((gauge.count(), gauge.callers.len()), (0, 0));
     }
 

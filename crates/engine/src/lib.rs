@@ -9,8 +9,10 @@ pub mod address;
 pub mod admission;
 pub mod bus;
 pub mod lifecycle;
+pub mod offload;
 pub mod store;
 pub mod testing;
+pub mod weight;
 
 mod agent;
 #[cfg(feature = "chaos-bugs")]

@@ -6,6 +6,7 @@
 mod held;
 mod mailbox;
 mod readers;
+mod snapshot;
 mod tail;
 
 use std::{
@@ -20,7 +21,7 @@ use slab::Slab;
 pub(crate) use tail::Backlog;
 use tokio::sync::OnceCell;
 
-use self::{readers::Reader, tail::Tail};
+use self::{readers::Reader, snapshot::Snapshot, tail::Tail};
 use crate::{
     admission::Permit,
     cluster::Correspondence,
@@ -39,6 +40,8 @@ pub(crate) struct Live {
     pub(crate) loaded: OnceCell<()>,
     /// Held by who reads what other nodes wrote.
     pub(crate) catching_up: tokio::sync::Mutex<()>,
+    /// The task as the first event of streams, while it is on its way to readers.
+    pub(crate) snapshot: Snapshot,
     inner: Mutex<Inner>,
 }
 
@@ -108,6 +111,7 @@ impl Live {
             scope,
             loaded,
             catching_up: tokio::sync::Mutex::default(),
+            snapshot: Snapshot::default(),
             inner: Mutex::new(Inner {
                 task: Arc::default(),
                 fold: Fold::default(),

@@ -48,7 +48,7 @@ impl Turns {
         const WHAT: &str = "turns are running";
         let others = self.running.fetch_add(1, Ordering::SeqCst);
         let per_caller = limits.map_or(usize::MAX, |limits| limits.running_turns_per_caller);
-        let is_counted = self.callers.add(principal, 1, per_caller);
+        let is_counted = self.callers.add(principal, 1, per_caller, false);
         let refusal = if let Err(stopping) = self.may_begin() {
             stopping
         } else if !is_counted {

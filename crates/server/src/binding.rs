@@ -37,7 +37,7 @@ pub(crate) struct Authenticated {
 pub(crate) struct Bindings(pub(crate) Arc<Service>);
 
 /// A way to carry calls over HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Binding {
     /// POST to the root.
     JsonRpc,

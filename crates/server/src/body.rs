@@ -1,6 +1,7 @@
 //! Bodies: what comes in from hyper or axum, and what goes out, without a box around the common ones.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -60,6 +61,8 @@ pub(crate) enum Body {
     Empty,
     /// All of it at once.
     Full(Bytes),
+    /// All of it, in pieces that were written apart.
+    Pieces(VecDeque<Bytes>),
     /// Server-sent events.
     Events(Pin<Box<EventBody>>),
     /// Anything else.
@@ -72,6 +75,11 @@ impl Body {
     /// All of it at once.
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         Self::Full(bytes.into())
+    }
+
+    /// These pieces, one after another.
+    pub(crate) fn pieces<const N: usize>(pieces: [Bytes; N]) -> Self {
+        Self::Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect())
     }
 }
 
@@ -87,6 +95,7 @@ impl http_body::Body for Body {
                 *self = Self::Empty;
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
+            Self::Pieces(pieces) => Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece)))),
             Self::Events(body) => body.as_mut().poll_frame(cx).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
             Self::Boxed(body) => Pin::new(body).poll_frame(cx),
             Self::Axum(body) => Poll::Ready(ready!(Pin::new(body).poll_frame(cx)).map(|it| it.map_err(BoxError::from))),
@@ -97,6 +106,7 @@ impl http_body::Body for Body {
         match self {
             Self::Empty => true,
             Self::Full(bytes) => bytes.is_empty(),
+            Self::Pieces(pieces) => pieces.is_empty(),
             Self::Events(_) => false,
             Self::Boxed(body) => body.is_end_stream(),
             Self::Axum(body) => body.is_end_stream(),
@@ -107,6 +117,7 @@ impl http_body::Body for Body {
         match self {
             Self::Empty => SizeHint::with_exact(0),
             Self::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Pieces(pieces) => SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum()),
             Self::Events(_) => SizeHint::default(),
             Self::Boxed(body) => body.size_hint(),
             Self::Axum(body) => body.size_hint(),

@@ -11,6 +11,7 @@ use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
 use crate::{
+    answers::Answers,
     browser::{AllowedHost, Hosts, Origins},
     card::{self, Cards, GrpcUrl, Listing, PublicUrl, Site},
     drain::Drain,
@@ -209,6 +210,7 @@ impl Builder {
             body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,
             load: Load::new(&self.limits),
+            answers: Arc::new(Answers::new(&self.limits)),
             rates: self.limits.rate.map(Rates::new),
             drain: Drain::default(),
             store_check: StoreCheck::default(),

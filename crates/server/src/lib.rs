@@ -24,6 +24,7 @@
 //! # }
 //! ```
 
+mod answers;
 mod binding;
 mod body;
 mod browser;

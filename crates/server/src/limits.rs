@@ -38,6 +38,15 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of the bodies of one caller's requests under way; more is 429. At least [`body`](Self::body). 128 MiB.
     pub body_bytes_per_caller: usize,
+    /// Bytes of all answers under way that have 64 KiB or more: from before they are written until the system has them.
+    /// More is 503. Readers of the same bytes share them, and they count once. A larger answer is let in where there is
+    /// no other. 512 MiB.
+    pub answer_bytes: usize,
+    /// Bytes of one caller's answers under way; more is 429. 128 MiB.
+    pub answer_bytes_per_caller: usize,
+    /// Bodies and answers of 256 KiB or more that are read and written at the same time, beside the threads that drive
+    /// connections; more wait. On a runtime of a single thread there is no such thread. 4.
+    pub large_at_once: usize,
     /// How many requests a caller may make in a time; one more is 429. As many as it likes.
     pub rate: Option<Rate>,
     /// Streams that may be open; one more is 429. 20,000.
@@ -81,6 +90,9 @@ impl Default for Limits {
             requests_per_caller: 2_500,
             body_bytes: 512 * 1024 * 1024,
             body_bytes_per_caller: 128 * 1024 * 1024,
+            answer_bytes: 512 * 1024 * 1024,
+            answer_bytes_per_caller: 128 * 1024 * 1024,
+            large_at_once: 4,
             rate: None,
             streams: 20_000,
             streams_per_caller: 5_000,

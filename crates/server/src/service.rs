@@ -2,16 +2,18 @@
 
 use std::{future::ready, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
-use nuncio_engine::Engine;
+use nuncio_engine::{Engine, weight};
 use nuncio_model::{
-    Call, Caller, Calling, Error, ErrorKind, EventStream, Principal, Reply, Request, Scope, StreamEvent, resume,
+    Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent, resume,
 };
 use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
 use tracing::Instrument as _;
 
 use crate::{
+    answers::{Answers, Encoding, LARGE, Outgoing},
     body::{Body, RequestBody},
     browser::{Hosts, Origins},
     card::Cards,
@@ -38,6 +40,7 @@ pub(crate) struct Service {
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,
+    pub(crate) answers: Arc<Answers>,
     /// Where callers are held to a rate.
     pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
@@ -60,6 +63,16 @@ pub(crate) struct Incoming<'a> {
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     pub(crate) extensions: Vec<Box<str>>,
+    /// Who called.
+    pub(crate) principal: Principal,
+}
+
+/// The bytes of a reply, before its binding puts something around it.
+pub(crate) enum Written {
+    /// Of a small one, with what is around it.
+    Whole(Vec<u8>),
+    /// Of a large one.
+    Large(Bytes),
 }
 
 /// What came of a call.
@@ -112,13 +125,15 @@ impl Service {
             a2a.tenant = call.tenant().map(tracing::field::display),
             a2a.version = incoming.dialect.version().as_str(),
         );
+        let principal = incoming.principal.clone();
         let begun = self.begin(incoming, call);
         async move {
             let result = match begun {
-                Ok(Begun { reply, permit, extensions }) => reply
-                    .instrument(span)
-                    .await
-                    .map(|reply| Answer { outcome: self.outcome(reply, permit, head, &extensions), extensions }),
+                Ok(Begun { reply, permit, extensions }) => reply.instrument(span).await.map(|reply| Answer {
+                    outcome: self.outcome(reply, permit, head, &extensions),
+                    extensions,
+                    principal,
+                }),
                 Err(error) => Err(error),
             };
             if let Err(error) = &result {
@@ -182,9 +197,49 @@ impl Service {
         read_body(body, &head.headers, limits, &self.load.bytes, principal).await
     }
 
-    /// The response that streams these events as server-sent events.
-    pub(crate) fn stream(&self, events: EventStream, permit: StreamPermit, envelope: Envelope) -> Response<Body> {
-        EventBody::response(events, envelope, self.keep_alive, &self.drain, permit)
+    /// Writes a reply to this caller: `whole` writes a small one with what is around it, `bare` a large one without.
+    ///
+    /// Fails as these do, and as [`Answers::of_reply`] does.
+    pub(crate) async fn write(
+        &self,
+        principal: &Principal,
+        reply: Reply,
+        encoding: Encoding,
+        whole: impl FnOnce(&Reply, &mut Vec<u8>) -> Result<(), Error>,
+        bare: impl FnOnce(&Reply, &mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<Written, Error> {
+        let carried = weight::of_reply(&reply);
+        if carried >= LARGE {
+            let large = self.answers.of_reply(principal, reply, carried, encoding, bare);
+            return Box::pin(large).await.map(Written::Large);
+        }
+        let mut body = Vec::with_capacity(1024);
+        whole(&reply, &mut body)?;
+        Ok(Written::Whole(body))
+    }
+
+    /// The body that is these bytes, all written together: counted for this caller where they are many.
+    ///
+    /// Fails as [`Answers::of_written`] does.
+    pub(crate) async fn full(&self, principal: &Principal, bytes: Vec<u8>, method: Method) -> Result<Bytes, Error> {
+        if bytes.len() < LARGE {
+            return Ok(bytes.into());
+        }
+        Box::pin(self.answers.of_written(principal, bytes.into(), method)).await
+    }
+
+    /// The response that streams these events, of a call of this method, as server-sent events.
+    ///
+    /// Fails where the first event is too large for now and the call can be repeated.
+    pub(crate) fn stream(
+        &self,
+        method: Method,
+        events: EventStream,
+        permit: StreamPermit,
+        envelope: Envelope,
+    ) -> Result<Response<Body>, Error> {
+        let events = Outgoing::new(events, &self.answers);
+        EventBody::response(method, events, envelope, self.keep_alive, &self.drain, permit)
     }
 
     /// Adds to the head of a refusal what its error calls for.
@@ -212,6 +267,13 @@ fn has(uris: &[Box<str>], uri: &str) -> bool {
 /// What a caller sees with this call.
 pub(crate) fn scope(principal: Principal, call: &Call) -> Scope {
     Scope::new(call.tenant().cloned().unwrap_or_default(), principal)
+}
+
+/// Logs why a reply could not be written; where that is a limit, the limit's own line in the log says so.
+pub(crate) fn log_unwritten(error: &Error, method: Method) {
+    if !error.metadata().contains_key("limit") {
+        log(error, method.name());
+    }
 }
 
 /// The log has the cause; the peer has the message.

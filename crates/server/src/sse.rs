@@ -1,6 +1,7 @@
 //! The body of a stream: events of the engine as server-sent events (sections 9.4.2 and 11.7; STREAM-15).
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -9,17 +10,22 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
-use nuncio_model::{Error, EventStream, StreamEvent};
+use nuncio_engine::weight;
+use nuncio_model::{Error, Method, StreamEvent};
 use nuncio_wire::{Events, JsonRpcDialect, RestDialect, jsonrpc, rest, sse};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::{
+    answers::{LARGE, Outgoing, Taken},
     body::Body,
     drain::Drain,
     frame::{BATCH, FULL, Room},
     load::StreamPermit,
 };
+
+/// What ends an event.
+const END: &str = "\n\n";
 
 /// What an event is wrapped in.
 pub(crate) enum Envelope {
@@ -41,6 +47,32 @@ impl Envelope {
                 });
             }
         });
+    }
+
+    /// The bytes of a large event, without what is around it.
+    fn encode(&self, event: &StreamEvent) -> Bytes {
+        let json = match self {
+            Self::JsonRpc(dialect, _) => encode(*dialect, event),
+            Self::Bare(dialect) => encode(*dialect, event),
+        };
+        sse::escaped(json)
+    }
+
+    /// Writes what is before the bytes of a large event; gives what is behind them.
+    fn surround(&self, sequence: Option<u64>, to: &mut Vec<u8>) -> Bytes {
+        // How much is behind it, as what is before it may become longer when it is escaped.
+        let mut behind = END.len();
+        sse::write_with(sequence, to, |to| {
+            if let Self::JsonRpc(_, id) = self {
+                let mut at = 0;
+                let Ok(()) = jsonrpc::write_result(id, to, |to| {
+                    at = to.len();
+                    Ok::<_, std::convert::Infallible>(())
+                });
+                behind += to.len() - at;
+            }
+        });
+        to.split_off(to.len() - behind).into()
     }
 
     /// An error after the first event is the last thing in a stream.
@@ -71,13 +103,25 @@ fn write_response<D: Events + ?Sized>(dialect: &D, event: &StreamEvent, is_share
     }
 }
 
+fn encode<D: Events + ?Sized>(dialect: &D, event: &StreamEvent) -> Bytes {
+    if event.keeps_encodings() {
+        return dialect.shared_event(event).clone();
+    }
+    let mut to = Vec::with_capacity(2 * weight::of_event(&event.response) + LARGE);
+    dialect.encode_event(&event.response, &mut to);
+    to.shrink_to_fit();
+    to.into()
+}
+
 pin_project_lite::pin_project! {
     /// Polls the events and puts those that are ready into one frame.
     ///
     /// A stream that is silent for a while carries comments. When the server drains, it ends at the latest when there
     /// is nothing more to say: the client comes back with the id of the last event. Dropping it frees the reader.
     pub(crate) struct EventBody {
-        events: Option<EventStream>,
+        events: Option<Outgoing>,
+        // What follows the frame that was given out last.
+        pieces: VecDeque<Bytes>,
         envelope: Envelope,
         room: Room,
         keep_alive: Duration,
@@ -91,15 +135,27 @@ pin_project_lite::pin_project! {
 
 impl EventBody {
     /// The response of a stream.
+    ///
+    /// Fails where the first event is too large for now and the call can be repeated.
     pub(crate) fn response(
-        events: EventStream,
+        method: Method,
+        mut events: Outgoing,
         envelope: Envelope,
         keep_alive: Duration,
         drain: &Drain,
         permit: StreamPermit,
-    ) -> Response<Body> {
+    ) -> Result<Response<Body>, Error> {
+        let mut pieces = VecDeque::new();
+        if let Some(Taken::Large(bytes, sequence)) =
+            events.first(method, permit.principal(), |event| envelope.encode(event))?
+        {
+            let mut begin = Vec::new();
+            let end = envelope.surround(sequence, &mut begin);
+            pieces.extend([begin.into(), bytes, end]);
+        }
         let body = Self {
             events: Some(events),
+            pieces,
             envelope,
             room: Room::default(),
             keep_alive,
@@ -107,7 +163,7 @@ impl EventBody {
             draining: drain.streams_end(),
             permit,
         };
-        stream(Body::Events(Box::pin(body)))
+        Ok(stream(Body::Events(Box::pin(body))))
     }
 
     /// The response of a stream of nothing but this error.
@@ -119,14 +175,23 @@ impl EventBody {
 
     pub(crate) fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut this = self.project();
+        if let Some(piece) = this.pieces.pop_front() {
+            this.silence.as_mut().reset(Instant::now() + *this.keep_alive);
+            return Poll::Ready(Some(piece));
+        }
         let Some(events) = this.events else { return Poll::Ready(None) };
         let mut frame = Vec::new();
         let mut has_ended = false;
         for _ in 0..BATCH {
-            match events.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(event))) => {
+            match events.poll_next(cx, this.permit.principal(), |event| this.envelope.encode(event)) {
+                Poll::Ready(Some(Ok(Taken::Small(event)))) => {
                     this.room.make(&mut frame);
                     this.envelope.write_event(&event, &mut frame);
+                }
+                Poll::Ready(Some(Ok(Taken::Large(bytes, sequence)))) => {
+                    let end = this.envelope.surround(sequence, &mut frame);
+                    this.pieces.extend([bytes, end]);
+                    break;
                 }
                 Poll::Ready(Some(Err(error))) => {
                     this.envelope.write_error(&error, &mut frame);

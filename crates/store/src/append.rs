@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use nuncio_engine::{
-    StoreError,
+    Record, StoreError,
+    offload::Offload,
     store::{Commit, LetterId, Remember, Stored},
+    weight,
 };
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
 
@@ -62,7 +64,23 @@ impl Snapshot {
     }
 }
 
+/// How many large commits are written as JSON at the same time; more wait.
+const LARGE_AT_ONCE: usize = 2;
+
+/// Places for large commits that are written as JSON.
+pub(crate) fn offload() -> Offload {
+    Offload::new(LARGE_AT_ONCE)
+}
+
 impl Append {
+    /// The commit with its bodies, which are written off the runtime where they are large.
+    pub(crate) async fn write(commit: Commit, offload: &Offload) -> Result<Box<Self>, StoreError> {
+        let records: usize = commit.records.iter().map(Record::size).sum();
+        let task = commit.snapshot.as_deref().map_or(0, weight::of_task);
+        let place = offload.place(records + task).await;
+        place.run(|| Self::new(commit).map(Box::new))
+    }
+
     pub(crate) fn new(commit: Commit) -> Result<Self, StoreError> {
         // A task that comes and goes in one commit had no readers, and its snapshot says all. One that waits goes on.
         let is_over =

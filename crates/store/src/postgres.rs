@@ -51,7 +51,7 @@ use std::{
 
 pub use bus::PostgresBroker;
 pub use error::PostgresError;
-use nuncio_engine::StoreError;
+use nuncio_engine::{StoreError, offload::Offload};
 pub use options::PostgresOptions;
 
 use self::{
@@ -64,6 +64,7 @@ use self::{
     statements::Sql,
     upkeep::Upkeep,
 };
+use crate::append;
 
 /// Keeps tasks in a schema of a PostgreSQL database, for as many nodes as open it. PostgreSQL 14 or later.
 ///
@@ -90,6 +91,7 @@ pub struct PostgresStore {
     /// For housekeeping.
     chores: Arc<Chores>,
     committer: Committer,
+    offload: Offload,
     node: Node,
     /// None where it only looks after the database.
     upkeep: Option<Upkeep>,
@@ -137,7 +139,8 @@ impl PostgresStore {
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
         let upkeep = Upkeep::start(Arc::clone(&chores), committer.activity(), connector.options.log_retention);
-        Ok(Self { connector, vital, links, chores, committer, node: Node::new(node), upkeep: Some(upkeep) })
+        let (node, offload) = (Node::new(node), append::offload());
+        Ok(Self { connector, vital, links, chores, committer, offload, node, upkeep: Some(upkeep) })
     }
 
     /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.

@@ -39,7 +39,7 @@ use std::{
 
 pub use backup::BackupError;
 pub use error::OpenError;
-use nuncio_engine::StoreError;
+use nuncio_engine::{StoreError, offload::Offload};
 pub use open::SchemaVersion;
 pub use options::{SqliteOptions, Synchronous};
 use parking_lot::Mutex;
@@ -72,6 +72,7 @@ pub struct SqliteStore {
     readers: Arc<Readers>,
     short_reads: Arc<ShortReads>,
     queue: Queue,
+    offload: Offload,
     is_failing: Arc<AtomicBool>,
     log: Arc<Log>,
     orders: mpsc::Sender<Order>,
@@ -107,6 +108,7 @@ impl SqliteStore {
             path: opened.path,
             epoch: opened.epoch,
             cache: opened.cache,
+            offload: append::offload(),
             queue: Queue::start(options.queue.max(1), orders.clone()),
             is_failing,
             log: opened.log,

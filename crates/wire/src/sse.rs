@@ -4,4 +4,4 @@ mod decode;
 mod encode;
 
 pub use decode::{Decoder, Event, TooLarge};
-pub use encode::{write_comment, write_event, write_named, write_with};
+pub use encode::{escaped, write_comment, write_event, write_named, write_with};

@@ -23,9 +23,9 @@ impl Default for Callers {
 }
 
 impl Callers {
-    /// Counts so much more for a caller, unless it came to more than the limit. Where nobody is asked who calls,
-    /// nothing is counted.
-    pub(crate) fn add(&self, principal: &Principal, amount: usize, limit: usize) -> bool {
+    /// Counts so much more for a caller, unless the sum is over the limit; `allows_one` lets any amount in for a caller
+    /// at 0. Where nobody is asked who calls, nothing is counted.
+    pub(crate) fn add(&self, principal: &Principal, amount: usize, limit: usize, allows_one: bool) -> bool {
         if *principal == Principal::Open {
             return true;
         }
@@ -35,7 +35,7 @@ impl Callers {
             *count += if is_within { amount } else { 0 };
             return is_within;
         }
-        if amount > limit {
+        if amount > limit && !allows_one {
             return false;
         }
         if amount > 0 {

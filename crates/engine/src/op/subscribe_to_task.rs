@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{
-    Error, ErrorKind, Reply, Scope, StreamEvent, StreamResponse, Task, op::SubscribeToTaskRequest, resume,
-};
+use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SubscribeToTaskRequest, resume};
 
 use crate::{
     feed::{FILL, Feed, Until},
@@ -50,7 +48,7 @@ pub(super) async fn call(
         }
         _ if task.state().is_terminal() => return Err(ended(&task)),
         Some(_) => Vec::new(),
-        None => vec![Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))))],
+        None => vec![live.snapshot.event(task, sequence)],
     };
     let feed = Feed::new(reader, shared, Until::Ended, first);
     Ok(Reply::Events(Box::pin(feed)))

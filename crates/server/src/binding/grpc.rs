@@ -11,7 +11,7 @@ mod reflection;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version as HttpVersion, header, request::Parts};
 use http_body_util::combinators::UnsyncBoxBody;
-use nuncio_model::{Error, ErrorKind, Method, Principal};
+use nuncio_model::{Error, ErrorKind, Method, Principal, Reply};
 use nuncio_wire::{
     GrpcDialect, Version, dialect,
     proto::{
@@ -26,11 +26,13 @@ use self::{
     body::{Many, Single},
     deadline::Deadline,
 };
+use super::Binding;
 use crate::{
+    answers::{Encoding, Outgoing},
     body::{Body, RequestBody},
     head,
     read::BodyLimits,
-    service::{Answer, Incoming, Outcome, Service},
+    service::{Answer, Incoming, Outcome, Service, Written, log_unwritten},
 };
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static(metadata::CONTENT_TYPE);
@@ -110,13 +112,15 @@ async fn call(
     let answer = deadline.bound(async {
         let body = service.read(body, head, framed(service.body_limits.size, service), &principal).await?;
         let message = message(&body.bytes, service.body_limits.size)?;
-        let call = dialect.decode_call(method, &message)?;
+        let place = service.answers.offload.place(message.len()).await;
+        let call = place.run(|| dialect.decode_call(method, &message))?;
+        drop(place);
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
         let answer = service.answer(incoming, call).await;
         answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))
     });
     let answer = answer.await?;
-    respond(service, dialect, method, answer, deadline)
+    respond(service, dialect, method, answer, deadline).await
 }
 
 /// What bounds a body whose message has at most this size.
@@ -137,7 +141,7 @@ fn message(body: &Bytes, size: usize) -> Result<Bytes, Error> {
     Ok(message)
 }
 
-fn respond(
+async fn respond(
     service: &Service,
     dialect: &'static dyn GrpcDialect,
     method: Method,
@@ -146,20 +150,44 @@ fn respond(
 ) -> Result<Response<Body>, Error> {
     let body = match answer.outcome {
         Outcome::Events(events, permit) => {
-            Body::Boxed(UnsyncBoxBody::new(Many::new(dialect, events, deadline, &service.drain, permit)))
+            let events = Outgoing::new(events, &service.answers);
+            let events = Many::new(dialect, method, events, deadline, &service.drain, permit)?;
+            Body::Boxed(UnsyncBoxBody::new(events))
         }
-        Outcome::Reply(reply) => single(|to| dialect.encode_reply(method, &reply, to))?,
+        Outcome::Reply(reply) => {
+            let message = write(service, &answer.principal, dialect, method, reply).await;
+            let message = message.inspect_err(|error| log_unwritten(error, method))?;
+            Body::Boxed(UnsyncBoxBody::new(Single::new(message)))
+        }
     };
     let mut response = head_of(body);
     head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
     Ok(response)
 }
 
+/// The frame with a reply.
+async fn write(
+    service: &Service,
+    principal: &Principal,
+    dialect: &'static dyn GrpcDialect,
+    method: Method,
+    reply: Reply,
+) -> Result<Bytes, Error> {
+    let version = dialect.dialect().version();
+    let encoding = Encoding { binding: Binding::Grpc, version, slot: dialect.slot(), method };
+    let framed =
+        |reply: &Reply, to: &mut Vec<u8>| frame::write(to, usize::MAX, |to| dialect.encode_reply(method, reply, to));
+    match service.write(principal, reply, encoding, framed, framed).await? {
+        Written::Whole(message) => service.full(principal, message, method).await,
+        Written::Large(bytes) => Ok(bytes),
+    }
+}
+
 /// One message that `write` appends, and success.
 fn single(write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Result<Body, Error> {
     let mut message = Vec::with_capacity(USUAL_REPLY);
     frame::write(&mut message, usize::MAX, write)?;
-    Ok(Body::Boxed(UnsyncBoxBody::new(Single::new(message))))
+    Ok(Body::Boxed(UnsyncBoxBody::new(Single::new(message.into()))))
 }
 
 /// A response with this body, whose trailers have the outcome.

@@ -5,17 +5,20 @@
 //! 403, so that a client without credentials is told so by HTTP itself.
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
-use nuncio_model::{Error, ErrorKind, Principal};
+use nuncio_engine::offload::Place;
+use nuncio_model::{Error, ErrorKind, Principal, Reply};
 use nuncio_wire::{
     JsonRpcDialect, jsonrpc, negotiate,
     rest::{is_json, not_json},
     status,
 };
 
+use super::Binding;
 use crate::{
+    answers::Encoding,
     body::{Body, RequestBody},
     head,
-    service::{Answer, Incoming, Outcome, Service, scope},
+    service::{Answer, Incoming, Outcome, Service, Written, log_unwritten, scope},
     sse::{Envelope, EventBody},
 };
 
@@ -34,23 +37,27 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
             return refusal;
         }
     };
-    let incoming = match jsonrpc::parse_request(&body.bytes) {
+    let place = service.answers.offload.place(body.bytes.len()).await;
+    let incoming = match place.run(|| jsonrpc::parse_request(&body.bytes)) {
         Ok(incoming) => incoming,
         Err((id, error)) => return respond_error(service, words(), &id, &error),
     };
     let id = incoming.id.clone();
-    let (dialect, outcome) = call(service, principal, head, declared.as_deref(), &incoming).await;
-    match (id, outcome) {
-        // A notification is carried out and not answered. What comes of it is in the log.
-        (None, _) => empty(StatusCode::NO_CONTENT),
-        (Some(id), Ok((method, answer))) => respond(service, dialect, id, method, answer),
-        (Some(id), Err(error)) if is_refused_in_stream(dialect, &incoming.method, &error) => {
-            let mut response = EventBody::refusal(&Envelope::JsonRpc(dialect, id), &error);
-            service.complete_refusal(&error, response.headers_mut());
-            response
+    let (dialect, outcome) = call(service, principal, head, declared.as_deref(), &incoming, place).await;
+    // A notification is carried out and not answered. What comes of it is in the log.
+    let Some(id) = id else { return empty(StatusCode::NO_CONTENT) };
+    let outcome = match outcome {
+        Ok((method, answer)) => respond(service, dialect, &id, method, answer).await,
+        Err(error) => Err(error),
+    };
+    outcome.unwrap_or_else(|error| {
+        if !is_refused_in_stream(dialect, &incoming.method, &error) {
+            return respond_error(service, dialect, &id, &error);
         }
-        (Some(id), Err(error)) => respond_error(service, dialect, &id, &error),
-    }
+        let mut response = EventBody::refusal(&Envelope::JsonRpc(dialect, id), &error);
+        service.complete_refusal(&error, response.headers_mut());
+        response
+    })
 }
 
 /// Missing rights are a matter of HTTP in every version.
@@ -60,15 +67,16 @@ fn is_refused_in_stream(dialect: &dyn JsonRpcDialect, method: &str, error: &Erro
         && status_of(error) == StatusCode::OK
 }
 
-/// What comes of a call, and the dialect to answer in.
+/// What comes of a call, which is read at a place for that, and the dialect to answer in.
 async fn call(
     service: &Service,
     principal: Principal,
     head: &Parts,
     declared: Option<&str>,
     incoming: &jsonrpc::Incoming<'_>,
+    place: Place<'_>,
 ) -> (&'static dyn JsonRpcDialect, Result<(nuncio_model::Method, Answer), Error>) {
-    let inline = negotiate::parameters(&incoming.method, incoming.params);
+    let inline = place.run(|| negotiate::parameters(&incoming.method, incoming.params));
     let declared = declared.or(inline.version.as_deref());
     let meant = match service.versions.for_method(declared, &incoming.method) {
         Ok(meant) => meant,
@@ -79,7 +87,8 @@ async fn call(
     let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
         let method = dialect.method(&incoming.method);
         let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
-        Ok((method, dialect.decode_call(method, inline.params.as_deref().or(incoming.params))?))
+        let params = inline.params.as_deref().or(incoming.params);
+        Ok((method, place.run(|| dialect.decode_call(method, params))?))
     };
     let (dialect, call) = match meant.older {
         Some(older) if Box::pin(claims(service, &principal, older, incoming)).await => (older, read(older)),
@@ -89,6 +98,7 @@ async fn call(
             (reader, call.or_else(|_| read(reader)))
         }
     };
+    drop(place);
     let (method, call) = match call {
         Ok(call) => call,
         Err(error) => return (dialect, Err(error)),
@@ -111,35 +121,58 @@ async fn claims(
     older.dialect().claims(&call, &scope(principal.clone(), &call), &service.engine).await
 }
 
-fn respond(
+async fn respond(
     service: &Service,
     dialect: &'static dyn JsonRpcDialect,
-    id: jsonrpc::Id,
+    id: &jsonrpc::Id,
     method: nuncio_model::Method,
     answer: Answer,
-) -> Response<Body> {
+) -> Result<Response<Body>, Error> {
     let mut response = match answer.outcome {
-        Outcome::Events(events, permit) => service.stream(events, permit, Envelope::JsonRpc(dialect, id)),
+        Outcome::Events(events, permit) => {
+            service.stream(method, events, permit, Envelope::JsonRpc(dialect, id.clone()))?
+        }
         Outcome::Reply(reply) => {
-            let mut body = Vec::with_capacity(1024);
-            match jsonrpc::write_result(&id, &mut body, |to| dialect.encode_reply(method, &reply, to)) {
-                Ok(()) => json(StatusCode::OK, body),
-                Err(error) => {
-                    crate::service::log(&error, method.name());
-                    respond_error(service, dialect, &id, &error)
-                }
-            }
+            let body = write(service, &answer.principal, dialect, id, method, reply).await;
+            json(StatusCode::OK, body.inspect_err(|error| log_unwritten(error, method))?)
         }
     };
     head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
-    response
+    Ok(response)
+}
+
+/// The response with a reply.
+async fn write(
+    service: &Service,
+    principal: &Principal,
+    dialect: &'static dyn JsonRpcDialect,
+    id: &jsonrpc::Id,
+    method: nuncio_model::Method,
+    reply: Reply,
+) -> Result<Body, Error> {
+    let version = dialect.dialect().version();
+    let encoding = Encoding { binding: Binding::JsonRpc, version, slot: dialect.slot(), method };
+    let bare = |reply: &Reply, to: &mut Vec<u8>| dialect.encode_reply(method, reply, to);
+    let whole = |reply: &Reply, to: &mut Vec<u8>| jsonrpc::write_result(id, to, |to| bare(reply, to));
+    Ok(match service.write(principal, reply, encoding, whole, bare).await? {
+        Written::Whole(body) => Body::full(service.full(principal, body, method).await?),
+        Written::Large(bytes) => {
+            let (mut begin, mut at) = (Vec::new(), 0);
+            let Ok(()) = jsonrpc::write_result(id, &mut begin, |to| {
+                at = to.len();
+                Ok::<_, std::convert::Infallible>(())
+            });
+            let end = begin.split_off(at);
+            Body::pieces([begin.into(), bytes, end.into()])
+        }
+    })
 }
 
 /// What is wrong with a request is an answer like any other, but for missing rights.
 fn respond_error(service: &Service, dialect: &dyn JsonRpcDialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
     jsonrpc::write_error(dialect, id, error, &mut body);
-    let mut response = json(status_of(error), body);
+    let mut response = json(status_of(error), Body::full(body));
     service.complete_refusal(error, response.headers_mut());
     response
 }
@@ -177,11 +210,11 @@ pub(super) fn refuse(words: &dyn JsonRpcDialect, error: &Error) -> Response<Body
 fn refuse_with(words: &dyn JsonRpcDialect, status: StatusCode, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
     jsonrpc::write_error(words, &jsonrpc::Id::NULL, error, &mut body);
-    json(status, body)
+    json(status, Body::full(body))
 }
 
-fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::full(body));
+fn json(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -1,16 +1,19 @@
 //! HTTP with JSON bodies (section 11): every path that nothing else is at.
 
+use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
-use nuncio_model::{Error, Principal};
+use nuncio_model::{Error, Principal, Reply};
 use nuncio_wire::{
     RestDialect, Version, dialect,
     rest::{self, RouteError, Routed},
 };
 
+use super::Binding;
 use crate::{
+    answers::Encoding,
     body::{Body, RequestBody},
     head,
-    service::{Answer, Incoming, Outcome, Service},
+    service::{Answer, Incoming, Outcome, Service, Written, log_unwritten},
     sse::Envelope,
 };
 
@@ -30,19 +33,20 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
-    let mut response = match service.read(body, head, service.body_limits, &principal).await {
+    let outcome = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => match rest::check_media_type(dialect, head::content_type(&head.headers), &body.bytes) {
             Ok(()) => match call(service, principal, head, &body.bytes, dialect, &routed).await {
-                Ok(answer) => respond(service, dialect, routed.method, answer),
-                Err(error) => respond_error(service, dialect, &error),
+                Ok(answer) => respond(service, dialect, routed.method, answer).await,
+                Err(error) => Err(error),
             },
             Err(error) => {
                 let (status, body) = rest::write_error_as(dialect, StatusCode::UNSUPPORTED_MEDIA_TYPE, &error);
-                json(dialect, status, body)
+                Ok(json(dialect, status, body))
             }
         },
-        Err(error) => respond_error(service, dialect, &error),
+        Err(error) => Err(error),
     };
+    let mut response = outcome.unwrap_or_else(|error| respond_error(service, dialect, &error));
     if head.method == Method::HEAD {
         *response.body_mut() = Body::Empty;
     }
@@ -57,39 +61,51 @@ async fn call(
     dialect: &'static dyn RestDialect,
     routed: &Routed,
 ) -> Result<Answer, Error> {
-    let call = dialect.decode_call(routed, head.uri.query(), body)?;
+    let place = service.answers.offload.place(body.len()).await;
+    let call = place.run(|| dialect.decode_call(routed, head.uri.query(), body))?;
+    drop(place);
     let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
     let answer = service.answer(incoming, call).await;
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))
 }
 
-fn respond(
+async fn respond(
     service: &Service,
     dialect: &'static dyn RestDialect,
     method: nuncio_model::Method,
     answer: Answer,
-) -> Response<Body> {
+) -> Result<Response<Body>, Error> {
     let mut response = match answer.outcome {
-        Outcome::Events(events, permit) => service.stream(events, permit, Envelope::Bare(dialect)),
+        Outcome::Events(events, permit) => service.stream(method, events, permit, Envelope::Bare(dialect))?,
         Outcome::Reply(reply) => {
-            let mut body = Vec::with_capacity(1024);
-            match dialect.encode_reply(method, &reply, &mut body) {
-                Ok(()) => {
-                    let mut response = json(dialect, StatusCode::OK, body);
-                    if method == nuncio_model::Method::GetExtendedAgentCard {
-                        service.cards.describe_extended(response.headers_mut());
-                    }
-                    response
-                }
-                Err(error) => {
-                    crate::service::log(&error, method.name());
-                    respond_error(service, dialect, &error)
-                }
+            let body = write(service, &answer.principal, dialect, method, reply).await;
+            let body = body.inspect_err(|error| log_unwritten(error, method))?;
+            let mut response = json(dialect, StatusCode::OK, body);
+            if method == nuncio_model::Method::GetExtendedAgentCard {
+                service.cards.describe_extended(response.headers_mut());
             }
+            response
         }
     };
     head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
-    response
+    Ok(response)
+}
+
+/// The body with a reply.
+async fn write(
+    service: &Service,
+    principal: &Principal,
+    dialect: &'static dyn RestDialect,
+    method: nuncio_model::Method,
+    reply: Reply,
+) -> Result<Bytes, Error> {
+    let version = dialect.dialect().version();
+    let encoding = Encoding { binding: Binding::Rest, version, slot: dialect.slot(), method };
+    let bare = |reply: &Reply, to: &mut Vec<u8>| dialect.encode_reply(method, reply, to);
+    match service.write(principal, reply, encoding, bare, bare).await? {
+        Written::Whole(body) => service.full(principal, body, method).await,
+        Written::Large(bytes) => Ok(bytes),
+    }
 }
 
 fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) -> Response<Body> {
@@ -134,7 +150,7 @@ fn default() -> Option<&'static dyn RestDialect> {
     dialect(Version::LATEST).rest()
 }
 
-fn json(dialect: &dyn RestDialect, status: StatusCode, body: Vec<u8>) -> Response<Body> {
+fn json(dialect: &dyn RestDialect, status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::full(body));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(dialect.content_type()));

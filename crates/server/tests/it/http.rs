@@ -1,6 +1,7 @@
 //! JSON-RPC, HTTP+JSON, cards and connections as a client sees them on the wire.
 
 mod agent;
+mod answers;
 mod auth;
 mod browser;
 mod card;

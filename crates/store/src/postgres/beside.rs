@@ -17,7 +17,7 @@ use super::{
     session::{Connector, Driver},
     unreachable,
 };
-use crate::SchemaVersion;
+use crate::{SchemaVersion, append};
 
 impl PostgresStore {
     /// Which schema a database has, 0 where it has none. Changes nothing.
@@ -66,6 +66,7 @@ impl PostgresStore {
             chores: Arc::new(Chores::new(Arc::clone(&connector))),
             // It is given nothing to write, so it never connects.
             committer: Committer::start(Arc::clone(&connector), 0),
+            offload: append::offload(),
             node: Node::none(),
             upkeep: None,
             connector,

@@ -36,7 +36,7 @@ impl TaskStore for PostgresStore {
         if let Some(upkeep) = self.upkeep.as_ref().filter(|_| commit.expected == 0 || commit.released) {
             upkeep.counted(&commit.scope);
         }
-        let append = Box::new(Append::new(commit)?);
+        let append = Append::write(commit, &self.offload).await?;
         match (self.committer.write(Op::Append(append, node)).await?, remember) {
             (Done::Committed(committed), _) => Ok(committed),
             (Done::Repeated, Some((scope, remember))) => Err(messages::repeated(&self.links, &scope, &remember).await?),

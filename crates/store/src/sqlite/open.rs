@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::{
-    SqliteStore, cache::Cache, connection, error::OpenError, lock, log::Log, options::SqliteOptions, queue::Queue,
-    readers::Readers, schema, short::ShortReads,
+    SqliteStore, append, cache::Cache, connection, error::OpenError, lock, log::Log, options::SqliteOptions,
+    queue::Queue, readers::Readers, schema, short::ShortReads,
 };
 
 /// The schema of a database, and the one of this release.
@@ -73,6 +73,7 @@ impl SqliteStore {
             path,
             epoch,
             cache: Arc::new(Cache::new(0)),
+            offload: append::offload(),
             queue: Queue::start(1, orders.clone()),
             is_failing: Arc::default(),
             log,

@@ -26,7 +26,8 @@ use super::{
 #[async_trait]
 impl TaskStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        match self.queue.write(Op::Append(Box::new(Append::new(commit)?))).await? {
+        let append = Append::write(commit, &self.offload).await?;
+        match self.queue.write(Op::Append(append)).await? {
             Done::Committed(committed) => Ok(committed),
             _ => Err(StoreError::Conflict),
         }

@@ -3,6 +3,7 @@
 //! Some readers also break lines where only Unicode does (U+0085, U+2028, U+2029), against the standard; so these are
 //! written as JSON escapes, which mean the same.
 
+use bytes::Bytes;
 use memchr::{memchr2, memchr2_iter};
 
 /// Writes an event with this data, JSON, behind what is there.
@@ -26,6 +27,16 @@ pub fn write_with(id: Option<u64>, to: &mut Vec<u8>, data: impl FnOnce(&mut Vec<
     data(to);
     escape_line_breaks(to, start);
     to.extend_from_slice(b"\n\n");
+}
+
+/// JSON without line breaks, as [`write_with`] writes it.
+pub fn escaped(json: Bytes) -> Bytes {
+    if line_break(&json).is_none() {
+        return json;
+    }
+    let mut to = json.to_vec();
+    escape_line_breaks(&mut to, 0);
+    to.into()
 }
 
 /// What breaks a line in Unicode, though not in this format, and how JSON spells it.

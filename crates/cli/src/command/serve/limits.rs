@@ -29,6 +29,8 @@ pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliEr
     put(&mut limits.body_bytes, settings.size("max-bytes")?);
     put(&mut limits.requests_per_caller, settings.count("caller-requests")?);
     put(&mut limits.body_bytes_per_caller, settings.size("caller-bytes")?);
+    put(&mut limits.answer_bytes, settings.size("max-answer-bytes")?);
+    put(&mut limits.answer_bytes_per_caller, settings.size("caller-answer-bytes")?);
     put(&mut limits.streams_per_caller, settings.count("caller-streams")?);
     limits.rate = rate(settings)?;
     put(&mut limits.connections, settings.count("max-connections")?);

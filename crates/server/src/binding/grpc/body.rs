@@ -3,15 +3,14 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
-use nuncio_engine::admission::RETRY_AFTER;
-use nuncio_model::{Error, ErrorKind, EventStream, StreamEvent};
+use nuncio_engine::{admission::RETRY_AFTER, weight};
+use nuncio_model::{Error, ErrorKind, Method, Principal, StreamEvent};
 use nuncio_wire::{
     GrpcDialect,
     proto::{frame, metadata},
@@ -20,6 +19,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::deadline::Deadline;
 use crate::{
+    answers::{LARGE, Outgoing, Taken},
     body::BoxError,
     drain::Drain,
     frame::{BATCH, FULL, Room},
@@ -43,8 +43,8 @@ pub(crate) struct Single(VecDeque<Frame<Bytes>>);
 
 impl Single {
     /// `message` with its frame header.
-    pub(crate) fn new(message: Vec<u8>) -> Self {
-        Self([Frame::data(message.into()), Frame::trailers(success())].into())
+    pub(crate) fn new(message: Bytes) -> Self {
+        Self([Frame::data(message), Frame::trailers(success())].into())
     }
 }
 
@@ -68,7 +68,9 @@ pin_project_lite::pin_project! {
     /// back with the id of the last event. Dropping it frees the reader.
     pub(crate) struct Many {
         dialect: &'static dyn GrpcDialect,
-        events: Option<EventStream>,
+        events: Option<Outgoing>,
+        // What follows the frame that was given out last.
+        pieces: VecDeque<Bytes>,
         room: Room,
         deadline: Deadline,
         #[pin]
@@ -80,24 +82,33 @@ pin_project_lite::pin_project! {
 }
 
 impl Many {
+    /// Fails where the first event is too large for now and the call can be repeated.
     pub(crate) fn new(
         dialect: &'static dyn GrpcDialect,
-        events: EventStream,
+        method: Method,
+        mut events: Outgoing,
         deadline: Deadline,
         drain: &Drain,
         permit: StreamPermit,
-    ) -> Self {
-        let draining = drain.streams_end();
-        Self {
+    ) -> Result<Self, Error> {
+        let (mut pieces, mut last) = (VecDeque::new(), None);
+        if let Some(Taken::Large(bytes, sequence)) =
+            events.first(method, permit.principal(), |event| encode(dialect, event))?
+        {
+            pieces.extend([header(bytes.len())?.to_vec().into(), bytes]);
+            last = sequence;
+        }
+        Ok(Self {
             dialect,
             events: Some(events),
+            pieces,
             room: Room::default(),
             deadline,
-            draining,
-            last: None,
+            draining: drain.streams_end(),
+            last,
             outcome: None,
             permit,
-        }
+        })
     }
 }
 
@@ -107,9 +118,13 @@ impl Body for Many {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
         let this = self.project();
+        if let Some(piece) = this.pieces.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
         if let Some(events) = this.events {
-            let mut frame = Vec::new();
-            let mut ended = fill(*this.dialect, events, this.room, this.last, &mut frame, cx);
+            let mut filling = Filling { frame: Vec::new(), pieces: this.pieces, room: this.room, last: this.last };
+            let mut ended = filling.fill(*this.dialect, events, this.permit.principal(), cx);
+            let frame = filling.frame;
             if ended.is_pending() {
                 ended = this.deadline.poll(cx).map(Err);
             }
@@ -132,44 +147,82 @@ impl Body for Many {
     }
 }
 
-/// Writes the events that are ready; ready with the outcome where there are no more, pending where there may be.
-fn fill(
-    dialect: &dyn GrpcDialect,
-    events: &mut EventStream,
-    room: &Room,
-    last: &mut Option<u64>,
-    frame: &mut Vec<u8>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<(), Error>> {
-    for _ in 0..BATCH {
-        let event = match events.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(event))) => event,
-            Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
-            Poll::Ready(None) => return Poll::Ready(Ok(())),
-            Poll::Pending => break,
-        };
-        room.make(frame);
-        let written = frame::write(frame, usize::MAX, |to| {
-            write_event(dialect, &event, to);
-            Ok(())
-        });
-        if let Err(error) = written {
-            return Poll::Ready(Err(error));
-        }
-        *last = event.sequence.or(*last);
-        if frame.len() >= FULL {
-            break;
-        }
-    }
-    Poll::Pending
+/// A frame, and what follows it.
+struct Filling<'a> {
+    frame: Vec<u8>,
+    pieces: &'a mut VecDeque<Bytes>,
+    room: &'a Room,
+    last: &'a mut Option<u64>,
 }
 
-fn write_event(dialect: &dyn GrpcDialect, event: &Arc<StreamEvent>, to: &mut Vec<u8>) {
+impl Filling<'_> {
+    /// Writes the events that are ready; ready with the outcome where there are no more, pending where there may be.
+    fn fill(
+        &mut self,
+        dialect: &dyn GrpcDialect,
+        events: &mut Outgoing,
+        principal: &Principal,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        for _ in 0..BATCH {
+            let event = match events.poll_next(cx, principal, |event| encode(dialect, event)) {
+                Poll::Ready(Some(Ok(Taken::Small(event)))) => event,
+                Poll::Ready(Some(Ok(Taken::Large(bytes, sequence)))) => {
+                    match header(bytes.len()) {
+                        Ok(header) => self.frame.extend_from_slice(&header),
+                        Err(error) => return Poll::Ready(Err(error)),
+                    }
+                    self.pieces.push_back(bytes);
+                    *self.last = sequence.or(*self.last);
+                    break;
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                Poll::Ready(None) => return Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            };
+            self.room.make(&mut self.frame);
+            let written = frame::write(&mut self.frame, usize::MAX, |to| {
+                write_event(dialect, &event, to);
+                Ok(())
+            });
+            if let Err(error) = written {
+                return Poll::Ready(Err(error));
+            }
+            *self.last = event.sequence.or(*self.last);
+            if self.frame.len() >= FULL {
+                break;
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// What stands before a message of this length.
+fn header(length: usize) -> Result<[u8; frame::HEADER], Error> {
+    let mut header = [0; frame::HEADER];
+    let length = u32::try_from(length);
+    let length = length.map_err(|_| Error::new(ErrorKind::PayloadTooLarge, "an event is too large for gRPC"))?;
+    header[1..].copy_from_slice(&length.to_be_bytes());
+    Ok(header)
+}
+
+fn write_event(dialect: &dyn GrpcDialect, event: &StreamEvent, to: &mut Vec<u8>) {
     if event.keeps_encodings() {
         to.extend_from_slice(dialect.shared_event(event));
     } else {
         dialect.encode_event(&event.response, to);
     }
+}
+
+/// The bytes of a large event.
+fn encode(dialect: &dyn GrpcDialect, event: &StreamEvent) -> Bytes {
+    if event.keeps_encodings() {
+        return dialect.shared_event(event).clone();
+    }
+    let mut to = Vec::with_capacity(2 * weight::of_event(&event.response) + LARGE);
+    dialect.encode_event(&event.response, &mut to);
+    to.shrink_to_fit();
+    to.into()
 }
 
 fn trailers(dialect: &dyn GrpcDialect, outcome: Result<(), Error>, last: Option<u64>) -> HeaderMap {

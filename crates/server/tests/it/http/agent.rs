@@ -149,6 +149,11 @@ async fn act(turn: Turn) -> Result<(), AgentError> {
         ("ask", _) => turn.ask("what?").await,
         ("direct", rest) => turn.reply(rest).await,
         ("panic", _) => panic!("as asked"),
+        ("hold", text) => {
+            turn.artifact("held").finish(text.repeat(1 << 20)).await?;
+            turn.cancelled().cancelled().await;
+            Ok(())
+        }
         ("repeat", count) => turn.complete("x".repeat(count.parse().unwrap()).as_str()).await,
         _ => {
             turn.artifact("echo").finish(&*text).await?;

@@ -89,7 +89,7 @@ impl Outgoing {
         Feed {
             headers: response.headers().clone(),
             body: response.into_body(),
-            decoder: Decoder::new(1 << 24),
+            decoder: Decoder::new(1 << 26),
             text: String::new(),
         }
     }

@@ -243,7 +243,7 @@ const TASKS: [Setting; 12] = headed(
     ],
 );
 
-const LIMITS: [Setting; 28] = headed(
+const LIMITS: [Setting; 30] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -254,6 +254,7 @@ const LIMITS: [Setting; 28] = headed(
         positive("max-requests", "N", "10000", "Requests at the same time; one more is 503"),
         positive("max-streams", "N", "20000", "Open streams; one more is 429"),
         positive("max-bytes", "SIZE", "512M", "Bytes of all requests at the same time; more is 503"),
+        positive("max-answer-bytes", "SIZE", "512M", "Bytes of all large answers at the same time; more is 503"),
         positive("max-connections", "N", "20000", "Open connections; more wait"),
         positive("keep-alive", "DURATION", "15s", "How long a stream is silent before it says so"),
         positive("max-turns", "N", "100000", "Turns at the same time; one more is refused"),
@@ -268,6 +269,7 @@ const LIMITS: [Setting; 28] = headed(
         positive("webhook-attempts", "N", "20", "Failures in a row after which a notification is given up"),
         positive("caller-requests", "N", "2500", "Requests of one caller at the same time; one more is 429"),
         positive("caller-bytes", "SIZE", "128M", "Bytes of one caller's requests at the same time; more is 429"),
+        positive("caller-answer-bytes", "SIZE", "128M", "Bytes of one caller's large answers; more is 429"),
         positive("caller-streams", "N", "5000", "Open streams of one caller; one more is 429"),
         positive("caller-turns", "N", "10000", "Turns of one caller at the same time; one more is refused"),
         row(One, "caller-queued", "N", "10000", "Messages of one caller that wait behind turns; one more is refused"),

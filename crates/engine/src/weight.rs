@@ -1,0 +1,55 @@
+//! How much replies and events carry: what a server sends of them.
+//!
+//! As JSON each takes at most twice as many bytes, beside what stands around it (ids, times, names of members).
+
+use nuncio_model::{Message, PartContentRef, PartRef, Reply, StreamResponse, Task};
+
+use crate::size;
+
+/// How many bytes a reply carries; 0 where it never carries many, as the reply to a deletion.
+pub fn of_reply(reply: &Reply) -> usize {
+    match reply {
+        Reply::Task(task) => size::of_task(task),
+        Reply::Message(message) => size::of_message(message),
+        Reply::Tasks(page) => page.tasks.iter().map(size::of_task).sum(),
+        _ => 0,
+    }
+}
+
+/// How many bytes a task carries.
+pub fn of_task(task: &Task) -> usize {
+    size::of_task(task)
+}
+
+/// How many bytes an event of a stream carries.
+pub fn of_event(event: &StreamResponse) -> usize {
+    size::of_event(event)
+}
+
+/// Whether an event of a stream carries so many bytes; a look at the lengths of texts and files, as this is asked for
+/// each event.
+pub fn reaches(event: &StreamResponse, bytes: usize) -> bool {
+    match event {
+        StreamResponse::ArtifactUpdate(update) => {
+            let parts = &update.artifact.parts;
+            update.metadata.is_some() && size::of_event(event) >= bytes || reach(parts.iter(), event, bytes)
+        }
+        StreamResponse::StatusUpdate(update) => {
+            let parts = update.status.message.iter().flat_map(|message| message.parts.iter().map(PartRef::from));
+            update.metadata.is_some() && size::of_event(event) >= bytes || reach(parts, event, bytes)
+        }
+        StreamResponse::Message(Message { .. }) | StreamResponse::Task(_) => size::of_event(event) >= bytes,
+    }
+}
+
+fn reach<'a>(parts: impl Iterator<Item = PartRef<'a>>, event: &StreamResponse, bytes: usize) -> bool {
+    let mut sum = 0;
+    for part in parts {
+        sum += match part.content {
+            PartContentRef::Text(text) | PartContentRef::Url(text) => text.len(),
+            PartContentRef::Raw(raw) => raw.len(),
+            PartContentRef::Data(_) => return size::of_event(event) >= bytes,
+        };
+    }
+    sum >= bytes
+}

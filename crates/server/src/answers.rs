@@ -1,0 +1,228 @@
+//! Answers under way: large ones are counted, and the same bytes for several readers are in memory once.
+//!
+//! An answer below [`LARGE`] is one buffer and is not counted: the number of requests and connections bounds these.
+//! A larger one counts from before it is written until its last byte has been handed to the system, in all and for its
+//! caller. Readers of one task share the buffer, and so do all whose answers happen to have the same bytes.
+
+mod flight;
+mod outgoing;
+mod shared;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use nuncio_engine::{
+    admission::{Gauge, Most, Permit, Quota},
+    offload::Offload,
+};
+use nuncio_model::{Error, ErrorKind, Method, Principal, Reply};
+use nuncio_wire::Version;
+use tokio::{
+    sync::Notify,
+    time::{Duration, Instant, timeout_at},
+};
+
+pub(crate) use self::outgoing::{Outgoing, Taken};
+use self::{
+    flight::Flights,
+    shared::{Pool, Shared},
+};
+use crate::{binding::Binding, limits::Limits};
+
+/// Answers, and pieces of a stream, from this size on are large.
+pub(crate) const LARGE: usize = 64 * 1024;
+
+/// How long an answer waits for room where the call has changed something: a caller that is refused might repeat it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Counts large answers.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    in_all: Arc<Gauge>,
+    by_caller: Arc<Gauge>,
+    pool: Arc<Pool>,
+    flights: Arc<Flights>,
+    /// Told when an answer is done.
+    room: Arc<Notify>,
+    /// Where large answers are written, and large bodies read.
+    pub(crate) offload: Offload,
+}
+
+/// How a reply is written: replies to one method are the same bytes where all of this is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Encoding {
+    pub(crate) binding: Binding,
+    pub(crate) version: Version,
+    /// What tells apart ways to write that a version has in one binding.
+    pub(crate) slot: usize,
+    pub(crate) method: Method,
+}
+
+/// A count of bytes in all and of a caller, for an answer that is being written.
+struct Reserved {
+    in_all: Permit,
+    of_caller: Permit,
+}
+
+impl Answers {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let gauge = |in_all, per_caller| {
+            let what = "bytes of answers are under way";
+            // An answer that is larger than the limit must be possible, too.
+            Gauge::allowing_one(Quota { what, in_all, per_caller, kind: ErrorKind::Unavailable })
+        };
+        Self {
+            in_all: gauge(Most::new("answer_bytes", limits.answer_bytes), Most::NONE),
+            by_caller: gauge(Most::NONE, Most::new("answer_bytes_per_caller", limits.answer_bytes_per_caller)),
+            pool: Arc::default(),
+            flights: Arc::default(),
+            room: Arc::default(),
+            offload: Offload::new(limits.large_at_once),
+        }
+    }
+
+    /// The bytes of a large reply, which carries about so many: counted for this caller until they are dropped.
+    ///
+    /// Fails as `encode` does, and as [`Gauge::take`] does where there are too many bytes under way.
+    pub(crate) async fn of_reply(
+        &self,
+        principal: &Principal,
+        reply: Reply,
+        carried: usize,
+        encoding: Encoding,
+        encode: impl FnOnce(&Reply, &mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<Bytes, Error> {
+        let flight = match &reply {
+            Reply::Task(task) => Some(self.flights.join(task, encoding)),
+            _ => None,
+        };
+        // The reply goes when it is written: its bytes stay.
+        let write = self.write(principal, carried, encoding.method, move |to| encode(&reply, to));
+        let Some(flight) = flight else {
+            let (shared, of_caller) = write.await?;
+            return Ok(shared.for_caller(of_caller));
+        };
+        let mut of_caller = None;
+        let first = async {
+            let (shared, permit) = write.await?;
+            of_caller = Some(permit);
+            Ok::<_, Error>(shared)
+        };
+        let shared = Arc::clone(flight.landed(first).await?);
+        let of_caller = match of_caller {
+            Some(of_caller) => of_caller,
+            None => self.patiently(is_safe(encoding.method), || self.of_caller(principal, &shared)).await?,
+        };
+        Ok(shared.for_caller_of(flight, of_caller))
+    }
+
+    /// Counts the bytes of an answer that turned out large, for this caller.
+    ///
+    /// Fails as [`Gauge::take`] does.
+    pub(crate) async fn of_written(&self, principal: &Principal, bytes: Bytes, method: Method) -> Result<Bytes, Error> {
+        self.patiently(is_safe(method), || self.of_bytes(principal, &bytes)).await
+    }
+
+    /// The bytes of a large event of a stream, which carries about so many: counted for this caller until they are
+    /// dropped. `is_kept` says that the event keeps what `encode` gives for others.
+    ///
+    /// Fails as [`Gauge::take`] does; then [`room`](Self::room) tells when to try again.
+    fn of_event(
+        &self,
+        principal: &Principal,
+        carried: usize,
+        is_kept: bool,
+        encode: impl FnOnce() -> Bytes,
+    ) -> Result<Bytes, Error> {
+        if is_kept {
+            return self.of_bytes(principal, &self.offload.run_now(carried, encode));
+        }
+        let reserved = self.reserve(principal, carried)?;
+        let (shared, of_caller) = self.offload.run_now(carried, || self.pooled(encode(), reserved));
+        Ok(shared.for_caller(of_caller))
+    }
+
+    fn of_bytes(&self, principal: &Principal, bytes: &Bytes) -> Result<Bytes, Error> {
+        let shared = match self.pool.find(bytes) {
+            Some(shared) => shared,
+            None => self.pool.put(bytes.clone(), self.in_all.take(principal, bytes.len())?, &self.room),
+        };
+        let of_caller = self.of_caller(principal, &shared)?;
+        Ok(shared.for_caller(of_caller))
+    }
+
+    /// Waits until an answer is done; from when it is called, not from when it is polled.
+    pub(crate) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        Arc::clone(&self.room).notified_owned()
+    }
+
+    /// Writes a reply, off the runtime where that is large work.
+    async fn write(
+        &self,
+        principal: &Principal,
+        carried: usize,
+        method: Method,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<(Arc<Shared>, Arc<Permit>), Error> {
+        let reserved = self.patiently(is_safe(method), || self.reserve(principal, carried)).await?;
+        let place = self.offload.place(carried).await;
+        place.run(|| {
+            // All that is carried fits, whatever of it has to be escaped. Memory that is not written to is not used.
+            let mut to = Vec::with_capacity(2 * carried + LARGE);
+            encode(&mut to)?;
+            to.shrink_to_fit();
+            Ok(self.pooled(to.into(), reserved))
+        })
+    }
+
+    fn reserve(&self, principal: &Principal, bytes: usize) -> Result<Reserved, Error> {
+        let of_caller = self.by_caller.take(principal, bytes)?;
+        Ok(Reserved { in_all: self.in_all.take(principal, bytes)?, of_caller })
+    }
+
+    /// Puts what was written to the others, or finds the same there.
+    fn pooled(&self, bytes: Bytes, Reserved { mut in_all, mut of_caller }: Reserved) -> (Arc<Shared>, Arc<Permit>) {
+        let size = bytes.len();
+        let shared = self.pool.find(&bytes).unwrap_or_else(|| {
+            in_all.set(size);
+            self.pool.put(bytes, in_all, &self.room)
+        });
+        let permit = shared.permit_of(of_caller.principal()).unwrap_or_else(|| {
+            of_caller.set(size);
+            shared.adopt(of_caller)
+        });
+        (shared, permit)
+    }
+
+    /// Counts a buffer for this caller, once.
+    fn of_caller(&self, principal: &Principal, shared: &Shared) -> Result<Arc<Permit>, Error> {
+        match shared.permit_of(principal) {
+            Some(permit) => Ok(permit),
+            None => Ok(shared.adopt(self.by_caller.take(principal, shared.bytes().len())?)),
+        }
+    }
+
+    /// Takes what there may be no room for yet. A call that only reads is refused at once, as it may be repeated. Any
+    /// other waits, and the error then does not say when to repeat it.
+    async fn patiently<T>(&self, is_safe: bool, take: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let room = self.room();
+            let error = match take() {
+                Err(error) if !is_safe => error,
+                taken => return taken,
+            };
+            if timeout_at(until, room).await.is_err() {
+                let message = "the call was carried out, but too many answers are under way to send its reply; \
+                               read the task";
+                let limit = error.metadata().get("limit").map_or("", |limit| limit).to_owned();
+                return Err(Error::new(error.kind(), message).with_metadata("limit", limit));
+            }
+        }
+    }
+}
+
+/// Whether a call changes nothing, so that it can be refused after it was carried out.
+fn is_safe(method: Method) -> bool {
+    matches!(method, Method::GetTask | Method::ListTasks | Method::SubscribeToTask)
+}

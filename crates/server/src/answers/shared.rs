@@ -1,0 +1,139 @@
+//! Buffers of large answers, each in memory once: a buffer of the same bytes is found by its length and a few of them,
+//! and then compared.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use bytes::Bytes;
+use nuncio_engine::admission::Permit;
+use nuncio_model::Principal;
+use tokio::sync::Notify;
+
+use super::flight::Flight;
+
+/// How many bytes at how many places tell most buffers apart.
+const SAMPLE: usize = 16;
+const SAMPLES: usize = 16;
+
+/// Length and samples.
+type Mark = (usize, [u8; SAMPLE * SAMPLES]);
+
+/// The buffers that somebody is being sent.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Mutex<HashMap<Mark, Weak<Shared>>>);
+
+/// A buffer, until its last reader has it.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    bytes: Bytes,
+    pool: Arc<Pool>,
+    _in_all: Permit,
+    /// Callers count it once each.
+    callers: Mutex<Vec<Weak<Permit>>>,
+    room: Arc<Notify>,
+}
+
+/// A reader's hold on a buffer.
+struct Held {
+    shared: Arc<Shared>,
+    _flight: Option<Arc<Flight>>,
+    _of_caller: Arc<Permit>,
+    /// The last field, as it tells that the others are gone.
+    _done: Done,
+}
+
+/// Tells those who wait for room.
+struct Done(Arc<Notify>);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn mark(bytes: &[u8]) -> Mark {
+    let mut samples = [0; SAMPLE * SAMPLES];
+    let step = bytes.len() / SAMPLES;
+    for (number, sample) in samples.chunks_mut(SAMPLE).enumerate() {
+        let from = &bytes[number * step..];
+        let length = sample.len().min(from.len());
+        sample[..length].copy_from_slice(&from[..length]);
+    }
+    (bytes.len(), samples)
+}
+
+impl Pool {
+    /// The buffer with these bytes.
+    pub(super) fn find(&self, bytes: &Bytes) -> Option<Arc<Shared>> {
+        let found = lock(&self.0).get(&mark(bytes))?.upgrade()?;
+        let is_same = found.bytes.as_ptr() == bytes.as_ptr() || found.bytes == bytes;
+        is_same.then_some(found)
+    }
+
+    /// Puts in a buffer, which counts.
+    pub(super) fn put(self: &Arc<Self>, bytes: Bytes, in_all: Permit, room: &Arc<Notify>) -> Arc<Shared> {
+        let mark = mark(&bytes);
+        let (pool, room) = (Arc::clone(self), Arc::clone(room));
+        let shared = Arc::new(Shared { bytes, pool, _in_all: in_all, callers: Mutex::default(), room });
+        lock(&self.0).insert(mark, Arc::downgrade(&shared));
+        shared
+    }
+}
+
+impl Shared {
+    pub(super) fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The count of a caller that has the buffer already.
+    pub(super) fn permit_of(&self, principal: &Principal) -> Option<Arc<Permit>> {
+        lock(&self.callers).iter().filter_map(Weak::upgrade).find(|permit| permit.principal() == principal)
+    }
+
+    /// Notes the count of a caller.
+    pub(super) fn adopt(&self, of_caller: Permit) -> Arc<Permit> {
+        let permit = Arc::new(of_caller);
+        let mut callers = lock(&self.callers);
+        callers.retain(|permit| permit.strong_count() > 0);
+        callers.push(Arc::downgrade(&permit));
+        permit
+    }
+
+    /// The bytes for a caller.
+    pub(super) fn for_caller(self: Arc<Self>, of_caller: Arc<Permit>) -> Bytes {
+        self.held(None, of_caller)
+    }
+
+    /// The bytes for a caller, which others who read the same task can join as long as they are there.
+    pub(super) fn for_caller_of(self: Arc<Self>, flight: Arc<Flight>, of_caller: Arc<Permit>) -> Bytes {
+        self.held(Some(flight), of_caller)
+    }
+
+    fn held(self: Arc<Self>, flight: Option<Arc<Flight>>, of_caller: Arc<Permit>) -> Bytes {
+        let done = Done(Arc::clone(&self.room));
+        Bytes::from_owner(Held { shared: self, _flight: flight, _of_caller: of_caller, _done: done })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut buffers = lock(&self.pool.0);
+        let mark = mark(&self.bytes);
+        // Another buffer may have the place meanwhile.
+        if buffers.get(&mark).is_some_and(|shared| shared.strong_count() == 0) {
+            buffers.remove(&mark);
+        }
+    }
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.shared.bytes
+    }
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
+}
