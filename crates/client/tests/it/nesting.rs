@@ -3,7 +3,7 @@
 
 use nuncio_client::{Binding, Client};
 use nuncio_model::{
-    ErrorKind, Message, Part, Value,
+    Data, ErrorKind, Message, Part,
     op::{GetTaskRequest, ListTasksRequest, SendMessageConfiguration, SendMessageRequest, SendMessageResponse},
 };
 use nuncio_wire::Version;
@@ -53,6 +53,6 @@ async fn what_nests_too_deep_is_refused_and_what_does_not_is_kept() {
     }
 }
 
-fn data(message: &Message) -> Option<&Value> {
+fn data(message: &Message) -> Option<&Data> {
     message.parts.get(1).and_then(Part::as_data)
 }
