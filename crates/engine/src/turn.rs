@@ -1,6 +1,7 @@
 //! A turn: all that an agent needs to handle one message.
 
 mod artifact;
+mod data;
 mod schema;
 
 use std::{fmt::Display, future::Future, sync::Arc};

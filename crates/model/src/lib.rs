@@ -2,7 +2,7 @@
 //!
 //! Everything else speaks these types: engines and stores keep them, agents make them, clients return them. Other
 //! versions of the protocol exist only in `nuncio-wire`, which turns their bytes into this model and back. This crate
-//! does no I/O.
+//! does no I/O, but for `Part::from_path`.
 //!
 //! The serde implementations are ProtoJSON, exactly: `camelCase` names out; `camelCase` and `snake_case`, `null`,
 //! numeric and short enum forms, both base64 alphabets and unknown members in (see [`json`]).
@@ -15,6 +15,8 @@ pub mod json;
 pub mod op;
 pub mod push;
 pub mod resume;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod scope;
 
 mod artifact;

@@ -41,6 +41,8 @@ pub use nuncio_client as client;
 #[cfg(feature = "server")]
 pub use nuncio_engine as engine;
 pub use nuncio_model as model;
+#[cfg(feature = "schema")]
+pub use nuncio_model::schema;
 #[cfg(feature = "nats")]
 pub use nuncio_nats as nats;
 #[cfg(feature = "server")]

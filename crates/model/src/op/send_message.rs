@@ -1,15 +1,16 @@
 //! `SendMessage` (section 3.1.1): sends a message; waits until the task has ended or is interrupted, unless told not
 //! to.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::operation;
 use crate::{
     artifact::Artifact,
-    error::FieldViolation,
+    error::{Error, ErrorKind, FieldViolation},
     id::Tenant,
     json::{Struct, json_object},
     message::{Message, Role},
+    part::Part,
     push::TaskPushNotificationConfig,
     task::Task,
     validate::{Validate, history_length, member, wrong},
@@ -90,6 +91,28 @@ impl SendMessageResponse {
             return task.status.message.as_ref().map(|message| message.text()).unwrap_or_default();
         }
         task.artifacts.iter().map(Artifact::text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The structured data of the answer as this type: the first data part of the direct message, or of the task's
+    /// artifacts, or of its status.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidAgentResponse` if there is no data part, with the text of the answer; or if its data does not have the form
+    /// of the type.
+    pub fn data<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        let of_message = |message: &Message| message.parts.iter().find_map(Part::as_data).cloned();
+        let data = match self {
+            Self::Message(message) => of_message(message),
+            Self::Task(task) => {
+                let mut artifacts = task.artifacts.iter().flat_map(|artifact| artifact.parts.iter());
+                let found = artifacts.find_map(|part| part.as_data().cloned());
+                found.or_else(|| task.status.message.as_deref().and_then(of_message))
+            }
+        };
+        let invalid = |message| Error::new(ErrorKind::InvalidAgentResponse, message);
+        let data = data.ok_or_else(|| invalid(format!("the answer has no data: {}", self.text())))?;
+        data.parse().map_err(|error| invalid(format!("the data of the answer is not as expected: {error}")))
     }
 
     /// The task, if the answer is one.

@@ -31,6 +31,10 @@ const ENDING: &[(&str, &[&str])] = &[
         &["artifact numbers", "the agent was killed; the cursor is ", "+ \"8 \"", "status completed \"counted\""],
     ),
     ("store", &["after the restart: completed \"buy milk\""]),
+    (
+        "structured_data",
+        &["Bill { dish: \"soup\", total: 36 }", "the data of the message is not as expected: missing field `guests`"],
+    ),
     ("test_an_agent", &["which number?", "42"]),
     ("two_agents", &["asking the other agent", "\"FIRST \"", "+ \"WORK \"", "status completed \"that is the plan\""]),
     (
