@@ -64,7 +64,7 @@ impl Connection {
             let names = wanted.iter().map(|it| it.name()).collect::<Vec<_>>().join(" or ");
             let pin = pin.map(|pin| format!(" in version {pin}")).unwrap_or_default();
             diag::warn(&format!(
-                "the agent does not speak {names}{pin}; it is called by {}",
+                "the card does not list {names}{pin}; the agent is called by {}",
                 interface.protocol_binding
             ));
         }

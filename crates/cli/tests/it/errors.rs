@@ -346,7 +346,7 @@ fn the_interface_is_shown_and_another_than_wanted_is_warned_of() {
     assert!(run.err.contains("interface: http://") && run.err.contains("HTTP+JSON 1.0"), "{run:?}");
     let pinned = ["send", "echo x", "--a2a-version", "0.1", "--transport", "grpc", "-a", &agent.address];
     let run = home.run(&pinned);
-    assert!(run.err.contains("does not speak GRPC in version 0.1; it is called by JSONRPC"), "{run:?}");
+    assert!(run.err.contains("does not list GRPC in version 0.1; the agent is called by JSONRPC"), "{run:?}");
 }
 
 #[test]
