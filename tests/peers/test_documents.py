@@ -18,6 +18,9 @@ from support.process import NUNCIO, ROOT, clean_environment
 
 BLOCK = re.compile(r"(<!-- not run: (?P<reason>[^>]+) -->\n)?```console\n(?P<body>.*?)```", re.DOTALL)
 DOCUMENTS = ["README.md", *(str(it.relative_to(ROOT)) for it in sorted(ROOT.glob("docs/*.md"))), "examples/agents/README.md"]
+COMMAND = re.compile(
+    r"(?:^|[|;&]\s*|\s)nuncio ((?:serve|send|card|task|config|db|push)\b(?:'[^']*'|\"[^\"]*\"|[^|;&<>#'\"])*)"
+)
 # Commands of which a part is left to the reader.
 PLACEHOLDER = re.compile(r"…|\.\.\.|\[[A-Z]|\bURL\b|--store postgres")
 
@@ -129,10 +132,10 @@ def test_every_command_of_a_document_is_one(document: str, tmp_path: Path) -> No
     wrong = []
     for _, commands in blocks(document):
         for line in commands:
-            for command in re.findall(r"(?:^|[|;&]\s*|\s)nuncio ((?:serve|send|card|task|config|db|push)\b[^|;&<>#]*)", line):
+            for command in COMMAND.findall(line):
                 if PLACEHOLDER.search(command):
                     continue
-                flags = command.split(" -- ")[0].replace(" --exec", "").replace(" --jsonl", "")
+                flags = re.split(r" --(?:exec|jsonl)\b| -- ", command)[0]
                 done = subprocess.run(
                     ["sh", "-c", f'"{NUNCIO}" {flags} --help'], env=clean_environment(tmp_path), text=True,
                     capture_output=True, timeout=20,
