@@ -9,6 +9,7 @@ mod cancel;
 mod cluster;
 mod conversation;
 mod cursor;
+mod data;
 mod dropped;
 mod elsewhere;
 mod failure;
