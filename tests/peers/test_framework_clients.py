@@ -118,6 +118,19 @@ def test_a_question_is_answered_on_the_same_task(client):
     assert asking.ask("blue", session="question")["text"] == "got: blue"
 
 
+@pytest.mark.parametrize("name", ["adk", "ag2-jsonrpc", "ag2-rest", "strands"])
+def test_a_token_lets_a_client_in(served, name, tmp_path):
+    """AG2 also reads the extended card, which an agent with callers declares."""
+    from conftest import ALICE
+
+    agent = served("--store", "memory", "--bindings", "jsonrpc,rest", "--token", f"alice={ALICE}")
+    for token, text, is_refused in ((ALICE, "message: hello", False), (None, "", True)):
+        client = Client(name, agent.url, tmp_path / "clients.log", token)
+        answer = client.ask("message hello")
+        client.close()
+        assert (answer["text"], "401" in (answer["error"] or "")) == (text, is_refused), answer
+
+
 def test_adk_refuses_a_card_with_host_and_port(client):
     """The reason why the card does not list gRPC by default."""
     listed = client("adk", "exec", "--bindings", "jsonrpc,rest,grpc").ask("hello")

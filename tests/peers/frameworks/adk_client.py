@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
+import httpx
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -15,7 +16,9 @@ import calls
 warnings.simplefilter("ignore")
 
 sessions = InMemorySessionService()
-remote = RemoteA2aAgent(name="remote", agent_card=f"{sys.argv[1]}/.well-known/agent-card.json")
+card = f"{sys.argv[1]}/.well-known/agent-card.json"
+http = httpx.AsyncClient(headers=calls.HEADERS) if calls.HEADERS else None
+remote = RemoteA2aAgent(name="remote", agent_card=card, httpx_client=http)
 runner = Runner(app_name="app", agent=remote, session_service=sessions)
 
 

@@ -6,12 +6,17 @@ import sys
 
 from ag2 import Agent
 from ag2.a2a import A2AConfig
-from ag2.a2a.events import A2ATaskArtifactUpdate
 
 import calls
 
 origin, binding, mode = sys.argv[1:]
-config = A2AConfig(card_url=origin, prefer=binding, streaming=mode == "stream", polling_interval=0.05)
+config = A2AConfig(
+    card_url=origin,
+    prefer=binding,
+    streaming=mode == "stream",
+    polling_interval=0.05,
+    headers=calls.HEADERS or None,
+)
 agent = Agent("local", config=config)
 replies: dict = {}
 

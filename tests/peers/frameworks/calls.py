@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
+
+# What each request to the agent carries, where the agent asks for a token.
+HEADERS = {"Authorization": f"Bearer {os.environ['AGENT_TOKEN']}"} if "AGENT_TOKEN" in os.environ else {}
 
 
 def run(ask: Callable[..., Awaitable[dict]]) -> None:

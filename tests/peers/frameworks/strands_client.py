@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 
+import httpx
+from a2a.client import ClientConfig
 from a2a.types import TaskArtifactUpdateEvent
 from strands.agent.a2a_agent import A2AAgent
 
 import calls
 
-agent = A2AAgent(sys.argv[1])
+config = ClientConfig(httpx_client=httpx.AsyncClient(headers=calls.HEADERS)) if calls.HEADERS else None
+agent = A2AAgent(sys.argv[1], client_config=config)
 
 
 def text_of(parts) -> str:

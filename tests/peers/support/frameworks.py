@@ -40,9 +40,10 @@ AGENTS = {
 class Client:
     """A framework's client of one agent, in a process of its own."""
 
-    def __init__(self, name: str, url: str, log: Path):
+    def __init__(self, name: str, url: str, log: Path, token: str | None = None):
         interpreter, script, *options = CLIENTS[name]
-        self.lines = Lines([interpreter, FOLDER / script, url, *options], log)
+        environment = {"AGENT_TOKEN": token} if token else {}
+        self.lines = Lines([interpreter, FOLDER / script, url, *options], log, environment)
 
     def ask(self, text: str, session: str = "default") -> dict:
         """What the framework makes of the answer: `text`, `pieces` while it comes, `error`."""

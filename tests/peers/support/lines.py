@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -16,7 +17,7 @@ from .failure import BY_RPC, Failure, by_http
 class Lines:
     """Answers have `call` and one of `result`, `event`, `end`, `error`."""
 
-    def __init__(self, command: Sequence[str | Path], log: Path):
+    def __init__(self, command: Sequence[str | Path], log: Path, environment: dict | None = None):
         self._ids = itertools.count(1)
         self._answers: dict[int, queue.Queue] = {}
         self._writing = threading.Lock()
@@ -28,6 +29,7 @@ class Lines:
             stderr=self._log,
             text=True,
             bufsize=1,
+            env={**os.environ, **(environment or {})},
         )
         threading.Thread(target=self._read, daemon=True).start()
 
