@@ -10,6 +10,9 @@ use tokio_util::sync::CancellationToken;
 use self::output::Output;
 use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 
+/// Why a message is rejected that asks for data of a certain shape.
+const NO_SCHEMA: &str = "this agent writes text, and cannot give data that follows a JSON schema";
+
 /// Makes an agent of a program that reads text and writes text.
 ///
 /// The program runs once for each message. Its stdin is the text of the message's parts, joined by a space; a file by
@@ -23,8 +26,11 @@ use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 /// its task without an artifact.
 ///
 /// Exit code 0 completes the task. Any other, a signal, and a program that cannot be started fail it; the reason has
-/// the last 20 lines of stderr, so a program should keep secrets from there. All of stderr goes to the log, with the
+/// the last 20 lines of stderr, so a program should keep secrets from there. Stderr goes to the log, with the
 /// target `agent`. [`ProgramLimits`](crate::ProgramLimits) bound it in size and time.
+///
+/// A message that asks for data by a JSON schema ([`Turn::requested_schema`]) is rejected, as nothing holds the output
+/// against it.
 ///
 /// On a cancel the program's process group gets SIGTERM, and SIGKILL after the grace. When the turn is dropped, it gets
 /// SIGKILL at once.
@@ -56,6 +62,9 @@ impl Exec {
 
 impl Agent for Exec {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
+        if turn.requested_schema().is_some() {
+            return turn.reject(NO_SCHEMA).await;
+        }
         let Some((mut process, pipes)) = self.program.start(&turn).await? else { return Ok(()) };
         let Pipes { mut stdin, stdout, stderr } = pipes;
         turn.begin().await?;
@@ -71,7 +80,7 @@ impl Agent for Exec {
                 Ok(())
             };
             let log = async {
-                tail.read(stderr, &pulse, turn.task_id().as_str()).await;
+                tail.read(stderr, &pulse, turn.task_id().as_str(), &self.program.log_rate).await;
                 Ok(())
             };
             tokio::try_join!(output.read(stdout, &pulse), feed, log).map(|_| ())

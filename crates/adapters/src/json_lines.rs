@@ -70,7 +70,7 @@ impl Agent for JsonLines {
                 Ok(())
             };
             let log = async {
-                tail.read(stderr, &pulse, turn.task_id().as_str()).await;
+                tail.read(stderr, &pulse, turn.task_id().as_str(), &self.program.log_rate).await;
                 Ok(())
             };
             tokio::try_join!(read, write, log).map(|_| ())

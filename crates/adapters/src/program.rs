@@ -26,7 +26,7 @@ pub(crate) use self::{
     clock::Pulse,
     exit::Exit,
     process::{Ended, Pipes},
-    stderr::Tail,
+    stderr::{LogRate, Tail},
     supervise::{Asked, Stop},
 };
 
@@ -45,6 +45,7 @@ pub struct Program {
     pub(crate) resumes: bool,
     user: Option<User>,
     places: Arc<Semaphore>,
+    pub(crate) log_rate: Arc<LogRate>,
 }
 
 impl Program {
@@ -56,6 +57,7 @@ impl Program {
             arguments: Vec::new(),
             environment: Vec::new(),
             places: places(&limits),
+            log_rate: Arc::new(LogRate::new(limits.log_lines)),
             limits,
             resumes: false,
             user: None,
@@ -95,6 +97,7 @@ impl Program {
     /// Bounds it.
     pub fn with_limits(mut self, limits: ProgramLimits) -> Self {
         self.places = places(&limits);
+        self.log_rate = Arc::new(LogRate::new(limits.log_lines));
         self.limits = limits;
         self
     }

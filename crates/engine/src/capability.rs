@@ -81,6 +81,34 @@ pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), 
     Ok(())
 }
 
+/// Refuses a message whose client accepts none of the media types that the card and its skills produce
+/// (`acceptedOutputModes`, section 3.2.2). A card that names none may produce any. All text can be read as
+/// `text/plain`.
+pub(crate) fn check_output_modes(card: &AgentCard, accepted: &[String]) -> Result<(), Error> {
+    let accepted = || accepted.iter().map(|mode| mode.trim()).filter(|mode| !mode.is_empty());
+    let meets = |mode: &str| accepted().any(|wanted| meets(mode, wanted));
+    let mut modes = card.output_modes().peekable();
+    if accepted().next().is_none() || modes.peek().is_none() || modes.any(meets) {
+        return Ok(());
+    }
+    let produced: Vec<_> = card.output_modes().collect();
+    Err(Error::new(
+        ErrorKind::ContentTypeNotSupported,
+        format!(
+            "configuration.acceptedOutputModes: this agent produces none of {}; it produces {}",
+            accepted().collect::<Vec<_>>().join(", "),
+            produced.join(", ")
+        ),
+    )
+    .with_metadata("acceptedOutputModes", accepted().collect::<Vec<_>>().join(",")))
+}
+
+/// Whether what is produced by a mode of a card can be what a client wants.
+fn meets(mode: &str, wanted: &str) -> bool {
+    let is_text = |mode: &str| takes("text/*", mode) || takes("text", mode);
+    takes(mode, wanted) || takes(wanted, mode) || is_text(mode) && takes("text/plain", wanted)
+}
+
 /// Whether a mode of a card (`text/plain`, `image/*`, `*/*`, `text`) covers a media type. Parameters do not count.
 fn takes(mode: &str, media_type: &str) -> bool {
     let essence = |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -95,7 +123,7 @@ fn takes(mode: &str, media_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::takes;
+    use super::{meets, takes};
 
     #[test]
     fn a_mode_covers_its_media_types() {
@@ -109,5 +137,22 @@ mod tests {
         }
         assert!(!takes("text/plain", "text/html"));
         assert!(!takes("image/*", "text/plain"));
+    }
+
+    #[test]
+    fn a_mode_meets_what_it_may_produce() {
+        for (mode, wanted) in [
+            ("text/plain", "text/plain"),
+            ("text/markdown", "text/plain; charset=utf-8"),
+            ("text", "text/plain"),
+            ("image/*", "image/png"),
+            ("image/png", "image/*"),
+            ("*/*", "a/b"),
+            ("a/b", "*/*"),
+        ] {
+            assert!(meets(mode, wanted), "{mode} {wanted}");
+        }
+        assert!(!meets("text/plain", "text/markdown"));
+        assert!(!meets("application/json", "text/plain"));
     }
 }

@@ -48,6 +48,9 @@ impl Opening {
         with: With,
     ) -> Result<Self, Error> {
         capability::check_media_types(&shared.card, &request.message.parts)?;
+        if let Some(configuration) = &request.configuration {
+            capability::check_output_modes(&shared.card, &configuration.accepted_output_modes)?;
+        }
         let of_task = with.begins.as_ref().and_then(|begins| begins.metadata.as_deref());
         size::check_message(&request.message, of_task, shared.limits.task_size)?;
         let extensions = match &*with.extensions {

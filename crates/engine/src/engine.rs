@@ -58,7 +58,7 @@ impl Engine {
 
     fn check(&self, request: &Request) -> Result<(), Error> {
         capability::check(&self.0, request)?;
-        ids::check(request, self.0.limits.id_length)?;
+        ids::check(request, &self.0.limits)?;
         nesting::check_call(&request.call, self.0.limits.nesting)
     }
 

@@ -3,9 +3,11 @@
 
 use nuncio_model::{Call, Error, Request, TaskPushNotificationConfig, error::FieldViolation, op::SendMessageRequest};
 
+use crate::limits::Limits;
+
 /// Refuses a call with an id that is longer than so many bytes: `InvalidParams` that names every such field.
-pub(crate) fn check(request: &Request, longest: usize) -> Result<(), Error> {
-    let mut check = Check { longest, violations: Vec::new() };
+pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Error> {
+    let mut check = Check { limits, violations: Vec::new() };
     check.id("tenant", request.scope.tenant.as_str());
     if let Some(begins) = &request.begins {
         check.id("id", begins.id.as_str());
@@ -32,15 +34,19 @@ pub(crate) fn check(request: &Request, longest: usize) -> Result<(), Error> {
     if check.violations.is_empty() { Ok(()) } else { Err(Error::violations(check.violations)) }
 }
 
-struct Check {
-    longest: usize,
+struct Check<'a> {
+    limits: &'a Limits,
     violations: Vec<FieldViolation>,
 }
 
-impl Check {
+impl Check<'_> {
     fn id(&mut self, field: &str, id: &str) {
-        if id.len() > self.longest {
-            let description = format!("is {} bytes long; an id may have {}", id.len(), self.longest);
+        self.length(field, id, "an id", self.limits.id_length);
+    }
+
+    fn length(&mut self, field: &str, text: &str, what: &str, longest: usize) {
+        if text.len() > longest {
+            let description = format!("is {} bytes long; {what} may have {longest}", text.len());
             self.violations.push(FieldViolation { field: field.to_owned(), description });
         }
     }
@@ -59,5 +65,14 @@ impl Check {
     fn config(&mut self, path: &str, config: &TaskPushNotificationConfig) {
         self.id(&format!("{path}taskId"), config.task_id.as_ref().map_or("", |id| id.as_str()));
         self.id(&format!("{path}id"), config.id.as_ref().map_or("", |id| id.as_str()));
+        let credentials = config.authentication.as_ref().and_then(|it| it.credentials.as_deref());
+        for (field, text) in [
+            ("url", Some(&*config.url)),
+            ("token", config.token.as_deref()),
+            ("authentication.credentials", credentials),
+        ] {
+            let text = text.unwrap_or_default();
+            self.length(&format!("{path}{field}"), text, "this field of a webhook", self.limits.webhook_field);
+        }
     }
 }

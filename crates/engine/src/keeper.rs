@@ -71,7 +71,7 @@ async fn keep(shared: Weak<Shared>) {
 
 /// Nodes that were started together are not to come at the same time for ever.
 fn scattered(period: Duration) -> Duration {
-    let share = uuid::Uuid::now_v7().as_bytes()[15];
+    let share = uuid::Uuid::new_v4().as_bytes()[15];
     period * (224 + u32::from(share) / 4) / 256
 }
 

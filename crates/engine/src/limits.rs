@@ -51,6 +51,8 @@ pub struct Limits {
     /// How deep lists and objects nest in one another in a part's data and in metadata; a request with deeper ones is
     /// refused, an event fails its task. Most readers of protobuf do not read more than 31. 30.
     pub nesting: usize,
+    /// Bytes of the URL of a webhook, of its token and of its credentials, each; a longer one is refused. 2 KiB.
+    pub webhook_field: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -97,6 +99,7 @@ impl Default for Limits {
             held_bytes: 1024 * 1024 * 1024,
             held_bytes_per_caller: 256 * 1024 * 1024,
             nesting: 30,
+            webhook_field: 2 * 1024,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

@@ -76,6 +76,14 @@ impl AgentCard {
         self
     }
 
+    /// Every media type that the agent or one of its skills produces.
+    pub fn output_modes(&self) -> impl Iterator<Item = &str> {
+        self.default_output_modes
+            .iter()
+            .chain(self.skills.iter().flat_map(|skill| &skill.output_modes))
+            .map(String::as_str)
+    }
+
     /// Every media type that the agent or one of its skills takes.
     pub fn input_modes(&self) -> impl Iterator<Item = &str> {
         self.default_input_modes

@@ -3,11 +3,22 @@
 //! All are opaque strings of the protocol. They are reference-counted: a clone costs no allocation, which matters
 //! because each event of a task carries two of them.
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::{
+    borrow::Borrow,
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Visitor};
+use uuid::Uuid;
 
 use crate::json::Field;
+
+/// A fresh UUID of version 7. If the clock is before 1970, which version 7 cannot express, a random one.
+fn fresh(now: SystemTime) -> Uuid {
+    if now < UNIX_EPOCH { Uuid::new_v4() } else { Uuid::now_v7() }
+}
 
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
@@ -24,7 +35,7 @@ macro_rules! id {
             /// A fresh id (UUID version 7, so ids made later sort later).
             pub fn generate() -> Self {
                 let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
-                Self(Arc::from(&*uuid::Uuid::now_v7().hyphenated().encode_lower(&mut text)))
+                Self(Arc::from(&*fresh(SystemTime::now()).hyphenated().encode_lower(&mut text)))
             }
 
             /// The id's text.
@@ -147,3 +158,17 @@ id!(
     /// The opaque routing id of an agent's interface (section 8.3.2); empty where there is none.
     Tenant
 );
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_before_1970_makes_ids_too() {
+        let before = fresh(UNIX_EPOCH - Duration::from_secs(1));
+        assert_ne!(before, fresh(UNIX_EPOCH - Duration::from_secs(1)));
+        assert_eq!((before.get_version_num(), fresh(SystemTime::now()).get_version_num()), (4, 7));
+    }
+}

@@ -12,6 +12,7 @@ mod cache;
 mod columns;
 mod connection;
 mod error;
+mod files;
 mod lock;
 mod log;
 mod open;
@@ -46,6 +47,7 @@ use parking_lot::Mutex;
 
 use self::{
     cache::Cache,
+    files::Files,
     log::Log,
     queue::{Done, Op, Order, Queue},
     readers::Readers,
@@ -77,6 +79,8 @@ pub struct SqliteStore {
     log: Arc<Log>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// The last member, as it is to be dropped after all connections.
+    files: Files,
 }
 
 impl SqliteStore {
@@ -114,6 +118,7 @@ impl SqliteStore {
             log: opened.log,
             orders,
             thread: Mutex::new(Some(thread)),
+            files: opened.files,
         })
     }
 
@@ -181,12 +186,14 @@ struct Opened {
     log: Arc<Log>,
     short_reads: Arc<ShortReads>,
     writer: Writer,
+    files: Files,
 }
 
 impl Opened {
     fn new(path: &Path, options: &SqliteOptions) -> Result<Self, OpenError> {
         let path = lock::create(path)?;
         let lock = lock::acquire(&path)?;
+        let database = lock.database();
         let failed = |source| OpenError::Sqlite { path: path.clone(), source };
         schema::identify(&connection::for_reading(&path, options).map_err(failed)?, &path)?;
         let mut connection = connection::for_writing(&path, options).map_err(failed)?;
@@ -197,7 +204,8 @@ impl Opened {
         let writer = Writer::new(connection, checkpoints, Arc::clone(&log), epoch, Arc::clone(&cache), options, lock);
         let writer = writer.map_err(failed)?;
         let short_reads = ShortReads::open(&path, options, Arc::clone(&log)).map_err(failed)?;
-        Ok(Self { path, epoch, cache, log, short_reads, writer })
+        let files = Files::of(&path, database);
+        Ok(Self { path, epoch, cache, log, short_reads, writer, files })
     }
 }
 

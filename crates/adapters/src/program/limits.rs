@@ -13,6 +13,8 @@ pub struct ProgramLimits {
     pub piece: usize,
     /// Bytes of output in one turn. 1 GiB.
     pub output: u64,
+    /// Lines of stderr that all turns of the program write to the log in a second; more are left out and counted. 1,000.
+    pub log_lines: usize,
     /// How long a turn may take. No limit.
     pub time: Option<Duration>,
     /// How long it may write nothing, neither output nor to stderr. No limit.
@@ -31,6 +33,7 @@ impl Default for ProgramLimits {
             processes: 256,
             piece: 10 << 20,
             output: 1 << 30,
+            log_lines: 1_000,
             time: None,
             silence: None,
             grace: Duration::from_secs(1),
@@ -54,6 +57,12 @@ impl ProgramLimits {
     /// Bounds the output of a turn.
     pub fn with_output(mut self, bytes: u64) -> Self {
         self.output = bytes;
+        self
+    }
+
+    /// Bounds the lines of stderr that go to the log in a second.
+    pub fn with_log_lines(mut self, lines: usize) -> Self {
+        self.log_lines = lines;
         self
     }
 

@@ -1,7 +1,11 @@
 //! What a program writes to stderr: into the log, and the last of it into the reason of a failure.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
+use parking_lot::Mutex;
 use tokio::process::ChildStderr;
 
 use super::Pulse;
@@ -17,19 +21,23 @@ const LINE: usize = 1024;
 pub(crate) struct Tail(VecDeque<String>);
 
 impl Tail {
-    /// Reads to the end. Every line goes to the log, with the target `agent`.
-    pub(crate) async fn read(&mut self, stderr: ChildStderr, pulse: &Pulse, task: &str) {
+    /// Reads to the end. Lines go to the log, with the target `agent`, as many as the rate lets pass.
+    pub(crate) async fn read(&mut self, stderr: ChildStderr, pulse: &Pulse, task: &str, rate: &LogRate) {
         let mut lines = Pieces::new(stderr, b"\n", LINE);
         // An error ends it: what could be read is all that there is.
         while let Ok(Some(line)) = lines.next().await {
             pulse.beat();
             let line = String::from_utf8_lossy(&line.bytes).trim_end_matches('\r').to_owned();
-            tracing::info!(target: "agent", task, "{line}");
+            if let Some(left_out) = rate.pass(Instant::now()) {
+                tell_of(left_out, task);
+                tracing::info!(target: "agent", task, "{line}");
+            }
             if self.0.len() == LINES {
                 self.0.pop_front();
             }
             self.0.push_back(line);
         }
+        tell_of(rate.take_left_out(), task);
     }
 
     /// A reason, with the last lines below it.
@@ -44,9 +52,74 @@ impl Tail {
     }
 }
 
+fn tell_of(left_out: u64, task: &str) {
+    if left_out > 0 {
+        tracing::warn!(
+            target: "agent",
+            task,
+            left_out,
+            "programs: lines of stderr were left out of the log, as programs write more than program.log_lines"
+        );
+    }
+}
+
+/// How many lines of stderr go to the log in a second, of all turns of a program.
+#[derive(Debug)]
+pub(crate) struct LogRate {
+    most: usize,
+    second: Mutex<Second>,
+}
+
+#[derive(Debug, Default)]
+struct Second {
+    begun: Option<Instant>,
+    passed: usize,
+    left_out: u64,
+}
+
+impl LogRate {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, second: Mutex::default() }
+    }
+
+    /// Counts a line. If the line goes to the log: how many lines before it were left out.
+    fn pass(&self, now: Instant) -> Option<u64> {
+        let mut second = self.second.lock();
+        if second.begun.is_none_or(|begun| now.duration_since(begun) >= Duration::from_secs(1)) {
+            second.begun = Some(now);
+            second.passed = 0;
+        }
+        if second.passed >= self.most {
+            second.left_out += 1;
+            return None;
+        }
+        second.passed += 1;
+        Some(std::mem::take(&mut second.left_out))
+    }
+
+    /// How many lines were left out, and not told of yet.
+    fn take_left_out(&self) -> u64 {
+        std::mem::take(&mut self.second.lock().left_out)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn so_many_lines_a_second_pass_and_the_others_are_counted() {
+        let (rate, begun) = (LogRate::new(3), Instant::now());
+        let pass = |millis, lines| -> Vec<_> {
+            (0..lines).map(|_| rate.pass(begun + Duration::from_millis(millis))).collect()
+        };
+        assert_eq!(pass(0, 5), [Some(0), Some(0), Some(0), None, None]);
+        assert_eq!(pass(999, 1), [None]);
+        assert_eq!(pass(1_000, 2), [Some(3), Some(0)]);
+        assert_eq!(pass(1_999, 3), [Some(0), None, None]);
+        assert_eq!((rate.take_left_out(), rate.take_left_out()), (2, 0));
+        assert_eq!(pass(5_000, 1), [Some(0)]);
+    }
 
     #[test]
     fn a_reason_is_followed_by_the_last_lines() {

@@ -4,7 +4,7 @@ use nuncio_adapters::{Exec, Program};
 use nuncio_engine::Engine;
 use nuncio_model::{Message, Part, Role, TaskState};
 
-use crate::support::{Feed, answer, cancel, chunks, exec, output, said, send};
+use crate::support::{Feed, answer, cancel, chunks, exec, output, said, send, task};
 
 fn cut_at(delimiter: &str, script: &str) -> Engine {
     Engine::builder(Exec::new(Program::shell(script)).with_delimiter(delimiter)).build()
@@ -185,4 +185,16 @@ async fn what_a_program_leaves_in_the_background_ends_with_the_turn() {
     let task = send(&exec("sleep 1000 & echo $!"), "x").await;
     assert_eq!(task.state(), TaskState::Completed);
     crate::support::gone(&output(&task)).await;
+}
+
+#[tokio::test]
+async fn a_message_that_asks_for_a_schema_is_rejected_before_the_program_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let metadata = serde_json::json!({"schema": {"type": "object"}}).as_object().cloned().unwrap();
+    let message = Message::user(Part::text("x").with_metadata(metadata));
+    let task = task(answer(&exec(&format!("touch {}", ran.display())), message).await);
+    assert_eq!(task.state(), TaskState::Rejected);
+    assert!(said(&task).contains("JSON schema"), "{}", said(&task));
+    assert!(!ran.exists());
 }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use nuncio_model::Error;
+use nuncio_model::{Error, Message};
 use tokio::{
     task::yield_now,
     time::{Sleep, sleep},
@@ -38,6 +38,8 @@ pub(super) struct Running {
     pub(super) spoke: bool,
     /// Whether the agent has answered with a bare message.
     pub(super) replied: bool,
+    /// The bare message, until the words that were taken with it are heard: a second one makes both wrong.
+    pub(super) reply: Option<Message>,
     /// Its message, counted among what turns hold.
     _held: Option<Permit>,
 }
@@ -89,6 +91,9 @@ impl Runner {
                 }
             }
             running.heard = heard;
+            if let Some(reply) = running.reply.take() {
+                self.answer(reply);
+            }
             for control in step.controls {
                 self.take(control, Some(&mut running));
             }
@@ -168,6 +173,7 @@ impl Runner {
             patience,
             spoke: false,
             replied: false,
+            reply: None,
             _held: held,
         }
     }

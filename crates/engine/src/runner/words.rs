@@ -3,8 +3,8 @@
 use std::{fmt::Display, sync::Arc};
 
 use nuncio_model::{
-    ArtifactId, ContextId, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId, TaskState, TaskStatus,
-    Timestamp, op::SendMessageRequest,
+    ArtifactId, ContextId, Error, ErrorKind, Message, MessageId, Role, StreamEvent, StreamResponse, Task, TaskId,
+    TaskState, TaskStatus, Timestamp, op::SendMessageRequest,
 };
 
 use super::{Runner, Running};
@@ -19,8 +19,7 @@ impl Runner {
     /// Hears one word of the agent.
     pub(super) fn hear(&mut self, running: &mut Running, word: Word) {
         if running.replied {
-            tracing::warn!(task = %self.hold.id, "the agent went on after a bare message; that is not forwarded");
-            running.cut_off();
+            self.went_on(running, &word.event.response);
             return;
         }
         let Word { mut event, mut bytes, origin } = word;
@@ -33,7 +32,7 @@ impl Runner {
                     self.object(running, &error, origin.as_deref());
                     return;
                 }
-                self.answer(message.clone());
+                running.reply = Some(message.clone());
                 running.replied = true;
                 running.timer = None;
                 return;
@@ -51,6 +50,30 @@ impl Runner {
             self.overflow(running, excess.limit(), &excess);
         } else if let Err(error) = self.say(event, bytes) {
             self.object(running, &error, origin.as_deref());
+        }
+    }
+
+    /// The agent said something after its bare message, which is the whole answer of a turn (section 3.1.2). A second
+    /// bare message is an error of the call, unless the client has the first one already.
+    fn went_on(&mut self, running: &mut Running, response: &StreamResponse) {
+        let task = &self.hold.id;
+        running.cut_off();
+        if !matches!(response, StreamResponse::Message(_)) {
+            tracing::warn!(%task, "engine: the agent went on after a bare message; its turn is cut off");
+            return;
+        }
+        let error = Error::new(
+            ErrorKind::InvalidAgentResponse,
+            "the agent answered one message with two bare messages; a turn has one, or a task",
+        );
+        if running.reply.take().is_some() {
+            tracing::warn!(%task, kind = ?error.kind(), "engine: {}", error.message());
+            self.birth = None;
+            self.flight = None;
+            self.hold.change(|inner| inner.broken = Some(error));
+        } else {
+            let kind = error.kind();
+            tracing::warn!(%task, ?kind, "engine: {}; the client has the first one", error.message());
         }
     }
 
@@ -115,7 +138,7 @@ impl Runner {
     }
 
     /// Answers with a bare message; there is no task, and there will be none.
-    fn answer(&mut self, mut message: Message) {
+    pub(super) fn answer(&mut self, mut message: Message) {
         self.birth = None;
         complete_message(&mut message, None, self.writer.context());
         if let Some(flight) = self.flight.take() {

@@ -32,7 +32,7 @@ pub struct LetterId(pub Box<str>);
 impl LetterId {
     /// A new one.
     pub fn generate() -> Self {
-        Self(uuid::Uuid::now_v7().to_string().into())
+        Self(nuncio_model::MessageId::generate().as_str().into())
     }
 }
 

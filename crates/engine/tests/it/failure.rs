@@ -8,10 +8,11 @@ use std::{
     time::Duration,
 };
 
-use nuncio_engine::{AgentError, Engine, Limits, admission::RETRY_AFTER};
+use nuncio_engine::{AgentError, Engine, Limits, Turn, admission::RETRY_AFTER};
 use nuncio_model::{
-    Artifact, ErrorKind, Message, Part, Reply, Role, StreamResponse, TaskArtifactUpdateEvent, TaskState,
-    op::SendMessageRequest,
+    AgentCard, Artifact, ErrorKind, Message, Part, Reply, Request, Role, Scope, StreamResponse,
+    TaskArtifactUpdateEvent, TaskState,
+    op::{SendMessageConfiguration, SendMessageRequest},
 };
 
 use crate::support::*;
@@ -59,20 +60,6 @@ async fn what_comes_after_the_end_is_not_forwarded() {
     let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
     assert_eq!(words(&events), ["task:submitted", "completed"]);
     assert_eq!(outcome(&engine).await, (TaskState::Completed, "done".to_owned()));
-}
-
-#[tokio::test]
-async fn a_second_bare_message_is_not_forwarded() {
-    let engine = engine(|turn| async move {
-        turn.reply("one").await?;
-        turn.reply("two").await
-    });
-    let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
-    assert_eq!(words(&events), ["message:one"]);
-    let Reply::Message(message) = call(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap() else {
-        panic!()
-    };
-    assert_eq!(message.text(), "one");
 }
 
 #[tokio::test]
@@ -308,5 +295,42 @@ async fn a_turn_that_does_not_end_after_its_last_word_is_cut_off() {
         };
         assert_eq!(page.tasks.len(), 1);
         assert_state(&page.tasks[0], TaskState::Completed);
+    }
+}
+
+#[tokio::test]
+async fn a_second_bare_message_is_an_error_of_the_call() {
+    let agent = |turn: Turn| async move {
+        turn.reply("one").await?;
+        turn.reply("two").await
+    };
+    let engine = builder(agent).build();
+    let send = || Message::user("x");
+    let call = Request::new(Scope::open(), SendMessageRequest::new(send()));
+    let error = within(engine.call(call)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{error}");
+    let error = stream(&engine, send()).await.map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{error}");
+    assert_eq!(engine.running(), 0);
+}
+
+#[tokio::test]
+async fn what_the_client_accepts_is_asked_before_the_agent_runs() {
+    let mut card = AgentCard::new("writer", "Writes.");
+    card.default_output_modes = vec!["text/markdown".to_owned()];
+    let engine = builder(|turn: Turn| async move { turn.complete("done").await }).card(card).build();
+    let send = async |modes: &[&str]| {
+        let configuration = SendMessageConfiguration {
+            accepted_output_modes: modes.iter().map(|mode| (*mode).to_owned()).collect(),
+            ..Default::default()
+        };
+        let request = SendMessageRequest::new(Message::user("x")).with_configuration(configuration);
+        within(engine.call(Request::new(Scope::open(), request))).await.map(drop).map_err(|error| error.kind())
+    };
+    for modes in [&[][..], &["text/plain"], &["image/png", "text/*"], &["*/*"], &["text/markdown"], &[""]] {
+        assert_eq!(send(modes).await, Ok(()), "{modes:?}");
+    }
+    for modes in [&["image/png"][..], &["application/json", "text/html"]] {
+        assert_eq!(send(modes).await, Err(ErrorKind::ContentTypeNotSupported), "{modes:?}");
     }
 }

@@ -96,3 +96,25 @@ async fn an_id_of_the_longest_length_is_taken() {
     request.begins = Some(Box::new(Begins { id: TaskId::from("b".repeat(512)), metadata: None, webhooks_of: None }));
     assert!(wrong(request).await.is_empty());
 }
+
+#[tokio::test]
+async fn a_field_of_a_webhook_that_is_too_long_is_named() {
+    let hook = |length: usize| TaskPushNotificationConfig {
+        task_id: Some("t".into()),
+        url: format!("https://example.com/{}", "x".repeat(length - 20)),
+        token: Some("x".repeat(length)),
+        authentication: Some(nuncio_model::AuthenticationInfo {
+            scheme: "Bearer".to_owned(),
+            credentials: Some("x".repeat(length)),
+        }),
+        ..Default::default()
+    };
+    assert_eq!(wrong(to(hook(2_049))).await, ["url", "token", "authentication.credentials"]);
+    let send = |length| {
+        let configuration =
+            SendMessageConfiguration { task_push_notification_config: Some(hook(length)), ..Default::default() };
+        to(SendMessageRequest::new(Message::user("x")).with_configuration(configuration))
+    };
+    assert_eq!(wrong(send(2_048)).await, [""; 0]);
+    assert_eq!(wrong(send(2_049)).await[0], "configuration.taskPushNotificationConfig.url");
+}

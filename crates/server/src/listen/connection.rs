@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use futures_util::{TryFutureExt as _, future::MapOk};
@@ -56,6 +56,7 @@ impl Settings {
         http1
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head_time)
+            .auto_date_header(has_date())
             // They begin small, which is what makes idle connections cheap.
             .max_buf_size(head);
         Self {
@@ -72,6 +73,7 @@ impl Settings {
         let mut http2 = http2::Builder::new(streams);
         http2
             .timer(TokioTimer::new())
+            .auto_date_header(has_date())
             .adaptive_window(true)
             .max_concurrent_streams(self.streams_per_connection)
             .max_header_list_size(self.head)
@@ -192,4 +194,10 @@ where
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         self.0.call(request).map_ok(|response| response.map(Pieces::new))
     }
+}
+
+/// Whether the clock can be told in the header `Date`: hyper panics at a time before 1970. A server without a clock must
+/// not send the header (RFC 9110, section 6.6.1).
+fn has_date() -> bool {
+    SystemTime::now() >= SystemTime::UNIX_EPOCH
 }

@@ -1,10 +1,14 @@
-//! One process at a time: a file beside the database that is locked while it is open.
+//! One process at a time: a file beside the database is locked while the database is open, and the database itself.
+//!
+//! The file beside it names the process. The lock of the database holds where somebody deletes that file. It is a lock
+//! of the whole file (`flock`), which the locks of SQLite and processes that only read know nothing of.
 
 use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions, TryLockError},
     io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::error::OpenError;
@@ -13,12 +17,32 @@ use super::error::OpenError;
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
+    database: Arc<File>,
+}
+
+impl Lock {
+    /// The file of the database. It must be closed after all connections to it: the end of any of its files ends the
+    /// locks that SQLite has there.
+    pub(super) fn database(&self) -> Arc<File> {
+        Arc::clone(&self.database)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Err(error) = self.database.unlock() {
+            tracing::debug!(%error, "the database stays locked until its file is closed");
+        }
+    }
 }
 
 /// Makes the database's file if there is none, for its owner only, and gives its real path: one that is reached by two
 /// names must have one lock.
 pub(super) fn create(path: &Path) -> Result<PathBuf, OpenError> {
     let failed = |source| OpenError::Io { path: path.to_owned(), source };
+    if let Ok(path) = fs::canonicalize(path) {
+        return Ok(path);
+    }
     private().append(true).open(path).map_err(failed)?;
     fs::canonicalize(path).map_err(failed)
 }
@@ -38,18 +62,29 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
             return Err(OpenError::InUse { path: path.to_owned(), holder });
         }
     }
+    let database =
+        private().append(true).open(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    match database.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(OpenError::InUse { path: path.to_owned(), holder: String::new() });
+        }
+        // Some file systems have no such locks.
+        Err(TryLockError::Error(error)) => tracing::debug!(%error, "the file of the database cannot be locked itself"),
+    }
     // Who has it is for people; that it is locked counts.
     let noted = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{}", std::process::id()));
     if let Err(error) = noted {
         tracing::debug!(%error, "the lock file does not say who holds it");
     }
-    Ok(Lock { _file: file })
+    Ok(Lock { _file: file, database: Arc::new(database) })
 }
 
-/// Whether somebody has the database of this real path open. Changes nothing.
+/// Whether somebody has the database of this real path open. Changes nothing. To be asked before this process has a
+/// connection to the database, as the end of a file ends the locks of all connections to it.
 pub(super) fn is_held(path: &Path) -> bool {
-    let file = File::open(file_of(path));
-    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    File::open(file_of(path)).is_ok_and(is_locked) || File::open(path).is_ok_and(is_locked)
 }
 
 fn file_of(path: &Path) -> PathBuf {

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::{
-    SqliteStore, append, cache::Cache, connection, error::OpenError, lock, log::Log, options::SqliteOptions,
-    queue::Queue, readers::Readers, schema, short::ShortReads,
+    SqliteStore, append, cache::Cache, connection, error::OpenError, files::Files, lock, log::Log,
+    options::SqliteOptions, queue::Queue, readers::Readers, schema, short::ShortReads,
 };
 
 /// The schema of a database, and the one of this release.
@@ -52,6 +52,7 @@ impl SqliteStore {
         let log = Arc::new(Log::new(false));
         let heard = Arc::clone(&log);
         let (path, epoch, short_reads) = blocking(path, move |path| {
+            let is_served = lock::is_held(path);
             let (connection, found) = identified(path)?;
             let known = schema::known();
             if found < known {
@@ -59,7 +60,6 @@ impl SqliteStore {
             }
             let openings = connection.query_row("SELECT openings FROM store", [], |row| row.get::<_, i64>(0));
             let openings = openings.map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
-            let is_served = lock::is_held(path);
             let short_reads = ShortReads::open(path, &SqliteOptions::new(), heard)
                 .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
             Ok((path.to_owned(), openings.unsigned_abs() + u64::from(!is_served), short_reads))
@@ -79,6 +79,7 @@ impl SqliteStore {
             log,
             orders,
             thread: Mutex::default(),
+            files: Files::default(),
         })
     }
 }

@@ -178,7 +178,9 @@ impl TaskStore for SqliteStore {
 
     /// Reads; and writes too when the last write failed, to see whether that is over.
     async fn check(&self) -> Result<(), StoreError> {
-        let read = self.readers.read(|connection| {
+        let are_there = self.files.check();
+        let read = self.readers.read(move |connection| {
+            are_there()?;
             let one = connection.query_row("SELECT one FROM store", [], |row| row.get::<_, i64>(0)).optional();
             one.map(|_| ()).map_err(store_error)
         });

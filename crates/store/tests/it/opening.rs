@@ -82,3 +82,41 @@ async fn a_path_that_cannot_be_is_named() {
     let refused = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap_err();
     assert!(refused.to_string().contains("/nowhere/at/all/tasks.db"), "{refused}");
 }
+
+/// The lock is not in the file beside the database alone.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_database_whose_lock_file_was_deleted_is_of_one_store_all_the_same() {
+    let place = Place::new();
+    let store = place.open().await;
+    begin(&store, "t").await;
+    std::fs::remove_file(place.path().with_file_name("tasks.db.lock")).unwrap();
+    let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::InUse { .. }), "{refused}");
+    begin(&store, "u").await;
+    drop(store);
+    load(&place.open().await, "u").await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_deleted_or_replaced_under_a_store_fails_its_check() {
+    use nuncio_engine::TaskStore as _;
+    for end in ["", "-wal", "-shm"] {
+        for is_replaced in [false, true] {
+            let place = Place::new();
+            let store = place.open().await;
+            begin(&store, "t").await;
+            store.check().await.unwrap();
+            let file = place.path().with_file_name(format!("tasks.db{end}"));
+            let copy = file.with_extension("copy");
+            std::fs::copy(&file, &copy).unwrap();
+            std::fs::remove_file(&file).unwrap();
+            if is_replaced {
+                std::fs::rename(&copy, &file).unwrap();
+            }
+            let checked = store.check().await;
+            assert!(matches!(checked, Err(nuncio_engine::StoreError::Unavailable(_))), "{end}: {checked:?}");
+        }
+    }
+}

@@ -47,8 +47,9 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
         Err(StoreError::Corrupt(_)) if advice.is_some() => {}
         orphans => findings.extend(orphans.map_err(|error| failed(&error))?),
     }
+    let notes = opened.notes().await.map_err(|error| failed(&error))?;
     let mut document = json!({
-        "database": shown, "tasks": checked.tasks, "logs": checked.logs, "findings": findings,
+        "database": shown, "tasks": checked.tasks, "logs": checked.logs, "findings": findings, "notes": notes,
     });
     if let Some(advice) = advice {
         document["hint"] = advice.into();
@@ -59,6 +60,9 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
         match &findings[..] {
             [] => text.field("Findings", "none"),
             some => text.block("Findings", &some.join("\n")),
+        }
+        if !notes.is_empty() {
+            text.block("Notes", &notes.join("\n"));
         }
         text.field_if("Hint", advice);
     })?;

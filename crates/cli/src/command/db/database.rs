@@ -66,6 +66,15 @@ impl Database {
         }
     }
 
+    /// What is left of processes that are gone, and does no harm.
+    pub(super) async fn notes(&self) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(Vec::new()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.notes().await,
+        }
+    }
+
     /// What is not as it should be, in words.
     pub(super) async fn verify(&self) -> Result<Vec<String>, StoreError> {
         match self {
