@@ -3,8 +3,9 @@
 
     python3 tests/peers/comparison.py NUNCIO PYTHON [RUST]
 
-NUNCIO is the binary, PYTHON the interpreter of an environment with a2a-sdk, RUST the echo agent of `rust-sdk`. It prints
-the table as Markdown. `./bench peers` runs it with all three, and a test compares its cells with the README.
+NUNCIO is the binary, PYTHON the interpreter of an environment with a2a-sdk, RUST the echo agent of `rust-sdk`. The agent on
+the JavaScript SDK runs if the packages of `js` are installed. It prints the table as Markdown. `./bench peers` runs it, and
+a test compares its cells with the README.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ CHECKS: dict[str, Callable[[Server], str]] = {
     "Answers clients of 0.1": oldest_clients,
     "Keeps a finished task through `kill -9`, by default": survives,
     "Ends a task that `kill -9` cut off": settles,
-    "Goes on with a cut stream without loss or repetition": resumes,
+    "Sends the missed events of a cut stream, not a snapshot": resumes,
     "Tells a webhook that was down": catches_up,
 }
 
@@ -205,6 +206,8 @@ def commands(nuncio: str, python: str, rust: str | None = None) -> dict[str, lis
         "Nuncio": [nuncio, "serve", "--port", "0", "--allow-private-webhooks"],
         "Python SDK 1.3.0": [python, str(HERE / "servers" / "echo_agent.py")],
     }
+    if (HERE / "js" / "node_modules").exists():
+        found["JavaScript SDK 1.3.0"] = ["node", str(HERE / "js" / "echo_agent.mjs")]
     if rust:
         found["Rust SDK 0.5.3"] = [rust]
     return found
