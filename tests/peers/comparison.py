@@ -165,6 +165,8 @@ def catches_up(server: Server) -> str:
         port = free.server_address[1]
     webhook = {"url": f"http://127.0.0.1:{port}/", "token": "t"}
     server.call("SendMessage", message("stream 2 every=200", configuration={"taskPushNotificationConfig": webhook}))
+    # Attempts that are made as the task ends find nobody.
+    time.sleep(1.5)
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, daemon=True).start()
         came = ended.wait(20)

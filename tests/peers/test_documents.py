@@ -145,6 +145,7 @@ def test_every_command_of_a_document_is_one(document: str, tmp_path: Path) -> No
     assert not wrong
 
 
+@pytest.mark.timeout(240)
 def test_the_comparison_of_the_readme_is_what_is_measured() -> None:
     text = (ROOT / "README.md").read_text()
     rows = [row.strip("| ").split(" | ") for row in text.split("<!-- comparison -->\n")[1].split("\n\n")[0].splitlines()]
