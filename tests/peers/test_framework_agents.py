@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.frameworks import AGENTS
+from support.frameworks import AGENTS, IN_HISTORY
 from support.process import Agent
 
 
@@ -76,9 +76,19 @@ def test_a_second_message_has_the_context_of_the_first(command, agent, name):
     first = sent(command, agent, "count")
     second = sent(command, agent, "count", "--context-id", first["contextId"])
     assert second["contextId"] == first["contextId"]
-    # An agent of AG2 has no memory: its clients send the history with each message.
-    wanted = "turn 1" if name.startswith("ag2") else "turn 2"
+    # An agent of AG2 has no memory: its clients send the history with each message. The fake model of the Agent
+    # Framework is called without one.
+    wanted = "turn 1" if name.startswith("ag") else "turn 2"
     assert (text(first), text(second)) == ("turn 1", wanted)
+
+
+def test_an_answer_that_only_the_history_has_is_shown(command, tmp_path):
+    agent = Agent(IN_HISTORY, tmp_path, deadline=60)
+    try:
+        done = command("send", "-a", agent.url, "hello big world")
+        assert (done.code, "echo: hello big world" in done.out) == (0, True), done
+    finally:
+        agent.stop()
 
 
 def test_the_card_is_read_and_its_faults_are_told(command, agent, name):

@@ -20,6 +20,8 @@ NEW, OLD = python("venv-frameworks"), python("venv-frameworks-0.3")
 # By name: the interpreter, the script, what the script needs beside the agent's URL.
 CLIENTS = {
     "adk": [NEW, "adk_client.py"],
+    "agent-framework": [NEW, "agent_framework_client.py", "JSONRPC", "stream"],
+    "agent-framework-run": [NEW, "agent_framework_client.py", "HTTP+JSON", "run"],
     "ag2-jsonrpc": [NEW, "ag2_client.py", "jsonrpc", "stream"],
     "ag2-rest": [NEW, "ag2_client.py", "rest", "stream"],
     "ag2-grpc": [NEW, "ag2_client.py", "grpc", "stream"],
@@ -29,12 +31,15 @@ CLIENTS = {
 
 AGENTS = {
     "adk": [NEW, FOLDER / "adk_agent.py"],
+    "agent-framework": [NEW, FOLDER / "agent_framework_agent.py", "stream"],
     "ag2-jsonrpc": [NEW, FOLDER / "ag2_agent.py", "jsonrpc"],
     "ag2-rest": [NEW, FOLDER / "ag2_agent.py", "rest"],
     "strands": [OLD, FOLDER / "strands_agent.py"],
     "strands-artifacts": [OLD, FOLDER / "strands_agent.py", "artifacts"],
     "fasta2a": [OLD, FOLDER / "fasta2a_agent.py"],
 }
+# An agent whose answer only the history of the task has.
+IN_HISTORY = [NEW, FOLDER / "agent_framework_agent.py"]
 
 
 class Client:
