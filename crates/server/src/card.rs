@@ -89,6 +89,11 @@ impl Cards {
         }
     }
 
+    /// The public card, as the client of this request is to see it.
+    pub(crate) fn public(&self, head: &Parts) -> AgentCard {
+        self.complete(&self.public, head)
+    }
+
     /// How long a client may keep the extended card, which is for its caller alone (section 13.3).
     pub(crate) fn describe_extended(&self, headers: &mut HeaderMap) {
         let cache_control = format!("private, max-age={}", self.max_age.as_secs());

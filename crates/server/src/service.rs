@@ -83,6 +83,24 @@ pub(crate) enum Outcome {
     Events(EventStream, StreamPermit),
 }
 
+impl Service {
+    /// What came of a call, or for one who asked for the extended card, which the agent does not have, the public one.
+    pub(crate) fn or_public_card(
+        &self,
+        outcome: Result<Answer, Error>,
+        asker: Option<Principal>,
+        head: &Parts,
+    ) -> Result<Answer, Error> {
+        match (outcome, asker) {
+            (Err(error), Some(principal)) if error.kind() == ErrorKind::ExtendedAgentCardNotConfigured => {
+                let outcome = Outcome::Reply(Reply::Card(Arc::new(self.cards.public(head))));
+                Ok(Answer { principal, outcome, extensions: Vec::new() })
+            }
+            (outcome, _) => outcome,
+        }
+    }
+}
+
 /// The engine, for callers over the network: what it says to some of them only is known here.
 impl Caller for Service {
     fn call(&self, request: Request) -> Calling<'_> {

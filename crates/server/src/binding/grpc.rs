@@ -115,8 +115,11 @@ async fn call(
         let place = service.answers.offload.place(message.len()).await;
         let call = place.run(|| dialect.decode_call(method, &message))?;
         drop(place);
+        let falls_back = method == Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
+        let asker = falls_back.then(|| principal.clone());
         let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
         let answer = service.answer(incoming, call).await;
+        let answer = service.or_public_card(answer, asker, head);
         answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))
     });
     let answer = answer.await?;

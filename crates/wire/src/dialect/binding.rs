@@ -116,6 +116,11 @@ pub trait RestDialect: Events {
         false
     }
 
+    /// Server: whether a caller that asks for the extended card gets the public card where there is no extended one.
+    fn falls_back_to_public_card(&self) -> bool {
+        false
+    }
+
     /// Server: reads and checks a call. The path wins over the body; a tenant in both must be the same (TENANT-3).
     ///
     /// Fails with `Parse` where the body is not JSON, else with `InvalidParams` that names the field.
@@ -163,6 +168,11 @@ pub trait GrpcDialect: Events {
 
     /// The path of an operation, where the version has the operation.
     fn path(&self, method: Method) -> Option<&'static str>;
+
+    /// Server: whether a caller that asks for the extended card gets the public card where there is no extended one.
+    fn falls_back_to_public_card(&self) -> bool {
+        false
+    }
 
     /// Server: reads the message of a call and checks it. Fails with `InvalidParams` that names the field, in JSON
     /// names.

@@ -85,6 +85,10 @@ impl GrpcDialect for Grpc {
         path_of(method)
     }
 
+    fn falls_back_to_public_card(&self) -> bool {
+        true
+    }
+
     fn decode_call(&self, method: Method, message: &[u8]) -> Result<Call, Error> {
         let mut call = request::decode_call(method, message)?;
         self.0.habits.settle_history(&mut call);

@@ -55,6 +55,10 @@ impl RestDialect for Rest {
         route::find(&self.0.habits, http_method, path)
     }
 
+    fn falls_back_to_public_card(&self) -> bool {
+        self.0.habits.extended_card.is_none()
+    }
+
     fn owns(&self, path: &str) -> bool {
         route::is_here(&self.0.habits, path)
     }

@@ -81,3 +81,14 @@ async fn the_service_is_known_where_its_version_is_spoken() {
     let answer = other.client.send(outgoing(text("hello"))).await;
     assert_eq!(answer.outcome().unwrap_err().kind(), ErrorKind::VersionNotSupported);
 }
+
+#[tokio::test]
+async fn the_public_card_is_given_where_there_is_no_extended_one() {
+    let running = running().await;
+    let answer = running.client.send(outgoing(op::GetExtendedAgentCardRequest::default())).await;
+    answer.outcome().unwrap();
+    let reply = v03().decode_reply(Method::GetExtendedAgentCard, &answer.messages[0]).unwrap();
+    let Reply::Card(card) = reply else { panic!("no card: {answer:?}") };
+    assert_eq!(card.name, "test");
+    assert!(!card.supported_interfaces.is_empty());
+}

@@ -107,10 +107,15 @@ async fn errors_have_the_statuses_and_bodies_of_0_3() {
 }
 
 #[tokio::test]
-async fn without_an_extended_card_the_error_is_that_of_0_3() {
+async fn without_an_extended_card_there_is_the_public_one_and_an_error_in_json_rpc() {
     let running = running().await;
     let answer = send(&running, "GET", "/v1/card").fetch().await;
-    assert_eq!((answer.status, answer.json()["code"].as_i64()), (404, Some(-32007)), "{answer:?}");
+    assert_eq!((answer.status, answer.json()["protocolVersion"].as_str()), (200, Some("0.3.0")), "{answer:?}");
+    let public = running.send("GET", "/.well-known/agent-card.json").fetch().await.json();
+    assert_eq!((&answer.json()["name"], &answer.json()["url"]), (&public["name"], &public["url"]));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/list"});
+    let answer = send(&running, "POST", "/").json(&list).fetch().await;
+    assert_eq!(answer.json()["error"]["code"], -32004, "{answer:?}");
     for (version, code) in [("0.3", -32007), ("1.0", -32004)] {
         let method = if version == "0.3" { "agent/getAuthenticatedExtendedCard" } else { "GetExtendedAgentCard" };
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": method});
