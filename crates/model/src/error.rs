@@ -198,6 +198,12 @@ impl Error {
         self
     }
 
+    /// The same error of another kind.
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// Keeps the details that a peer sent, as it sent them.
     pub fn with_peer_details(mut self, details: Vec<Detail>) -> Self {
         for detail in &details {

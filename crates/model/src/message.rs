@@ -8,7 +8,7 @@ use crate::{
 
 json_enum! {
     /// Who sent a message (section 4.1.5).
-    pub enum Role("ROLE_") {
+    pub enum Role("ROLE_", unknown UnknownRole) {
         /// Not said.
         #[default]
         Unspecified = 0, "UNSPECIFIED", "unspecified";

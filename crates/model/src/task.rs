@@ -10,7 +10,7 @@ use crate::{
 
 json_enum! {
     /// Where a task stands in its life (section 4.1.3).
-    pub enum TaskState("TASK_STATE_") {
+    pub enum TaskState("TASK_STATE_", unknown UnknownState) {
         /// Not known.
         #[default]
         Unspecified = 0, "UNSPECIFIED", "unspecified";

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use jiff::{civil, fmt::temporal::Pieces, tz::TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::json::Field;
+use crate::{json::Field, leniency::Leniency};
 
 /// The first second of the year 1.
 const FIRST: i64 = -62_135_596_800;
@@ -20,7 +20,8 @@ const CYCLE: i64 = 146_097 * 86_400;
 
 /// A moment in UTC, with nanoseconds, in the years 1 to 9999; `google.protobuf.Timestamp`.
 ///
-/// Written as RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second; read with any offset.
+/// Written as RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second. [`FromStr`] wants an offset, any; in JSON a time
+/// without one is a time in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp {
     /// Since 1970.
@@ -58,6 +59,19 @@ impl Timestamp {
     /// Seconds since 1970 and the nanoseconds after them, never negative, as protobuf wants them.
     pub fn into_parts(self) -> (i64, i32) {
         (self.second, self.nanosecond)
+    }
+
+    /// Reads the time of a peer: RFC 3339, or without a zone a time in UTC ([`Leniency::TimeWithoutZone`]).
+    ///
+    /// # Errors
+    ///
+    /// Says why the text is no time.
+    pub fn read(text: &str) -> Result<Self, String> {
+        text.parse().or_else(|reason| {
+            let time = format!("{text}Z").parse().map_err(|_: String| reason)?;
+            Leniency::TimeWithoutZone.note();
+            Ok(time)
+        })
     }
 
     fn of(at: jiff::Timestamp) -> Option<Self> {
@@ -146,7 +160,7 @@ impl<'de> Deserialize<'de> for Timestamp {
                 f.write_str("an RFC 3339 time")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
-                text.parse().map_err(E::custom)
+                Timestamp::read(text).map_err(E::custom)
             }
         }
         from.deserialize_str(TimeVisitor)

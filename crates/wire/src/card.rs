@@ -10,6 +10,7 @@
 mod authentication;
 mod generation;
 mod interfaces;
+mod lenient;
 mod members;
 mod merge;
 mod read;
@@ -89,17 +90,30 @@ pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
 }
 
 /// The interfaces that a user who asks for this version may mean, of those that a card names as older versions do: all,
-/// without a version, where the card has no word on which it is of. Of a card that speaks of other versions, and has
+/// without a version, where the card has no word on which it is of, or says that it is of 1.0 and has no
+/// `supportedInterfaces`. Of a card that speaks of other versions, and has
 /// the `authentication` of 0.1 beside them as [`encode`] and [`encode_legacy`] write it, those of 0.1.
 pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
-    let members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
+    let mut members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
+    lenient::settle(&mut members);
     let has = |name: &str| members::member(&members, name).is_some();
-    let is_declared = interfaces::declared(&members).is_some();
+    let declared = interfaces::declared(&members);
+    // A card in the way of older versions that says 1.0 contradicts itself.
+    let is_declared = declared.is_some_and(|it| Generation::declared(it).is_some() || has("supportedInterfaces"));
     match Generation::of(version) {
         Some(Generation::First) if has("authentication") => interfaces::plain(&members, version.as_str()),
         _ if is_declared || (has("authentication") && has("supportedInterfaces")) => Vec::new(),
         _ => interfaces::plain(&members, ""),
     }
+}
+
+/// Whether a card contradicts itself on its version: it says that it is of 1.0, and names its interfaces as older
+/// versions do, without `supportedInterfaces`.
+pub fn is_unclear(json: &[u8]) -> bool {
+    let mut members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
+    lenient::settle(&mut members);
+    let is_newer = interfaces::declared(&members).is_some_and(|it| Generation::declared(it).is_none());
+    is_newer && members::member(&members, "supportedInterfaces").is_none()
 }
 
 /// The generations before 1.0 that are spoken, newest first.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nuncio_model::{Error, ErrorKind, json::reason};
+use nuncio_model::{Error, ErrorKind, json::reason, leniency};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
@@ -36,8 +36,12 @@ pub(crate) fn text(body: &[u8]) -> Result<&str, Error> {
     Ok(text)
 }
 
-/// Reads what a peer answered.
+/// Reads what a peer answered. What cannot be read is read once more with the leniencies for answers.
 pub(crate) fn answer<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).or_else(|_| leniency::in_answer(|| answer_again(json)))
+}
+
+fn answer_again<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
     serde_json::from_slice(json).map_err(|error| {
         let (field, description) = match std::str::from_utf8(json) {
             Ok(json) => explain::<T>(json),
@@ -83,12 +87,6 @@ fn field(path: &serde_path_to_error::Path) -> String {
         let _ = write!(field, "{segment}");
     }
     field
-}
-
-/// Reads a time of an older version: one without an offset is in UTC.
-#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-pub(crate) fn time(text: &str) -> Result<nuncio_model::Timestamp, String> {
-    text.parse().or_else(|reason| format!("{text}Z").parse().map_err(|_: String| reason))
 }
 
 /// Writes a value behind what is there.

@@ -32,3 +32,4 @@ pub use dialect::{
     Dialect, Events, FileBytes, GrpcDialect, JsonRpcDialect, RestDialect, Version, dialect, dialect_with,
 };
 pub use negotiate::Versions;
+pub use nuncio_model::{Leniency, leniency};

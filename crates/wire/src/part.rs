@@ -2,7 +2,7 @@
 //! `kind` later.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Data, Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
+use nuncio_model::{Data, Leniency, Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::Error,
@@ -141,6 +141,14 @@ struct File {
     name: Option<Box<str>>,
     #[serde(default, rename = "mimeType", alias = "mime_type")]
     mime_type: Option<Box<str>>,
+    /// As HTTP+JSON of 0.3 calls them.
+    #[serde(default, rename = "fileWithBytes", alias = "file_with_bytes")]
+    proto_bytes: Option<Box<str>>,
+    #[serde(default, rename = "fileWithUri", alias = "file_with_uri")]
+    proto_uri: Option<Box<str>>,
+    /// As 1.0 calls it.
+    #[serde(default, rename = "mediaType", alias = "media_type")]
+    media_type: Option<Box<str>>,
 }
 
 impl Members<'_> {
@@ -162,8 +170,14 @@ impl Members<'_> {
 
 impl File {
     fn part(self) -> Result<Part, String> {
+        if self.proto_bytes.is_some() || self.proto_uri.is_some() || self.media_type.is_some() {
+            Leniency::FileMembers.note();
+        }
+        let bytes = self.bytes.or(self.proto_bytes);
+        let uri = self.uri.or(self.proto_uri);
+        let mime_type = self.mime_type.or(self.media_type);
         // A member that is spelled out as empty does not hide the other.
-        let part = match (self.bytes, self.uri) {
+        let part = match (bytes, uri) {
             (Some(bytes), Some(uri)) if !bytes.is_empty() && !uri.is_empty() => {
                 return Err("a file has one of bytes and uri; both are set".to_owned());
             }
@@ -174,7 +188,7 @@ impl File {
             (_, None) => return Err("a file needs one of bytes and uri".to_owned()),
         };
         let part = self.name.into_iter().fold(part, Part::with_filename);
-        Ok(self.mime_type.into_iter().fold(part, Part::with_media_type))
+        Ok(mime_type.into_iter().fold(part, Part::with_media_type))
     }
 }
 

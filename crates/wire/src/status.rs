@@ -105,6 +105,12 @@ pub fn kind_of_http(status: u16) -> ErrorKind {
     }
 }
 
+/// Whether an HTTP status says more than a code of JSON-RPC beside it: that the caller is not let in, or is to come again
+/// later.
+pub const fn outranks_code(status: u16) -> bool {
+    matches!(status, 401 | 403 | 407 | 429 | 503)
+}
+
 /// The kind that a gRPC code means when no reason is given.
 pub fn kind_of_grpc(code: i32) -> ErrorKind {
     match code {
@@ -134,7 +140,7 @@ pub fn from_peer(otherwise: ErrorKind, message: impl Into<String>, details: Vec<
 }
 
 /// The kind that a reason among the details names.
-pub(crate) fn kind_of_details(details: &[Detail]) -> Option<ErrorKind> {
+pub fn kind_of_details(details: &[Detail]) -> Option<ErrorKind> {
     details.iter().find_map(kind_of_detail)
 }
 

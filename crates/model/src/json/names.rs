@@ -4,7 +4,7 @@
 macro_rules! json_enum {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident($prefix:literal) {
+        pub enum $name:ident($prefix:literal, unknown $unknown:ident) {
             $($(#[$variant_meta:meta])* $variant:ident = $number:literal, $upper:literal, $short:literal;)*
         }
     ) => {
@@ -16,6 +16,9 @@ macro_rules! json_enum {
         }
 
         impl $name {
+            /// The leniency with which a value that no version has is read.
+            pub const UNKNOWN: $crate::Leniency = $crate::Leniency::$unknown;
+
             /// Every value, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
@@ -37,6 +40,15 @@ macro_rules! json_enum {
             /// The value of a protobuf number.
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
+            }
+
+            /// What is read of a value that is not known: the default in the second look at an answer, else an error.
+            fn unknown<E>(error: impl FnOnce() -> E) -> Result<Self, E> {
+                if !$crate::leniency::is_in_answer() {
+                    return Err(error());
+                }
+                Self::UNKNOWN.note();
+                Ok(Self::default())
             }
 
             /// The value of a name: the proto name, or its short form in any case, with `-` or `_`.
@@ -72,14 +84,21 @@ macro_rules! json_enum {
                         f.write_str(concat!("a ", stringify!($name), " by name or number"))
                     }
                     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<$name, E> {
-                        $name::from_name(name).ok_or_else(|| {
-                            E::custom(format_args!("unknown {} `{name}`", stringify!($name)))
-                        })
+                        match $name::from_name(name) {
+                            Some(known) => {
+                                if known.as_str() != name {
+                                    $crate::Leniency::EnumForm.note();
+                                }
+                                Ok(known)
+                            }
+                            None => $name::unknown(|| E::custom(format_args!("unknown {} `{name}`", stringify!($name)))),
+                        }
                     }
                     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$name, E> {
-                        i32::try_from(number).ok().and_then($name::from_number).ok_or_else(|| {
-                            E::custom(format_args!("unknown {} {number}", stringify!($name)))
-                        })
+                        match i32::try_from(number).ok().and_then($name::from_number) {
+                            Some(known) => Ok(known),
+                            None => $name::unknown(|| E::custom(format_args!("unknown {} {number}", stringify!($name)))),
+                        }
                     }
                     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$name, E> {
                         self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))

@@ -1,12 +1,12 @@
 //! A card of any version as one of the model.
 
-use nuncio_model::{AgentCard, Error};
+use nuncio_model::{AgentCard, Error, Leniency};
 use serde_json::{Map, Value};
 
 use super::{
     authentication,
     generation::Generation,
-    interfaces,
+    interfaces, lenient,
     members::{member, member_mut, text},
     security,
 };
@@ -18,6 +18,7 @@ const TEXT: &str = "text/plain";
 pub(super) fn card(document: &[u8]) -> Result<AgentCard, Error> {
     // What is no object has the model's own words for it.
     let Ok(mut members) = serde_json::from_slice::<Map<String, Value>>(document) else { return json::answer(document) };
+    lenient::settle(&mut members);
     let named = member(&members, "supportedInterfaces").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     let declared = interfaces::declared(&members).map(str::to_owned);
     let version = declared.as_deref().unwrap_or_else(|| interfaces::assumed(&members)).to_owned();
@@ -49,9 +50,15 @@ fn settle_interfaces(members: &mut Map<String, Value>, version: Option<&str>) {
         if member(interface, "protocolBinding").is_none()
             && let Some(transport) = text(interface, "transport").map(str::to_owned)
         {
+            Leniency::InterfaceTransport.note();
             interface.insert("protocolBinding".into(), transport.into());
         }
-        if let Some(version) = version.filter(|_| text(interface, "protocolVersion").is_none()) {
+        if text(interface, "protocolVersion").is_none() {
+            let Some(version) = version else {
+                Leniency::InterfaceWithoutVersion.note();
+                continue;
+            };
+            Leniency::CardVersions.note();
             interface.insert("protocolVersion".into(), version.into());
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nuncio_model::{
-    AgentCard,
+    AgentCard, Leniency,
     card::{SecurityRequirement, SecurityScheme},
 };
 use serde_json::{Map, Value, json};
@@ -35,7 +35,10 @@ pub(super) fn settle(members: &mut Map<String, Value>) -> Split {
     skills.into_iter().flatten().filter_map(Value::as_object_mut).for_each(prefer_requirements);
     let mut split = Split::new();
     let Some(schemes) = member_mut(members, "securitySchemes").and_then(Value::as_object_mut) else { return split };
-    schemes.values_mut().filter_map(Value::as_object_mut).for_each(wrap);
+    for scheme in schemes.values_mut().filter_map(Value::as_object_mut) {
+        wrap(scheme);
+        name_http(scheme);
+    }
     let several: Vec<_> = schemes.iter().filter_map(|(name, scheme)| Some((name.clone(), flows(scheme)?))).collect();
     for (name, flows) in several {
         for (index, flow) in flows.iter().enumerate() {
@@ -84,10 +87,30 @@ fn wrap(scheme: &mut Map<String, Value>) {
     if KINDS.iter().any(|(_, wrapper)| member(scheme, wrapper).is_some()) {
         return;
     }
-    let kind = text(scheme, "type").and_then(|kind| KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(kind)));
-    if let Some((_, wrapper)) = kind {
+    let kind = text(scheme, "type").map(str::to_owned).unwrap_or_default();
+    let known = |kind: &str| KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(kind));
+    let found = known(&kind).or_else(|| {
+        let is_http = ["httpAuth", "bearer", "basic"].iter().any(|name| name.eq_ignore_ascii_case(&kind));
+        let found = known("http").filter(|_| is_http)?;
+        Leniency::HttpAuthType.note();
+        if text(scheme, "scheme").is_none() && !kind.eq_ignore_ascii_case("httpAuth") {
+            scheme.insert("scheme".to_owned(), kind.clone().into());
+        }
+        Some(found)
+    });
+    if let Some((_, wrapper)) = found {
         let inner = std::mem::take(scheme);
         scheme.insert((*wrapper).to_owned(), inner.into());
+    }
+}
+
+/// A scheme of HTTP that does not say which it is, is `Bearer`.
+fn name_http(scheme: &mut Map<String, Value>) {
+    if let Some(http) = member_mut(scheme, "httpAuthSecurityScheme").and_then(Value::as_object_mut)
+        && text(http, "scheme").is_none()
+    {
+        Leniency::HttpWithoutScheme.note();
+        http.insert("scheme".to_owned(), "Bearer".into());
     }
 }
 

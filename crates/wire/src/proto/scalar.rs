@@ -112,7 +112,10 @@ macro_rules! enums {
                 let number = truncate(from.varint()?);
                 *self = match (Self::from_number(number), from.side) {
                     (Some(value), _) => value,
-                    (None, Side::Reply) => Self::default(),
+                    (None, Side::Reply) => {
+                        Self::UNKNOWN.note();
+                        Self::default()
+                    }
                     (None, Side::Request) => {
                         return Err(Fault::wrong(format!("unknown {} {number}", stringify!($type))));
                     }

@@ -87,14 +87,46 @@ fn from_members(by_http: ErrorKind, status: StatusCode, mut members: Members) ->
         Some(other) => vec![Detail::Other(other)],
     };
     let by_name = string(&members, "status").and_then(|name| status::grpc_code(&name)).map(status::kind_of_grpc);
-    let by_code =
-        members.get("code").and_then(Value::as_i64).filter(|code| *code < 0).and_then(status::kind_of_jsonrpc);
+    let is_outranked = status::outranks_code(status.as_u16());
+    let code = members.get("code").and_then(Value::as_i64).filter(|code| *code < 0 && !is_outranked);
+    let by_code = code.and_then(status::kind_of_jsonrpc);
     let by_type = string(&members, "type").and_then(|url| kind_of_type(&url));
     let message = ["message", "detail", "title"].iter().find_map(|name| string(&members, name));
+    let message = message.or_else(|| members.get("detail").and_then(problems));
     // The Python SDK of 0.3 says nothing but this.
-    let by_message = message.as_deref().and_then(status::named::kind_of_message);
+    let by_message = message
+        .as_deref()
+        .and_then(|message| status::named::kind_of_message(message).or_else(|| kind_of_missing(by_http, message)));
     let message = message.unwrap_or_else(|| from_text(status, b""));
     status::from_peer(by_type.or(by_code).or(by_name).or(by_message).unwrap_or(by_http), message, details)
+}
+
+/// What FastAPI says of a request that it does not take: `[{"loc":["body","message"],"msg":"field required"}]`.
+fn problems(detail: &Value) -> Option<String> {
+    const ENOUGH: usize = 8;
+    let problem = |problem: &Value| {
+        let message = problem.get("msg").and_then(Value::as_str)?;
+        let segments = problem.get("loc").and_then(Value::as_array).into_iter().flatten();
+        let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
+        let place = segments.map(segment).collect::<Vec<_>>().join(".");
+        Some(if place.is_empty() { message.to_owned() } else { format!("{place}: {message}") })
+    };
+    match detail {
+        Value::Array(problems) => {
+            let told: Vec<_> = problems.iter().take(ENOUGH).filter_map(problem).collect();
+            (!told.is_empty()).then(|| told.join("; "))
+        }
+        Value::Object(_) => Some(detail.to_string()),
+        _ => None,
+    }
+}
+
+/// What a 404 that names a task means: SDKs of 0.3 write `Task 7 was specified but does not exist`, and no reason.
+fn kind_of_missing(by_http: ErrorKind, message: &str) -> Option<ErrorKind> {
+    let message = message.to_ascii_lowercase();
+    let is_task = message.starts_with("task ") || message.contains(" task ");
+    let is_missing = ["not found", "not exist", "unknown task", "no such task"].iter().any(|it| message.contains(it));
+    (by_http == ErrorKind::MethodNotFound && is_task && is_missing).then_some(ErrorKind::TaskNotFound)
 }
 
 fn string(members: &Members, name: &str) -> Option<String> {

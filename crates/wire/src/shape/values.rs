@@ -3,8 +3,8 @@
 use std::{fmt, marker::PhantomData};
 
 use nuncio_model::{
-    ArtifactId, ContextId, MessageId, Part, Parts, PushConfigId, Role, Struct, TaskId, TaskState, Timestamp, Value,
-    json::Field,
+    ArtifactId, ContextId, Leniency, MessageId, Part, Parts, PushConfigId, Role, Struct, TaskId, TaskState, Timestamp,
+    Value, json::Field, leniency,
 };
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -33,7 +33,36 @@ macro_rules! same {
         }
     )*};
 }
-same!(String, Box<str>, bool, Struct, TaskId, ContextId, MessageId, ArtifactId, PushConfigId);
+same!(String, Box<str>, bool, Struct, MessageId, ArtifactId, PushConfigId);
+
+/// An id that stands in an answer as a number, too.
+macro_rules! ids {
+    ($($type:ty),*) => {$(
+        impl<V> Read<V> for $type {
+            fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                if !leniency::is_in_answer() {
+                    return Field::decode(from);
+                }
+                Ok(match Value::deserialize(from)? {
+                    Value::Number(number) => {
+                        Leniency::NumericId.note();
+                        number.to_string().into()
+                    }
+                    text => Field::decode(text).map_err(de::Error::custom)?,
+                })
+            }
+        }
+        impl<V> Shape<V> for $type {
+            fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                Field::encode(self, to)
+            }
+            fn is_unset(&self) -> bool {
+                Field::is_unset(self)
+            }
+        }
+    )*};
+}
+ids!(TaskId, ContextId);
 
 /// An enum of the model by name or number. What is not known is the default, `Unspecified`.
 macro_rules! names {
@@ -50,11 +79,15 @@ macro_rules! names {
                         if let Some(known) = $type::ALL.iter().find(|known| known.short() == name) {
                             return Ok(*known);
                         }
-                        $(if name.eq_ignore_ascii_case($alias) { return Ok($type::$variant); })*
-                        Ok($type::from_name(name).unwrap_or_default())
+                        $(if name.eq_ignore_ascii_case($alias) {
+                            Leniency::EnumForm.note();
+                            return Ok($type::$variant);
+                        })*
+                        Ok(noted($type::from_name(name), $type::UNKNOWN, name.is_empty() || name == UNKNOWN))
                     }
                     fn visit_i64<E: de::Error>(self, number: i64) -> Result<$type, E> {
-                        Ok(i32::try_from(number).ok().and_then($type::from_number).unwrap_or_default())
+                        let known = i32::try_from(number).ok().and_then($type::from_number);
+                        Ok(noted(known, $type::UNKNOWN, false))
                     }
                     fn visit_u64<E: de::Error>(self, number: u64) -> Result<$type, E> {
                         self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
@@ -65,6 +98,19 @@ macro_rules! names {
         }
     };
 }
+
+/// The state that is not known, by the name that it has before 1.0.
+const UNKNOWN: &str = "unknown";
+
+/// A value that stands in another form than its version has, or that is not known. `is_said` where that is what the
+/// peer says.
+fn noted<T: Default>(known: Option<T>, unknown: Leniency, is_said: bool) -> T {
+    if !is_said {
+        if known.is_some() { Leniency::EnumForm.note() } else { unknown.note() }
+    }
+    known.unwrap_or_default()
+}
+
 names!(TaskState, "cancelled" = Canceled, "TASK_STATE_CANCELLED" = Canceled);
 names!(Role);
 
@@ -146,7 +192,7 @@ impl<V> Read<V> for Timestamp {
                 f.write_str("a time")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
-                crate::json::time(text).map_err(E::custom)
+                Timestamp::read(text).map_err(E::custom)
             }
         }
         from.deserialize_str(TimeVisitor)

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{
     Oldest, V0_1, error,
     event::{EventIn, EventOut},
-    params,
+    message, params,
     push::TaskConfig,
     task::{self, TaskOut},
 };
@@ -90,6 +90,12 @@ impl JsonRpcDialect for JsonRpc {
         match method {
             Method::SendMessage | Method::GetTask | Method::CancelTask => {
                 let mut task: Task = read(result)?;
+                if task.id.is_empty()
+                    && method == Method::SendMessage
+                    && let Some(message) = message::alone(result)
+                {
+                    return Ok(Reply::Message(Box::new(message)));
+                }
                 task::complete(&mut task);
                 Ok(Reply::Task(task.into()))
             }

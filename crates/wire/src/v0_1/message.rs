@@ -1,12 +1,12 @@
 //! Messages and statuses (K-3, K-5): without ids, and with states that are fewer.
 
-use nuncio_model::{Message, MessageId, Part, Parts, Role, Struct, TaskState, TaskStatus};
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use nuncio_model::{Leniency, Message, MessageId, Part, Parts, Role, Struct, TaskState, TaskStatus};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use super::{Oldest, mark};
 use crate::{
-    part,
-    shape::{Shape, out, reads},
+    json, part,
+    shape::{In, Shape, out, reads},
 };
 
 /// Writes a message. The state is told where it is a status's, and one that 0.1 does not know.
@@ -61,6 +61,27 @@ pub(super) fn complete(message: &mut Message, otherwise: Role) {
     if message.role == Role::Unspecified {
         message.role = otherwise;
     }
+}
+
+/// Reads a message that stands in an answer in the place of a task: alone, or as its member `message`.
+pub(super) fn alone(answer: &[u8]) -> Option<Message> {
+    #[derive(Deserialize)]
+    struct Members {
+        message: Option<In<Oldest, Message>>,
+        parts: Option<In<Oldest, Vec<Part>>>,
+        role: Option<In<Oldest, Role>>,
+    }
+    let Members { message, parts, role } = json::answer(answer).ok()?;
+    let mut message = match (message, parts) {
+        (Some(message), _) => message.0,
+        (None, Some(parts)) => {
+            Message { role: role.map(|role| role.0).unwrap_or_default(), parts: parts.0, ..Message::default() }
+        }
+        (None, None) => return None,
+    };
+    Leniency::BareMessage.note();
+    complete(&mut message, Role::Agent);
+    Some(message)
 }
 
 /// Writes a status.

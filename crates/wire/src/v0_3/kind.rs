@@ -1,6 +1,8 @@
 //! What of several types an object is: by its `kind`, or by its members where it has none.
 
-use nuncio_model::{Error, ErrorKind, Message, StreamResponse, Task, TaskState, TaskStatusUpdateEvent, json::Key};
+use nuncio_model::{
+    Error, ErrorKind, Leniency, Message, StreamResponse, Task, TaskState, TaskStatusUpdateEvent, json::Key,
+};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::Kinded;
@@ -121,6 +123,7 @@ fn searched(json: &[u8]) -> Result<Kind, Error> {
     if let Some(Key(name)) = &members.kind {
         return Kind::of_name(name).ok_or_else(|| unknown(&format!("of kind {name}")));
     }
+    Leniency::WithoutKind.note();
     match members {
         Members { artifact: Some(_), .. } => Ok(Kind::ArtifactUpdate),
         Members { parts: Some(_), .. } => Ok(Kind::Message),

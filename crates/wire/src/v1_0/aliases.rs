@@ -8,7 +8,7 @@ mod event;
 mod parameters;
 mod path;
 
-use nuncio_model::Method;
+use nuncio_model::{Leniency, Method};
 
 pub(super) use config::unwrap as unwrap_config;
 pub(super) use event::{bare as bare_event, with_inner_marks};
@@ -24,9 +24,10 @@ pub(super) fn method(name: &str) -> Option<Method> {
         let (first, rest) = method.name().split_at(1);
         name.get(1..) == Some(rest) && name[..1].eq_ignore_ascii_case(first)
     };
-    match name.strip_prefix(PREFIX) {
+    let method = match name.strip_prefix(PREFIX) {
         Some(dotted) => Method::ALL.into_iter().find(|method| is(method, dotted)),
         None if name == "ListTaskPushNotificationConfig" => Some(Method::ListTaskPushNotificationConfigs),
         None => None,
-    }
+    };
+    method.inspect(|_| Leniency::DottedMethod.note())
 }

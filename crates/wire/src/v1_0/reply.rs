@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Error, Method, Reply, op::SendMessageResponse};
+use nuncio_model::{Error, Method, Reply, StreamResponse, op::SendMessageResponse};
 
+use super::aliases;
 use crate::{dialect::wrong_reply, json};
 
 /// Writes the result of a call.
@@ -36,9 +37,14 @@ pub(super) fn write(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(
 /// Reads the result of a call.
 pub(super) fn read(method: Method, json: &[u8]) -> Result<Reply, Error> {
     Ok(match method {
-        Method::SendMessage => match json::answer(json)? {
-            SendMessageResponse::Task(task) => Reply::Task(Arc::new(task)),
-            SendMessageResponse::Message(message) => Reply::Message(Box::new(message)),
+        Method::SendMessage => match json::answer(json) {
+            Ok(SendMessageResponse::Task(task)) => Reply::Task(Arc::new(task)),
+            Ok(SendMessageResponse::Message(message)) => Reply::Message(Box::new(message)),
+            Err(error) => match aliases::bare_event(json) {
+                Some(StreamResponse::Task(task)) => Reply::Task(Arc::new(task)),
+                Some(StreamResponse::Message(message)) => Reply::Message(Box::new(message)),
+                _ => return Err(error),
+            },
         },
         Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(json::answer(json)?)),
         Method::ListTasks => Reply::Tasks(json::answer(json)?),

@@ -11,6 +11,8 @@ mod events;
 mod examples;
 mod hostile;
 #[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+mod leniencies;
+#[cfg(all(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 mod losses;
 mod paths;
 mod proto;

@@ -285,10 +285,12 @@ fn a_reply_of_another_operation_is_an_internal_error_and_leaves_nothing_behind()
 
 #[test]
 fn answers_that_cannot_be_read_are_the_agents_fault() {
-    let error =
-        rpc().decode_reply(Method::GetTask, json!({"status": {"state": "DONE"}}).to_string().as_bytes()).unwrap_err();
+    let answer = json!({"status": {"state": "DONE", "timestamp": 7}}).to_string();
+    let error = rpc().decode_reply(Method::GetTask, answer.as_bytes()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
-    assert_eq!(error.message(), "the agent's answer cannot be read: status.state: unknown TaskState `DONE`");
+    let said =
+        "the agent's answer cannot be read: status.timestamp: invalid type: integer `7`, expected an RFC 3339 time";
+    assert_eq!(error.message(), said);
     assert_eq!(rpc().decode_event(b"{}").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
     assert_eq!(card::decode(b"<html>").unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
 }

@@ -1,7 +1,7 @@
 //! How the values of these messages stand in JSON, where the model's do not stand so.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Role, TaskState, Timestamp, Value, decode_base64, json::Field};
+use nuncio_model::{Leniency, Role, TaskState, Timestamp, Value, decode_base64, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
@@ -184,7 +184,7 @@ impl Item for State {
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         let mut number = 0_i32;
         number.read(from)?;
-        self.0 = TaskState::from_number(number).unwrap_or_default();
+        self.0 = TaskState::from_number(number).unwrap_or_else(unknown_state);
         Ok(())
     }
 }
@@ -198,13 +198,24 @@ impl Scalar for State {
 impl Field for State {
     fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Self(match Value::deserialize(from)? {
-            Value::String(name) if name.to_ascii_uppercase().ends_with("CANCELLED") => TaskState::Canceled,
-            Value::String(name) => TaskState::from_name(&name).unwrap_or_default(),
-            Value::Number(number) => number
-                .as_i64()
-                .and_then(|number| i32::try_from(number).ok())
-                .and_then(TaskState::from_number)
-                .unwrap_or_default(),
+            Value::String(name) if name == CANCELLED => TaskState::Canceled,
+            Value::String(name) if name.to_ascii_uppercase().ends_with("CANCELLED") => {
+                Leniency::EnumForm.note();
+                TaskState::Canceled
+            }
+            Value::String(name) => match TaskState::from_name(&name) {
+                Some(known) => {
+                    if known.as_str() != name || known == TaskState::Canceled {
+                        Leniency::EnumForm.note();
+                    }
+                    known
+                }
+                None => unknown_state(),
+            },
+            Value::Number(number) => {
+                let number = number.as_i64().and_then(|number| i32::try_from(number).ok());
+                number.and_then(TaskState::from_number).unwrap_or_else(unknown_state)
+            }
             _ => return Err(de::Error::custom("must be the name of a state")),
         }))
     }
@@ -216,6 +227,11 @@ impl Field for State {
     fn is_unset(&self) -> bool {
         self.is_default()
     }
+}
+
+fn unknown_state() -> TaskState {
+    Leniency::UnknownState.note();
+    TaskState::default()
 }
 
 /// Who speaks: a role, or one that nobody knows. In a request that one is the caller's, in an answer it is none.
@@ -234,7 +250,12 @@ impl Speaker {
     }
 
     fn numbered(number: Option<i32>) -> Self {
-        number.and_then(Role::from_number).map_or(Self::Unknown, Self::Known)
+        number.and_then(Role::from_number).map_or_else(Self::unknown, Self::Known)
+    }
+
+    fn unknown() -> Self {
+        Leniency::UnknownRole.note();
+        Self::Unknown
     }
 }
 
@@ -269,7 +290,7 @@ impl Field for Speaker {
     fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(from)? {
             Value::String(name) if name.is_empty() => Self::default(),
-            Value::String(name) => Role::from_name(&name).map_or(Self::Unknown, Self::Known),
+            Value::String(name) => Role::from_name(&name).map_or_else(Self::unknown, Self::Known),
             Value::Number(number) => Self::numbered(number.as_i64().and_then(|number| i32::try_from(number).ok())),
             _ => return Err(de::Error::custom("must be the name of a role")),
         })

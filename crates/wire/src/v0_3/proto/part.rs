@@ -1,6 +1,6 @@
 //! A part: text, a file or data.
 
-use nuncio_model::{Data, Part as ModelPart, PartContent, Struct, json::Field};
+use nuncio_model::{Data, Leniency, Part as ModelPart, PartContent, Struct, json::Field};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{
@@ -30,10 +30,10 @@ message! {
         4 metadata: Option<Struct> = presence "metadata",
     }
 
-    /// Of the first two, one is set. The last aliases are those of JSON-RPC.
+    /// Of the first two, one is set.
     FilePart {
-        1 file_with_uri: Option<Box<str>> = presence "fileWithUri" | "file_with_uri" | "uri",
-        2 file_with_bytes: Option<Bytes> = presence "fileWithBytes" | "file_with_bytes" | "bytes",
+        1 file_with_uri: Option<Box<str>> = presence "fileWithUri" | "file_with_uri",
+        2 file_with_bytes: Option<Bytes> = presence "fileWithBytes" | "file_with_bytes",
         3 mime_type: Box<str> = implicit "mimeType" | "mime_type",
         4 name: Box<str> = implicit "name",
     }
@@ -48,9 +48,36 @@ json::object! {
     Members {
         kind: Option<String> = "kind" | "type",
         text: Option<Box<str>> = "text",
-        file: Option<FilePart> = "file",
+        file: Option<FileMembers> = "file",
         data: Option<Any> = "data",
         metadata: Option<Struct> = "metadata",
+    }
+}
+
+json::object! {
+    /// A file as it has been seen: with its own members, those of JSON-RPC and that of 1.0.
+    FileMembers {
+        file_with_uri: Option<Box<str>> = "fileWithUri" | "file_with_uri",
+        file_with_bytes: Option<Bytes> = "fileWithBytes" | "file_with_bytes",
+        mime_type: Option<Box<str>> = "mimeType" | "mime_type",
+        name: Option<Box<str>> = "name",
+        uri: Option<Box<str>> = "uri",
+        bytes: Option<Bytes> = "bytes",
+        media_type: Option<Box<str>> = "mediaType" | "media_type",
+    }
+}
+
+impl From<FileMembers> for FilePart {
+    fn from(file: FileMembers) -> Self {
+        if file.uri.is_some() || file.bytes.is_some() || file.media_type.is_some() {
+            Leniency::FileMembers.note();
+        }
+        Self {
+            file_with_uri: file.file_with_uri.or(file.uri),
+            file_with_bytes: file.file_with_bytes.or(file.bytes),
+            mime_type: file.mime_type.or(file.media_type).unwrap_or_default(),
+            name: file.name.unwrap_or_default(),
+        }
     }
 }
 
@@ -86,7 +113,7 @@ impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let Members { kind, text, file, data, metadata } = Members::deserialize(from)?;
         let data = data.map(|data| read_data(data.0, kind.is_some())).transpose()?;
-        let fields = Fields { text, file, data, metadata };
+        let fields = Fields { text, file: file.map(FilePart::from), data, metadata };
         fields.into_part().map(Self).map_err(de::Error::custom)
     }
 }

@@ -1,6 +1,6 @@
 //! Webhooks that stand one level deeper than in 1.0.
 
-use nuncio_model::{Error, PushConfigId, TaskPushNotificationConfig};
+use nuncio_model::{Error, Leniency, PushConfigId, TaskPushNotificationConfig};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -27,6 +27,7 @@ pub(in crate::v1_0) fn unwrap(
     for _ in 0..DEEPEST {
         let Wrapper { inner, id } = json::params(json)?;
         let Some(inner) = inner.map(RawValue::get) else { break };
+        Leniency::NestedWebhook.note();
         let within: TaskPushNotificationConfig = json::params(inner)?;
         config = TaskPushNotificationConfig {
             tenant: config.tenant.or(within.tenant),

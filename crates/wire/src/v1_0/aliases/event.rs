@@ -1,11 +1,17 @@
 //! Events as a webhook of the dialect is told of them, and as its examples have them.
 
 use memchr::memmem;
-use nuncio_model::{StreamResponse, TaskArtifactUpdateEvent};
+use nuncio_model::{Leniency, StreamResponse, TaskArtifactUpdateEvent, leniency};
 use serde::{Deserialize, de::IgnoredAny};
 
 /// Reads an event that is not named by a member around it, and is told by its own.
 pub(in crate::v1_0) fn bare(json: &[u8]) -> Option<StreamResponse> {
+    let event = leniency::in_answer(|| by_members(json))?;
+    Leniency::BareEvent.note();
+    Some(event)
+}
+
+fn by_members(json: &[u8]) -> Option<StreamResponse> {
     #[derive(Deserialize)]
     struct Members {
         #[serde(alias = "task_id", rename = "taskId")]
@@ -53,6 +59,9 @@ pub(in crate::v1_0) fn with_inner_marks(mut event: TaskArtifactUpdateEvent, json
     if !event.append && !event.last_chunk && names.iter().any(|name| memmem::find(json, name).is_some()) {
         let wrapped = serde_json::from_slice::<Wrapped>(json).map(|wrapped| wrapped.event);
         if let Ok(Event { artifact }) = wrapped.or_else(|_| serde_json::from_slice(json)) {
+            if artifact.append || artifact.last_chunk {
+                Leniency::InnerMarks.note();
+            }
             event.append = artifact.append;
             event.last_chunk = artifact.last_chunk;
         }

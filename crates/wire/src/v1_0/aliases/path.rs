@@ -1,7 +1,7 @@
 //! The paths of the dialect, where 1.0 has none.
 
 use http::Method as Verb;
-use nuncio_model::{Method, Tenant};
+use nuncio_model::{Leniency, Method, Tenant};
 
 use crate::{
     rest::{RouteError, Routed, path::Segment},
@@ -10,6 +10,12 @@ use crate::{
 
 /// What a path means that is none of 1.0: `/messages`, and `/tenants/{tenant}` before any path.
 pub(in crate::v1_0) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
+    let found = meant(verb, path)?;
+    Leniency::DialectPath.note();
+    Ok(found)
+}
+
+fn meant(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     match (own(verb, path), path) {
         (Err(RouteError::NotFound), [tenants, tenant, rest @ ..]) if tenants.text() == "tenants" => {
             let routed = resolve(verb, rest).or_else(|refusal| own(verb, rest).map_err(|other| refusal.or(other)))?;

@@ -1,0 +1,146 @@
+//! The table of leniencies: mistakes of peers that are read all the same. Nuncio writes none of them.
+//!
+//! A reader tries the strict form first. Where that fails and a leniency makes the value readable, the reader calls
+//! [`Leniency::note`]. `docs/versions.md` shows the table, and a test of `nuncio-wire` reads one input for each row.
+
+use std::cell::Cell;
+
+/// The target of the log records that say which leniency was used.
+pub const TARGET: &str = "nuncio_model::leniency";
+
+macro_rules! leniencies {
+    ($($(#[$meta:meta])* $variant:ident $name:literal $versions:literal $mistake:literal => $reading:literal;)*) => {
+        /// A mistake of a peer that is read all the same.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Leniency {
+            $(#[doc = concat!("Versions: ", $versions, ". ", $mistake, ". Read as: ", $reading, ".")] $variant,)*
+        }
+
+        impl Leniency {
+            /// The whole table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in logs.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The versions in which the mistake is read, and where.
+            pub const fn versions(self) -> &'static str {
+                match self { $(Self::$variant => $versions,)* }
+            }
+
+            /// What the peer sends.
+            pub const fn mistake(self) -> &'static str {
+                match self { $(Self::$variant => $mistake,)* }
+            }
+
+            /// What is read.
+            pub const fn reading(self) -> &'static str {
+                match self { $(Self::$variant => $reading,)* }
+            }
+        }
+    };
+}
+
+leniencies! {
+    TimeWithoutZone "time-without-zone" "all"
+        "a time without a zone, `2025-08-15T10:11:12.345678`" => "a time in UTC";
+    UnknownState "unknown-state" "all, answers"
+        "a task state that no version has" => "`TASK_STATE_UNSPECIFIED`";
+    UnknownRole "unknown-role" "all, answers; before 1.0 also requests"
+        "a role that no version has" => "`ROLE_UNSPECIFIED`; in a request the role of the sender";
+    EnumForm "enum-form" "all"
+        "a state or a role in the form of another version or in another case, `working`" => "the state or the role";
+    CapabilitiesList "capabilities-list" "all, cards"
+        "`capabilities` as a list of names, `[\"streaming\"]`" => "an object with these flags";
+    FlagAsText "flag-as-text" "all, cards"
+        "a flag as a text, `\"streaming\":\"True\"`" => "the flag";
+    SkillAsText "skill-as-text" "all, cards"
+        "a skill as a text, `\"skills\":[\"translate\"]`" => "a skill with this id and name";
+    RestBinding "rest-binding" "all, cards"
+        "the binding `REST`, `HTTP` or `HTTP_JSON`" => "`HTTP+JSON`";
+    InterfaceWithoutVersion "interface-without-version" "1.0, cards"
+        "an interface of `supportedInterfaces` without `protocolVersion`"
+        => "the newest version; 0.3 where the agent does not know the method";
+    InterfaceTransport "interface-transport" "1.0, cards"
+        "`transport` in an interface of `supportedInterfaces`" => "`protocolBinding`";
+    CardVersions "card-versions" "1.0, cards"
+        "`protocolVersions`, or a version beside `supportedInterfaces`"
+        => "`protocolVersion` of each interface that has none";
+    HttpAuthType "http-auth-type" "all, cards"
+        "a security scheme of the type `httpAuth` or `bearer`" => "the type `http`";
+    HttpWithoutScheme "http-without-scheme" "all, cards"
+        "a security scheme of the type `http` without `scheme`" => "the scheme `Bearer`";
+    BareRequirement "bare-requirement" "1.0, cards"
+        "`securityRequirements` as before 1.0, `[{\"oauth\":[\"read\"]}]`" => "`schemes` with `list`";
+    FileMembers "file-members" "0.3 and 0.2"
+        "a file with the members of another binding or version: `fileWithBytes`, `fileWithUri`, `mediaType`"
+        => "`bytes`, `uri`, `mimeType`";
+    WithoutKind "without-kind" "0.3 and 0.2, answers"
+        "an object without `kind`" => "the type that its members tell";
+    DottedMethod "dotted-method" "1.0, requests"
+        "a method of the `a2a.*` dialect, or `ListTaskPushNotificationConfig`" => "the method of 1.0";
+    DialectPath "dialect-path" "1.0, requests"
+        "a path of the `a2a.*` dialect, `/messages`" => "the path of 1.0";
+    NestedWebhook "nested-webhook" "1.0, requests"
+        "a webhook inside `pushNotificationConfig` or `config`" => "the webhook";
+    BareEvent "bare-event" "1.0, answers"
+        "an event or an answer without the member around it" => "the type that its members tell";
+    InnerMarks "inner-marks" "1.0, answers"
+        "`append` and `lastChunk` inside the artifact" => "these marks of the event";
+    NumericId "numeric-id" "before 1.0, answers"
+        "a number as the id of a task or a session, `\"id\":1`" => "the number as a text";
+    BareMessage "bare-message" "0.1, answers"
+        "a message in the place of a task, `{\"message\":{…}}` or without that member"
+        => "a direct answer";
+}
+
+impl Leniency {
+    /// Says in the log, at the level `DEBUG`, that the mistake was met.
+    #[cold]
+    pub fn note(self) {
+        tracing::debug!(
+            target: TARGET,
+            leniency = self.name(),
+            mistake = self.mistake(),
+            reading = self.reading(),
+            "a mistake of the peer is read all the same"
+        );
+    }
+}
+
+thread_local! {
+    static IN_ANSWER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Reads an answer once more, after the strict form could not be read: values that are refused in a request, an unknown
+/// task state for example, are then read as the default.
+pub fn in_answer<T>(read: impl FnOnce() -> T) -> T {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            IN_ANSWER.set(self.0);
+        }
+    }
+    let _reset = Reset(IN_ANSWER.replace(true));
+    read()
+}
+
+/// Whether the reader is within [`in_answer`].
+pub fn is_in_answer() -> bool {
+    IN_ANSWER.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_the_second_look() {
+        assert!(std::panic::catch_unwind(|| in_answer(|| panic!("as expected"))).is_err());
+        assert!(!is_in_answer());
+        assert!(in_answer(is_in_answer));
+    }
+}
