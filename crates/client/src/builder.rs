@@ -25,6 +25,7 @@ use crate::{
         fallback::{Candidate, Fallback, Observer},
         grpc::Grpc,
         jsonrpc::JsonRpc,
+        older::Older,
         rest::Rest,
         versioned::Versioned,
     },
@@ -213,7 +214,8 @@ impl ClientBuilder {
     }
 
     /// Uses a card that is at hand. Where it does not tell whether its agent speaks 0.1 or 0.2, and no version is asked
-    /// for, the agent is asked. Where it has no interface of the version that is asked for, and is of
+    /// for, the agent is asked. Where it does not tell whether its agent speaks 1.0 or 0.3, the first call is made in 1.0, and
+    /// once more in 0.3 where the agent does not know the method. Where it has no interface of the version that is asked for, and is of
     /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card
     /// of 0.3 has no place for older versions.
     ///
@@ -236,7 +238,17 @@ impl ClientBuilder {
         let http = Http::new(builder.http.clone());
         let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
         let other = if builder.version.is_none() { doubt::other(&choices, &shown, &resolved.document) } else { None };
-        let candidates = choices.into_iter().map(|choice| builder.candidate(&http, &secrets, choice));
+        let is_pinned = builder.version.is_some();
+        let is_unclear = card::is_unclear(&resolved.document);
+        let candidates = choices.into_iter().map(|choice| {
+            let older = if is_pinned { None } else { older(&choice, is_unclear) };
+            let mut candidate = builder.candidate(&http, &secrets, choice)?;
+            if let Some(older) = older {
+                let Candidate { version, transport, .. } = builder.candidate(&http, &secrets, older)?;
+                candidate.older = Some(Older::new(version, transport));
+            }
+            Ok::<_, ClientError>(candidate)
+        });
         let mut candidates = candidates.collect::<Result<Vec<_>, _>>()?;
         if let Some(other) = other {
             let other = builder.candidate(&http, &secrets, other)?;
@@ -352,8 +364,17 @@ impl ClientBuilder {
         };
         // Nothing is chosen that its version does not have.
         let transport = transport.ok_or_else(|| ClientError::Setup(format!("version {version} has no {binding}")))?;
-        Ok(Candidate { interface, url, version, transport: Box::new(Versioned::new(dialect, transport)) })
+        let transport = Box::new(Versioned::new(dialect, transport));
+        Ok(Candidate { interface, url, version, transport, older: None })
     }
+}
+
+/// The interface in 0.3, where the card does not tell whether it speaks that or 1.0.
+fn older(choice: &Choice, is_unclear: bool) -> Option<Choice> {
+    let is_unsaid = choice.interface.protocol_version.trim().is_empty();
+    let version = *Version::ALL.iter().find(|version| version.as_str() == "0.3")?;
+    let is_meant = choice.version == Version::V1_0 && (is_unsaid || is_unclear) && has(version, choice.binding);
+    is_meant.then(|| Choice { version, ..choice.clone() })
 }
 
 fn origin(url: &Url) -> Option<Origin> {

@@ -147,6 +147,8 @@ pub struct CardNotFound {
     pub reference: String,
     /// Each place, and what was there instead.
     pub tried: Vec<(String, String)>,
+    /// Whether one of the places wants credentials (HTTP status 401).
+    pub wants_credentials: bool,
 }
 
 impl CardNotFound {

@@ -53,6 +53,12 @@ pub enum Failure {
         #[source]
         source: Cause,
     },
+    /// A stream ended, in order, before it told anything.
+    #[error("{origin} answered with a stream that has no event")]
+    Empty {
+        /// Whose.
+        origin: String,
+    },
     /// An answer, or one event, is over the limit.
     #[error("an answer of {origin} is over the limit of {limit} bytes")]
     TooLarge {
@@ -131,7 +137,7 @@ impl Failure {
         match self {
             Self::Unreachable { .. } | Self::Tls { .. } | Self::Broken { .. } => ErrorKind::Unavailable,
             Self::TimedOut { .. } => ErrorKind::DeadlineExceeded,
-            Self::TooLarge { .. } | Self::Redirected { .. } => ErrorKind::InvalidAgentResponse,
+            Self::Empty { .. } | Self::TooLarge { .. } | Self::Redirected { .. } => ErrorKind::InvalidAgentResponse,
             Self::Credentials(_) => ErrorKind::Unauthenticated,
         }
     }

@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-use nuncio_model::{ErrorKind, Task, TaskStatus, op::GetTaskRequest};
+use nuncio_model::{ErrorKind, Task, TaskState, TaskStatus, op::GetTaskRequest};
 
 use crate::{client::Client, error::ClientError, failure::passes};
 
 /// How many answers in a row may fail.
 const PATIENCE: u32 = 3;
 
+/// How many answers in a row may be the same with a state that is not known.
+const UNKNOWN: u32 = 15;
+
 /// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
 ///
-/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither, and is asked on about. Only that of an agent before
-/// 1.0, `unknown`, is an end: those versions count it among the ends of a task.
+/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither: it is asked about 15 times more as long as nothing
+/// of the task changes, and is then an end. That of an agent before 1.0, `unknown`, is an end at once: those versions
+/// count it among the ends of a task.
 ///
 /// [`Self::next`] may be dropped while it waits.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub struct Poll {
     is_through: bool,
     /// The status that the task had before what is waited for.
     before: Option<TaskStatus>,
+    /// The task in a state that is not known, and how often it was the same.
+    unknown: Option<(Task, u32)>,
 }
 
 impl Poll {
@@ -41,6 +47,7 @@ impl Poll {
             is_over: false,
             is_through: false,
             before: None,
+            unknown: None,
         }
     }
 
@@ -81,7 +88,8 @@ impl Poll {
                 Ok(task) => {
                     self.failures = 0;
                     self.wait = self.interval;
-                    self.is_over = self.client.is_settled(task.state()) && !self.is_from_before(&task);
+                    self.is_over = (self.client.is_settled(task.state()) && !self.is_from_before(&task))
+                        || self.is_unknown_for_long(&task);
                     return Some(Ok(task));
                 }
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
@@ -95,6 +103,16 @@ impl Poll {
                 }
             }
         }
+    }
+
+    /// Whether a task was in the same state, which is not known, for all that it was asked.
+    fn is_unknown_for_long(&mut self, task: &Task) -> bool {
+        self.unknown = match self.unknown.take() {
+            _ if task.state() != TaskState::Unspecified => None,
+            Some((before, times)) if before == *task => Some((before, times + 1)),
+            _ => Some((task.clone(), 0)),
+        };
+        self.unknown.as_ref().is_some_and(|(_, times)| *times >= UNKNOWN)
     }
 
     /// Whether a task is interrupted as it was before what is waited for.

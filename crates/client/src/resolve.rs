@@ -76,11 +76,15 @@ impl Resolver {
             return read_file(path, self.http.settings().max_card).await;
         }
         let mut tried = Vec::new();
-        let mut invalid = None;
+        let (mut invalid, mut wants_credentials) = (None, false);
         for url in reference.candidates() {
             match self.fetch(&url, secrets).await {
                 Ok(resolved) => return Ok(resolved),
                 Err(Miss::Nothing(found)) => tried.push((url.to_string(), found)),
+                Err(Miss::Locked(found)) => {
+                    wants_credentials = true;
+                    tried.push((url.to_string(), found));
+                }
                 Err(Miss::Invalid(error)) => {
                     tried.push((url.to_string(), "no valid card".into()));
                     invalid.get_or_insert(error);
@@ -88,7 +92,8 @@ impl Resolver {
                 Err(Miss::Fatal(error)) => return Err(error),
             }
         }
-        Err(invalid.unwrap_or_else(|| CardNotFound { reference: reference.to_string(), tried }.into()))
+        Err(invalid
+            .unwrap_or_else(|| CardNotFound { reference: reference.to_string(), tried, wants_credentials }.into()))
     }
 
     /// The card at this very place, if there is one that can be used.
@@ -133,11 +138,16 @@ impl Resolver {
         }
         if !status.is_success() {
             let reason = status.canonical_reason().unwrap_or_default().to_ascii_lowercase();
-            return Err(Miss::Nothing(format!("{} {reason}", status.as_u16()).trim().to_owned()));
+            let found = format!("{} {reason}", status.as_u16()).trim().to_owned();
+            return Err(if status == StatusCode::UNAUTHORIZED { Miss::Locked(found) } else { Miss::Nothing(found) });
         }
         // A page at the agent's own address is none of a card; where a card should be, it is a bad one.
         let body = body.filter(|body| card::is_json_object(body) || is_document(Path::new(url.path())));
         let Some(body) = body else { return Err(Miss::Nothing("not a JSON object".into())) };
+        // So is any JSON there that has none of a card's members.
+        if !is_document(Path::new(url.path())) && !card::resembles_card(&body) {
+            return Err(Miss::Nothing("JSON that is not a card".into()));
+        }
         let card = Arc::new(card::read(url.as_str(), &body).map_err(Miss::Invalid)?);
         let kept = Kept::new(card, body, &headers);
         if is_public {
@@ -151,6 +161,8 @@ impl Resolver {
 enum Miss {
     /// There is something else, or nothing.
     Nothing(String),
+    /// Credentials are wanted.
+    Locked(String),
     /// There is a card that cannot be used.
     Invalid(ClientError),
     /// The other places are not worth a try.
@@ -170,8 +182,10 @@ impl From<ClientError> for Miss {
 
 async fn read_file(path: &Path, limit: usize) -> Result<Resolved, ClientError> {
     let at = path.display().to_string();
-    let not_found =
-        |reason: String| ClientError::from(CardNotFound { reference: at.clone(), tried: vec![(at.clone(), reason)] });
+    let not_found = |reason: String| {
+        let (reference, tried) = (at.clone(), vec![(at.clone(), reason)]);
+        ClientError::from(CardNotFound { reference, tried, wants_credentials: false })
+    };
     let document = tokio::fs::read(path).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => not_found("there is no such file".to_owned()),
         _ => not_found(error.to_string()),

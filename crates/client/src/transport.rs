@@ -4,6 +4,7 @@ pub(crate) mod fallback;
 pub(crate) mod grpc;
 pub(crate) mod jsonrpc;
 mod link;
+pub(crate) mod older;
 pub(crate) mod rest;
 mod sse;
 pub(crate) mod versioned;

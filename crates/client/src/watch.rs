@@ -73,6 +73,11 @@ impl Watch {
         self.progress.read(|seen| seen.task.clone())
     }
 
+    /// Whether a connection ended before the task did, so that the stream was or is to be taken up again.
+    pub fn has_broken(&self) -> bool {
+        self.progress.read(|seen| seen.has_broken)
+    }
+
     /// The task's state by the last event that told it.
     pub fn state(&self) -> Option<TaskState> {
         self.progress.read(|seen| seen.state)

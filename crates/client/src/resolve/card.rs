@@ -4,12 +4,22 @@ use bytes::Bytes;
 use nuncio_model::{AgentCard, Error};
 use nuncio_wire::card;
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 use crate::error::ClientError;
 
 /// Whether a document is JSON that could be a card at all.
 pub(super) fn is_json_object(document: &[u8]) -> bool {
     document.trim_ascii_start().starts_with(b"{")
+}
+
+/// Whether a JSON object has members of a card: where it is reached, or two of those that describe an agent.
+pub(super) fn resembles_card(document: &[u8]) -> bool {
+    // What is no JSON is told as such.
+    let Ok(members) = serde_json::from_slice::<Map<String, Value>>(document) else { return true };
+    let has = |names: &[&str]| names.iter().filter(|name| members.contains_key(**name)).count();
+    let is_reached = has(&["supportedInterfaces", "supported_interfaces", "additionalInterfaces"]) > 0;
+    is_reached || (has(&["name"]) > 0 && has(&["url", "skills", "capabilities", "defaultInputModes"]) > 0)
 }
 
 /// Reads a card from the document at a place.

@@ -13,7 +13,7 @@ use nuncio_model::{Error, Reply, Request, card::AgentInterface};
 use nuncio_wire::Version;
 use url::Url;
 
-use super::Transport;
+use super::{Transport, older::Older};
 use crate::failure::Failure;
 
 /// Transports in order of preference. One that cannot be reached is passed over, for this call and later ones.
@@ -21,7 +21,7 @@ pub(crate) struct Fallback {
     candidates: Vec<Candidate>,
     current: AtomicUsize,
     observer: Option<Observer>,
-    /// The candidate that the observer knows of; beyond all of them before the first call.
+    /// The candidate and its version that the observer knows of; beyond all of them before the first call.
     observed: AtomicUsize,
 }
 
@@ -44,6 +44,22 @@ pub(crate) struct Candidate {
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) transport: Box<dyn Transport>,
+    /// The same interface in an older version, where the card does not tell which it speaks.
+    pub(crate) older: Option<Older>,
+}
+
+impl Candidate {
+    /// The version that is spoken, as far as it is known.
+    fn version(&self) -> Version {
+        self.older.as_ref().and_then(Older::version).unwrap_or(self.version)
+    }
+
+    async fn call(&self, request: Request) -> Result<Reply, Error> {
+        match &self.older {
+            Some(older) => older.call(&*self.transport, request).await,
+            None => self.transport.call(request).await,
+        }
+    }
 }
 
 impl Fallback {
@@ -64,17 +80,19 @@ impl Fallback {
 
     /// The version in use.
     pub(crate) fn version(&self) -> Option<Version> {
-        self.candidate().map(|candidate| candidate.version)
+        self.candidate().map(Candidate::version)
     }
 
     /// Takes note of the candidate that was called.
     fn settle(&self, index: usize) {
         self.current.store(index, Ordering::Relaxed);
-        if let Some(Observer(observe)) = &self.observer
-            && self.observed.swap(index, Ordering::Relaxed) != index
-        {
-            let Candidate { interface, version, .. } = &self.candidates[index];
-            observe(interface, *version);
+        if let Some(Observer(observe)) = &self.observer {
+            let candidate = &self.candidates[index];
+            let is_older = candidate.version() != candidate.version;
+            let observed = index * 2 + usize::from(is_older);
+            if self.observed.swap(observed, Ordering::Relaxed) != observed {
+                observe(&candidate.interface, candidate.version());
+            }
         }
     }
 
@@ -90,8 +108,9 @@ impl Transport for Fallback {
         let mut first_error = None;
         for step in 0..self.candidates.len() {
             let index = (start + step) % self.candidates.len();
-            let Candidate { interface, transport, .. } = &self.candidates[index];
-            match transport.call(request.clone()).await {
+            let candidate = &self.candidates[index];
+            let interface = &candidate.interface;
+            match candidate.call(request.clone()).await {
                 Err(error) if Failure::of(&error).is_some_and(Failure::is_before_sending) => {
                     let (url, binding) = (&interface.url, &interface.protocol_binding);
                     if self.candidates.len() > 1 {

@@ -58,7 +58,7 @@ impl JsonRpc {
         match jsonrpc::parse_response(self.dialect, &whole.body) {
             Ok((id, result)) => {
                 answers(&id, &own)?;
-                let result = result.map_err(|error| numbered(error, &whole.body))?;
+                let result = result.map_err(|error| whole.told(numbered(error, &whole.body)))?;
                 self.dialect.decode_reply(method, result.get().as_bytes())
             }
             Err(_) if !whole.is_success() => Err(whole.refusal()),
@@ -78,8 +78,10 @@ impl JsonRpc {
         if !whole.is_success() && jsonrpc::parse_response(self.dialect, &whole.body).is_err() {
             return Err(whole.refusal());
         }
+        whole.check_filled(&self.link.base)?;
         // An agent that does not stream after all: its one answer is the stream.
-        Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+        let only = read(&String::from_utf8_lossy(&whole.body));
+        Ok(sse::only(only.map_err(|error| if whole.is_success() { error } else { whole.told(error) })?))
     }
 }
 

@@ -60,6 +60,7 @@ impl Rest {
         if !whole.is_success() {
             return Err(whole.refusal());
         }
+        whole.check_filled(&self.link.base)?;
         // An agent that does not stream after all: its one answer is the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
     }

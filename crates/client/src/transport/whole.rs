@@ -5,9 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use nuncio_model::{Error, ErrorKind};
-use nuncio_wire::rest;
+use nuncio_wire::{rest, status};
+use url::Url;
 
-use crate::{failure::PeerCode, http::Answer};
+use crate::{
+    failure::{Failure, PeerCode},
+    http::{Answer, origin_of},
+};
 
 pub(super) struct Whole {
     pub(super) status: StatusCode,
@@ -38,6 +42,27 @@ impl Whole {
             (Some(after), None) => error.with_retry_after(after),
             _ => error,
         }
+    }
+
+    /// An error of JSON-RPC that came with a status which says more than its code does: that the caller is not let in,
+    /// or is to come again later. A reason among the details says more than the status.
+    pub(super) fn told(&self, error: Error) -> Error {
+        let kind = status::kind_of_http(self.status.as_u16());
+        let has_reason = error.peer_details().and_then(status::kind_of_details).is_some();
+        let error =
+            if status::outranks_code(self.status.as_u16()) && !has_reason { error.with_kind(kind) } else { error };
+        match (self.retry_after, error.retry_after()) {
+            (Some(after), None) => error.with_retry_after(after),
+            _ => error,
+        }
+    }
+
+    /// The failure of a stream that is an empty answer.
+    pub(super) fn check_filled(&self, origin: &Url) -> Result<(), Error> {
+        if self.is_success() && self.body.trim_ascii().is_empty() {
+            return Err(Failure::Empty { origin: origin_of(origin) }.into());
+        }
+        Ok(())
     }
 
     /// A web page, which no agent answers with: what its status would mean among agents says nothing of this one. That

@@ -23,6 +23,9 @@ use crate::{
 /// How long a stream may stay open after the task's last event.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
+/// How long a stream may stay open after a bare message, with which it should end (section 3.1.2).
+const MORE_MESSAGES: Duration = Duration::from_secs(10);
+
 /// The state of a [`Watch`](super::Watch). [`Self::next`] may be dropped half-way and called again.
 pub(crate) struct Machine {
     transport: Arc<dyn Transport>,
@@ -141,7 +144,15 @@ impl Machine {
             return Ok(None);
         };
         let item = match verdict {
-            Some(end @ (End::Terminal(_) | End::Message)) => {
+            // Agents that tell their answer in several messages say nothing of which is the last.
+            Some(end @ End::Message) => match tokio::time::timeout(MORE_MESSAGES, connection.next()).await {
+                Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Message(_)) => Some(Ok(event)),
+                _ => {
+                    self.progress.end(end);
+                    return Ok(None);
+                }
+            },
+            Some(end @ End::Terminal(_)) => {
                 match tokio::time::timeout(AFTERMATH, connection.next()).await {
                     // What comes after the end is no concern of the reader's, but for a last snapshot (STREAM-4).
                     Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Task(_)) => Some(Ok(event)),
@@ -155,6 +166,10 @@ impl Machine {
         };
         match item {
             Some(Ok(mut event)) => {
+                if let Some(other) = self.progress.foreign(&event) {
+                    tracing::warn!(task = %other, "an event of another task is passed over");
+                    return Ok(None);
+                }
                 let is_first = std::mem::take(&mut self.is_first);
                 self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
@@ -186,9 +201,10 @@ impl Machine {
 
     /// Takes the stream up again.
     async fn reopen(&mut self) -> Result<(), Error> {
+        self.progress.has_broken();
         let task = self.progress.read(|seen| seen.task.clone());
         if task.is_none() && self.again.is_none() {
-            return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
+            return Err(self.broken.take().unwrap_or_else(empty));
         }
         let is_mute = self.broken.as_ref().is_some_and(is_silence) && self.news.is_nothing();
         if self.news.has_lasted() && !is_mute {
@@ -217,7 +233,7 @@ impl Machine {
         }
         self.attempts += 1;
         let Some(request) = self.next_request(task.clone(), wait) else {
-            return Err(self.broken.take().unwrap_or_else(|| silent("the stream ended without an event")));
+            return Err(self.broken.take().unwrap_or_else(empty));
         };
         tokio::time::sleep(wait).await;
         match (self.transport.call(request).await, task) {
@@ -321,6 +337,11 @@ impl Machine {
 /// Whether the peer was waited for in vain.
 fn is_silence(error: &Error) -> bool {
     matches!(Failure::of(error), Some(Failure::TimedOut { .. }))
+}
+
+/// The stream ended in order, and has told nothing.
+fn empty() -> Error {
+    Failure::Empty { origin: "the agent".to_owned() }.into()
 }
 
 fn silent(message: &str) -> Error {

@@ -33,6 +33,8 @@ pub(crate) struct Seen {
     /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell
     /// nothing.
     is_unnumbered: bool,
+    /// A connection ended before the task did.
+    pub(crate) has_broken: bool,
 }
 
 impl Progress {
@@ -60,6 +62,22 @@ impl Progress {
 
     fn change<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes note that a connection ended before the task did.
+    pub(super) fn has_broken(&self) {
+        self.change(|seen| seen.has_broken = true);
+    }
+
+    /// The task of an event, where that is not the task of the stream.
+    pub(super) fn foreign(&self, event: &StreamEvent) -> Option<TaskId> {
+        let named = match &event.response {
+            StreamResponse::Task(task) => &task.id,
+            StreamResponse::StatusUpdate(update) => &update.task_id,
+            StreamResponse::ArtifactUpdate(update) => &update.task_id,
+            StreamResponse::Message(_) => return None,
+        };
+        self.read(|seen| seen.task.as_ref().is_some_and(|own| own != named && !named.is_empty())).then(|| named.clone())
     }
 
     /// Adds the context to an event of an older version whose peer says it only once.

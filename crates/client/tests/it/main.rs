@@ -17,6 +17,8 @@ mod races;
 mod resolve;
 mod server;
 mod silence;
+mod statuses;
 mod tls;
+mod unclear;
 mod unknown_state;
 mod watch;

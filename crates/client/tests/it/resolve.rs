@@ -173,3 +173,36 @@ async fn what_streams_is_no_card() {
     .await;
     assert_eq!(resolve(&format!("{}/rpc", fake.url)).await.unwrap().card.name, "Fake");
 }
+
+#[tokio::test]
+async fn json_that_is_no_card_does_not_hide_the_card() {
+    for other in
+        [json!({"status": "ok"}), json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no"}})]
+    {
+        let at_x = other.clone();
+        let fake = Fake::start(move |seen, _| if seen.path == "/x" { ok(&at_x) } else { not_found() }).await;
+        let error = resolve(&format!("{}/x", fake.url)).await.unwrap_err();
+        let ClientError::CardNotFound(missing) = &error else { panic!("{error:?}") };
+        assert_eq!((missing.tried.len(), missing.tried[0].1.as_str()), (5, "JSON that is not a card"));
+        let fake = Fake::start(move |seen, _| match seen.path.as_str() {
+            "/x" => ok(&other),
+            "/.well-known/agent-card.json" => ok(&json!({"name": "a", "skills": [7]})),
+            _ => not_found(),
+        })
+        .await;
+        let error = resolve(&format!("{}/x", fake.url)).await.unwrap_err();
+        let said = format!("the card at {}/.well-known/agent-card.json cannot be used: skills", fake.url);
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_wants_credentials_is_told_from_none() {
+    let fake = Fake::start(|seen, _| match seen.path.as_str() {
+        "/.well-known/agent-card.json" => status(401, ""),
+        _ => not_found(),
+    })
+    .await;
+    let error = resolve(&fake.url).await.unwrap_err();
+    assert!(matches!(&error, ClientError::CardNotFound(missing) if missing.wants_credentials), "{error:?}");
+}

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client, End};
-use nuncio_model::{ErrorKind, TaskState, op::GetTaskRequest};
+use nuncio_model::{
+    TaskState,
+    op::{GetTaskRequest, SendMessageResponse},
+};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, ok, sse};
@@ -24,29 +27,48 @@ async fn soon<T>(waits: impl Future<Output = T>) -> T {
 #[tokio::test]
 async fn a_state_that_is_not_known_in_1_0_makes_nobody_wait() {
     let status = json!({"state": "TASK_STATE_PONDERING"});
-    let task = answer(&json!({"task": {"id": "t1", "contextId": "c1", "status": status}}));
-    let fake = Fake::start(move |_, _| ok(&task)).await;
-    let error = soon(client(&fake).send("hello")).await.unwrap_err();
-    let error = error.as_agent_error().unwrap();
-    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
-    assert!(error.message().contains("TASK_STATE_PONDERING"), "{error}");
-    assert_eq!(fake.seen().len(), 1, "it is not asked again");
-
-    let update = answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": status}}));
-    let working = json!({"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}});
-    let first = answer(&json!({"task": working}));
-    let fake = Fake::start(move |_, _| sse(&[(None, first.clone()), (None, update.clone())], true)).await;
-    let mut watch = client(&fake).send_stream("hello").await.unwrap();
-    let failed = soon(async {
-        loop {
-            match watch.next().await {
-                Some(Ok(_)) => {}
-                last => return last,
-            }
+    let plain = json!({"id": "t1", "contextId": "c1", "status": status});
+    let fake = Fake::start(move |seen, _| {
+        let call = seen.json();
+        let result = if call["method"] == "GetTask" { plain.clone() } else { json!({ "task": plain }) };
+        ok(&json!({"jsonrpc": "2.0", "id": call["id"], "result": result}))
+    })
+    .await;
+    let client = client(&fake);
+    let SendMessageResponse::Task(task) = soon(client.send("hello")).await.unwrap() else { panic!("no task") };
+    assert_eq!(task.state(), TaskState::Unspecified);
+    let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10));
+    let mut answers = 0;
+    soon(async {
+        while let Some(task) = poll.next().await {
+            assert_eq!(task.unwrap().state(), TaskState::Unspecified);
+            answers += 1;
         }
-    });
-    let error = failed.await.expect("an error").unwrap_err();
-    assert!(error.to_string().contains("TASK_STATE_PONDERING"), "{error}");
+    })
+    .await;
+    assert_eq!(answers, 16, "the same answer is not asked for any more");
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_behind_a_state_that_is_not_known() {
+    let event =
+        |state: &str| answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}}));
+    let working = json!({"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}});
+    let first = answer(&json!({ "task": working }));
+    let (unknown, last) = (event("TASK_STATE_PONDERING"), event("TASK_STATE_COMPLETED"));
+    let fake =
+        Fake::start(move |_, _| sse(&[(None, first.clone()), (None, unknown.clone()), (None, last.clone())], true))
+            .await;
+    let mut watch = client(&fake).send_stream("hello").await.unwrap();
+    let mut states = Vec::new();
+    soon(async {
+        while let Some(event) = watch.next().await {
+            states.push(event.map(|_| watch.state()).unwrap());
+        }
+    })
+    .await;
+    assert_eq!(states, [TaskState::Working, TaskState::Unspecified, TaskState::Completed].map(Some));
+    assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
 }
 
 #[tokio::test]

@@ -306,3 +306,33 @@ async fn a_silent_stream_counts_as_broken_when_asked_to() {
     assert_eq!(words, ["task working"]);
     assert!(matches!(error, Some(ClientError::Transport(Failure::TimedOut { .. }))), "{error:?}");
 }
+
+#[tokio::test]
+async fn all_bare_messages_of_a_stream_are_told() {
+    let message = |parts: Value| (None, json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": parts}}));
+    let events = [message(json!([])), message(json!([{"text": "AN"}])), message(json!([{"text": "SWER"}]))];
+    let fake = Fake::start(move |_, _| sse(&events, true)).await;
+    let mut watch = client(&fake).send_stream("hello").await.unwrap();
+    let (words, error) = drain(&mut watch).await;
+    assert_eq!(words, ["message ", "message AN", "message SWER"]);
+    assert!(error.is_none() && watch.end() == Some(End::Message));
+}
+
+#[tokio::test]
+async fn an_event_of_another_task_is_passed_over() {
+    let other =
+        json!({"statusUpdate": {"taskId": "OTHER", "contextId": "c1", "status": {"state": "TASK_STATE_COMPLETED"}}});
+    let whole = json!({"task": {"id": "OTHER", "contextId": "c1", "status": {"state": "TASK_STATE_COMPLETED"}}});
+    for foreign in [other, whole] {
+        let fake = Fake::start(move |_, _| {
+            let first = task_event("TASK_STATE_WORKING");
+            let last = status_event("TASK_STATE_COMPLETED");
+            sse(&[(None, first), (None, foreign.clone()), (None, chunk_event("a")), (None, last)], true)
+        })
+        .await;
+        let mut watch = client(&fake).send_stream("hello").await.unwrap();
+        let (words, error) = drain(&mut watch).await;
+        assert_eq!(words, ["task working", "chunk a", "completed"]);
+        assert!(error.is_none() && watch.end() == Some(End::Terminal(TaskState::Completed)));
+    }
+}
