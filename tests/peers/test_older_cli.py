@@ -14,6 +14,8 @@ ASYNC = [name for name in OLDER if name.split("-")[0] not in ("python02", "pytho
 READS = [name for name in OLDER if name != "python02-grpc"]
 # Over gRPC the agent on the JavaScript SDK 0.3 cannot say null.
 NULLS = [name for name in OLDER if name != "js03-grpc"]
+# The agents that raise an exception when they are told to, and whose SDK leaves the task as it was.
+RAISE = [name for name in OLDER if name in ("python03-jsonrpc", "python03-rest", "python02-jsonrpc")]
 DONE = "TASK_STATE_COMPLETED"
 VERSIONS = {"python02": "0.2", "python020": "0.2", "v01": "0.1"}
 
@@ -80,6 +82,30 @@ def test_a_bare_message_is_printed_in_its_wrapper(ask):
 def test_a_failed_task_is_an_answer(send):
     task = send("fail")
     assert state(task) == "TASK_STATE_FAILED" and status_text(task) == "it broke"
+
+
+@pytest.mark.parametrize("older_name", RAISE)
+def test_the_error_of_an_agent_that_raises_is_told_at_once(ask, older_name):
+    done = ask("send", "raise", "--timeout", "10s")
+    assert done.code == 1, f"{done.out}\n{done.err}"
+    error = done.json["error"]
+    assert error["code"] == "InternalError", error
+    assert "rest" in older_name or error["message"] == "the model is not there"
+
+
+@pytest.mark.parametrize("older_name", RAISE)
+def test_the_stream_of_an_agent_that_raises_ends(ask):
+    done = ask("send", "raise", "--stream", "--timeout", "28s")
+    assert done.code == 1, f"{done.out}\n{done.err}"
+    error = done.lines[-1]["error"]
+    assert error["code"] == "InvalidAgentResponseError" and "given up task" in error["message"]
+    assert "nuncio task get --wait" in error["hint"]
+
+
+@pytest.mark.parametrize("older_name", ["python03-rest"])
+def test_a_task_that_is_not_there_is_told_from_a_method_that_is_not(ask):
+    done = ask("send", "x", "--task-id", "nope")
+    assert done.code == 1 and done.json["error"]["code"] == "TaskNotFoundError", done.out
 
 
 def test_a_question_is_answered_in_the_same_task(send):

@@ -47,7 +47,7 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
     if let Command::Serve(args) = &cli.command {
         return (output, serve::run(&context, args).await);
     }
-    log::start(context.global.debug, "warn");
+    log::start_calling(context.global.debug, "warn", context.global.verbose);
     let outcome = match signal::or_signal(Box::pin(dispatch(&context, &cli.command))).await {
         Ok(outcome) => outcome,
         Err(signal) => {

@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) client: Client,
     /// What must be repeated on the command line to reach the same agent, without secrets.
     pub(crate) flags: String,
+    /// How long a stream may be silent; `None` is for ever.
+    pub(crate) idle: Option<Duration>,
     has_credentials: bool,
 }
 
@@ -42,7 +44,7 @@ impl Connection {
                 builder.with_card(resolved).await?
             }
         };
-        let connection = Self { client, flags: flags(context, args), has_credentials };
+        let connection = Self { client, flags: flags(context, args), idle: idle(context, args)?, has_credentials };
         connection.look_around(context, args);
         Ok(connection)
     }
@@ -97,10 +99,13 @@ fn card(context: &Context, args: &ConnectArgs) -> Result<(AgentRef, ClientBuilde
 }
 
 fn explain(error: nuncio_client::ClientError, has_credentials: bool) -> CliError {
-    let is_locked = error.to_string().contains("(401 ");
-    let error = CliError::from(error);
+    let is_locked = matches!(&error, nuncio_client::ClientError::CardNotFound(missing) if missing.wants_credentials);
+    let mut error = CliError::from(error);
     if !is_locked {
         return error;
+    }
+    if !has_credentials {
+        error.code = Code::CredentialsMissing;
     }
     error.with_hint(if has_credentials {
         "the card itself wants credentials; --card-auth shows them"
@@ -140,6 +145,12 @@ fn bindings(context: &Context, args: &ConnectArgs) -> Result<Vec<Binding>, CliEr
     names.iter().map(read).collect()
 }
 
+/// How long a stream may be silent.
+fn idle(context: &Context, args: &ConnectArgs) -> Result<Option<Duration>, CliError> {
+    let idle = context.value(args.idle_timeout, "idle-timeout", duration)?.unwrap_or(Duration::from_mins(1));
+    Ok(Some(idle).filter(|idle| !idle.is_zero()))
+}
+
 /// The client to be, whether it has credentials, and on stderr what may become of them.
 fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(ClientBuilder, bool), CliError> {
     let mut settings = HttpSettings::default();
@@ -147,8 +158,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.insecure = is_insecure;
     // The waits of a command are its own: --timeout.
     settings.timeouts.answer = Some(Duration::from_mins(1));
-    let idle = context.value(args.idle_timeout, "idle-timeout", duration)?.unwrap_or(Duration::from_mins(1));
-    settings.timeouts.stall = Some(idle).filter(|idle| !idle.is_zero());
+    settings.timeouts.stall = idle(context, args)?;
     // What a stream does not tell, the task does when it is asked for.
     let mut reconnect = Reconnect::default();
     reconnect.patience = settings.timeouts.stall.into_iter().chain([Duration::from_secs(15)]).min();
@@ -173,16 +183,24 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     if let Some(tenant) = context.text(args.tenant.as_ref(), "tenant") {
         builder = builder.tenant(tenant);
     }
-    if let Some(version) = context.text(args.a2a_version.as_ref(), "a2a-version") {
+    let pin = context.text(args.a2a_version.as_ref(), "a2a-version");
+    let is_pinned = pin.is_some();
+    if let Some(version) = pin {
         builder = builder.version(version);
     }
     if let Some(files) = context.value(args.file_bytes, "file-bytes", file_bytes)? {
         builder = builder.file_bytes(files);
     }
     let shows_card = context.switch(args.card_auth, "card-auth")?;
-    if context.global.verbose {
-        builder = builder.on_interface(notice::of_interface);
-    }
+    let is_verbose = context.global.verbose;
+    builder = builder.on_interface(move |interface, version| {
+        if !is_pinned {
+            notice::of_version(version);
+        }
+        if is_verbose {
+            notice::of_interface(interface, version);
+        }
+    });
     if is_insecure {
         notice::of_insecure(has_credentials);
     }

@@ -42,9 +42,14 @@ pub(crate) fn warn(text: &str) {
 
 /// A warning that may be come upon more than once.
 pub(crate) fn warn_once(text: &str) {
+    line_once(&format!("warning: {text}"));
+}
+
+/// A line that may be come upon more than once.
+pub(crate) fn line_once(text: &str) {
     let is_new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
     if is_new {
-        warn(text);
+        line(text);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Following a task to its end: by a stream where there is one, by asking again and again where there is none or it
 //! breaks (cli specification, section 10).
 
+mod abandoned;
 mod changes;
 mod fold;
+mod merge;
 
 use std::{
     cell::Cell,
@@ -12,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt as _;
 use nuncio_client::{End, Watch};
 use nuncio_model::{Message, StreamResponse, Task, TaskId, TaskState, op::GetTaskRequest};
 
@@ -25,6 +26,7 @@ use crate::{
     output::Output,
     reference::{self, InHand},
 };
+use abandoned::Next;
 use fold::Fold;
 
 /// What came of it.
@@ -61,12 +63,27 @@ impl<'a> Follower<'a> {
 
     /// Reads a stream to its end, or until the task is interrupted. That it was so when the stream began does not count
     /// if the stream is read `through` that: the next turn is what is waited for.
-    pub(crate) async fn watch(&self, mut watch: Watch, through: bool) -> Result<Outcome, CliError> {
+    pub(crate) async fn watch(&self, watch: Watch, through: bool) -> Result<Outcome, CliError> {
+        self.read(watch, through, false).await
+    }
+
+    /// Reads a stream; `is_doubtful` where the agent may have given the task up.
+    async fn read(&self, mut watch: Watch, through: bool, is_doubtful: bool) -> Result<Outcome, CliError> {
         let mut fold = Fold::default();
-        while let Some(item) = watch.next().await {
+        let mut answer: Option<Message> = None;
+        loop {
+            let item = match (self.next(&mut watch, is_doubtful).await, watch.task_id()) {
+                (Next::Item(item), _) => item,
+                (Next::Stalled, Some(task)) => return self.look_for_end(&task, fold.into_task(), None).await,
+                (Next::Stalled, None) => continue,
+            };
+            let Some(item) = item else { break };
             let event = match item {
                 Ok(event) => event,
                 Err(error) => match watch.task_id() {
+                    Some(task) if watch.end() == Some(End::Lost) && abandoned::is_told(&error) => {
+                        return self.look_for_end(&task, fold.into_task(), Some(error)).await;
+                    }
                     Some(task) if watch.end() == Some(End::Lost) => {
                         diag::progress(&format!("the stream broke ({error}); asking for the task instead"));
                         return self.poll(&task, fold.into_task(), through).await;
@@ -80,7 +97,14 @@ impl<'a> Follower<'a> {
             let is_first = fold.task().is_none();
             fold.apply(&event.response);
             let is_over = match &event.response {
-                StreamResponse::Message(message) => return Ok(Outcome::Message(Box::new(message.clone()))),
+                // The stream ends behind the last of them.
+                StreamResponse::Message(message) => {
+                    match &mut answer {
+                        Some(answer) => answer.parts.extend(message.parts.iter().cloned()),
+                        None => answer = Some(message.clone()),
+                    }
+                    false
+                }
                 StreamResponse::ArtifactUpdate(_) => false,
                 StreamResponse::StatusUpdate(update) => is_over(update.status.state),
                 StreamResponse::Task(task) if is_first && through => task.state().is_terminal(),
@@ -96,6 +120,9 @@ impl<'a> Follower<'a> {
                 break;
             }
         }
+        if let Some(answer) = answer {
+            return Ok(Outcome::Message(Box::new(answer)));
+        }
         match fold.into_task() {
             Some(task) => self.last_look(task).await,
             None => Err(CliError::new(Code::Agent("InvalidAgentResponseError"), "the stream ended without an event")),
@@ -105,6 +132,7 @@ impl<'a> Follower<'a> {
     /// Asks for a task until it has ended or is interrupted; `through` the interruption that it has, as [`Self::watch`]
     /// does. What it was before is known, where it was printed.
     pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>, through: bool) -> Result<Outcome, CliError> {
+        let told = known.clone();
         let mut request = GetTaskRequest::new(id.clone());
         request.history_length = self.history;
         let mut poll = self.connection.client.poll(request).every(self.interval);
@@ -126,7 +154,11 @@ impl<'a> Follower<'a> {
             }
             known = Some(task);
         }
-        known.map(|task| Outcome::Task(Box::new(task))).ok_or_else(|| CliError::internal("the task was not read"))
+        let task = known.ok_or_else(|| CliError::internal("the task was not read"))?;
+        Ok(Outcome::Task(Box::new(match told {
+            Some(told) => merge::merged(told, task),
+            None => task,
+        })))
     }
 
     /// Follows a task of which one answer is known; it is printed if events are.
@@ -138,10 +170,21 @@ impl<'a> Follower<'a> {
             return Ok(Outcome::Task(Box::new(task)));
         }
         self.announce(&task)?;
-        self.poll(&task.id.clone(), Some(task), false).await
+        let id = task.id.clone();
+        // An agent that answers before the end still works on the task, or has given it up: a subscription tells.
+        if !self.is_stream && self.connection.client.card().is_some_and(|card| card.capabilities.streams()) {
+            match self.connection.client.watch(id.clone()).await {
+                Ok(watch) => return self.read(watch, false, true).await,
+                Err(error) if abandoned::is_told(&error) => {
+                    return self.look_for_end(&id, Some(task), Some(error)).await;
+                }
+                Err(error) => tracing::debug!(%error, "the task cannot be watched"),
+            }
+        }
+        self.poll(&id, Some(task), false).await
     }
 
-    /// The task as the agent has it, which may know more than its events told.
+    /// The task as its events told it, and what the agent has of it beside.
     async fn last_look(&self, folded: Task) -> Result<Outcome, CliError> {
         if self.is_stream {
             return Ok(Outcome::Task(Box::new(folded)));
@@ -149,7 +192,7 @@ impl<'a> Follower<'a> {
         let mut request = GetTaskRequest::new(folded.id.clone());
         request.history_length = self.history;
         Ok(Outcome::Task(Box::new(match self.connection.client.call(request).await {
-            Ok(task) => task,
+            Ok(task) => merge::merged(folded, task),
             Err(error) => {
                 tracing::debug!(%error, "the task cannot be read; its events told enough");
                 folded

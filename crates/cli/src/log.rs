@@ -1,11 +1,15 @@
 //! Logs to stderr, without secrets, a line for each record.
 
+mod leniencies;
+
 use std::{
     borrow::Cow,
     io::{self, Write},
 };
 
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::escape;
 
@@ -20,13 +24,22 @@ const DEBUG: &str = "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,n
 
 /// Logs what `NUNCIO_LOG` says; without it what `--debug` shows, else what `default` says.
 pub(crate) fn start(is_debug: bool, default: &str) {
+    begin(is_debug, default, false);
+}
+
+/// As [`start`], for a command that calls an agent; with `-v` it warns of the agent's mistakes that are read.
+pub(crate) fn start_calling(is_debug: bool, default: &str, is_verbose: bool) {
+    begin(is_debug, default, is_verbose);
+}
+
+fn begin(is_debug: bool, default: &str, shows_leniencies: bool) {
     let filter = EnvFilter::try_from_env(VARIABLE)
         .unwrap_or_else(|_| EnvFilter::new(format!("{},{SAID_TWICE}", if is_debug { DEBUG } else { default })));
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(Stderr { is_terminal });
+    let records = tracing_subscriber::fmt::layer().with_ansi(is_terminal).with_writer(Stderr { is_terminal });
+    let registry = tracing_subscriber::registry().with(records.with_filter(filter));
     // Whoever set up logging before us goes on doing it.
-    let _ = builder.try_init();
+    let _ = registry.with(shows_leniencies.then(leniencies::layer)).try_init();
 }
 
 /// Writes each record to stderr at once.

@@ -53,6 +53,8 @@ class Scripted(AgentExecutor):
             task = new_task(context.message)
             await event_queue.enqueue_event(task)
         updater = TaskUpdater(event_queue, task.id, task.context_id)
+        if word == "raise":
+            raise RuntimeError("the model is not there")
 
         def say(words: str) -> types.Message:
             return updater.new_agent_message([text_part(words)])

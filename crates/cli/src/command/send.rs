@@ -8,7 +8,7 @@ use clap::{
     Args,
     error::{ContextKind, ContextValue},
 };
-use nuncio_client::{ClientError, Failure, PeerCode};
+use nuncio_client::{Client, ClientError, Failure, PeerCode, Version};
 use nuncio_model::{
     Error, ErrorKind, StreamResponse, Struct,
     op::{SendMessageRequest, SendMessageResponse},
@@ -96,11 +96,13 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
 }
 
 /// Sends and follows: by a stream where the agent has one. A stream tells the id of a new task at once; where the id is
-/// known, a plain call does as well, and every agent takes it.
+/// known, a plain call does as well, and every agent takes it. To an agent of 0.3 or 0.2 a plain call is made too, unless
+/// events are wanted: their SDKs tell the error of an agent as the answer to a plain call, and not in a stream.
 async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Result<Outcome, CliError> {
     let connection = follower.connection;
     let known = request.message.task_id.clone().filter(|_| !follower.is_stream);
-    if known.is_none() && connection.client.card().is_none_or(|card| card.capabilities.streams()) {
+    let by_stream = follower.is_stream || !tells_errors_in_answers(&connection.client);
+    if by_stream && known.is_none() && connection.client.card().is_none_or(|card| card.capabilities.streams()) {
         match connection.client.send_stream(request.clone()).await {
             // A task that is continued may still stand where it stood when the stream begins.
             Ok(watch) => return follower.watch(watch, request.message.task_id.is_some()).await,
@@ -132,6 +134,17 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
             }
             Ok(Outcome::Message(message))
         }
+    }
+}
+
+/// Whether an agent tells its errors as the answers to plain calls only: that is so for 0.3, and for 0.2 from 0.2.5 on,
+/// where cards say their version. SDKs before do not end a plain call that is answered with a message.
+fn tells_errors_in_answers(client: &Client) -> bool {
+    let declared = client.interface().map_or("", |interface| interface.protocol_version.trim());
+    match client.version().map(Version::as_str) {
+        Some("0.3") => true,
+        Some("0.2") => declared.starts_with("0.2."),
+        _ => false,
     }
 }
 

@@ -12,6 +12,13 @@ pub(super) fn of_interface(interface: &AgentInterface, version: Version) {
     diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
 }
 
+/// Says which version is spoken where that is not the newest and nobody has asked for it.
+pub(super) fn of_version(version: Version) {
+    if version != Version::LATEST {
+        diag::line_once(&format!("the agent speaks version {version} of the protocol, which is used"));
+    }
+}
+
 /// Warns of connections whose other end is not verified.
 pub(super) fn of_insecure(has_credentials: bool) {
     diag::warn_once(if has_credentials {
@@ -50,10 +57,8 @@ impl Connection {
             Some(pin) if pin.parse::<Version>().is_err() => diag::warn(&format!(
                 "version {pin} is not known here; calls have the form of version {version}, and say that they are of {pin}"
             )),
-            None if version != Version::LATEST.as_str() => {
-                diag::progress(&format!("the agent speaks version {version} of the protocol"));
-            }
-            _ => {}
+            None => self.client.version().into_iter().for_each(of_version),
+            Some(_) => {}
         }
         if version != Version::LATEST.as_str() && context.text(args.tenant.as_ref(), "tenant").is_some() {
             diag::warn_once(&format!("version {version} of the protocol has no tenants; --tenant is left out"));

@@ -39,7 +39,7 @@ fn code(error: &Error) -> Code {
         Kind::MethodNotFound => Code::Agent("MethodNotFoundError"),
         Kind::InvalidParams => Code::Agent("InvalidParamsError"),
         Kind::Unauthenticated | Kind::PermissionDenied => Code::AuthFailed,
-        Kind::Unavailable => Code::Unreachable,
+        Kind::Unavailable | Kind::ResourceExhausted => Code::Unreachable,
         Kind::DeadlineExceeded => Code::Timeout,
         Kind::Internal if is_numbered_so(error) => Code::Agent("InternalError"),
         // The protocol has no name for it.

@@ -21,6 +21,7 @@ impl From<ClientError> for CliError {
                 .with_hint("--trust-origin takes https://agents.example, or host:port as a card names gRPC"),
             ClientError::CardNotFound(missing) if missing.is_file() => Self::new(Code::CardNotFound, message)
                 .with_hint("name a file that is there, or an agent by a host or a URL: localhost:8080"),
+            ClientError::CardNotFound(missing) if missing.wants_credentials => Self::new(Code::AuthFailed, message),
             ClientError::CardNotFound(_) => Self::new(Code::CardNotFound, message)
                 .with_hint("check the address, or call an endpoint without a card: -e URL --transport NAME"),
             ClientError::CardInvalid { .. } => {
@@ -56,6 +57,10 @@ impl From<Failure> for CliError {
                     "SSL_CERT_FILE names authorities to trust; --insecure takes any certificate".to_owned()
                 })
             }
+            Failure::Empty { .. } => Self::new(Code::Agent("InvalidAgentResponseError"), message).with_hint(
+                "the agent may not stream, although its card says so; --async sends the message without a stream, and \
+                 `nuncio task get --wait` gives what comes of it",
+            ),
             Failure::TimedOut { .. } => Self::new(Code::Timeout, message),
             Failure::Broken { .. } => Self::new(Code::Unreachable, message)
                 .with_hint("whether the agent heard it is not known; `nuncio task list` shows its tasks"),

@@ -9,6 +9,7 @@ mod crashes;
 mod db;
 mod documents;
 mod errors;
+mod foreign;
 mod hostile;
 mod isolation;
 mod lines;
