@@ -37,7 +37,9 @@ def nuncio(request, tmp_path_factory) -> Iterator[Served]:
     """The demo agent, open, with webhooks to this machine allowed."""
     url = request.config.getoption("--agent")
     folder = tmp_path_factory.mktemp("nuncio")
-    agent = Served(url) if url else serve(folder, "--store", "memory", "--allow-private-webhooks")
+    agent = Served(url) if url else serve(
+        folder, "--store", "memory", "--allow-private-webhooks", "--tenants", "any"
+    )
     yield agent
     agent.stop()
 

@@ -143,8 +143,11 @@ def test_a_wrong_method_is_a_405_in_the_protocols_shape(rest, verb, path):
     assert response.headers["allow"]
 
 
-def test_get_on_the_json_rpc_endpoint_is_a_405(rest):
-    assert rest.http.get("/", headers=V1).status_code == 405
+def test_the_json_rpc_endpoint_takes_post_and_sends_readers_to_the_card(rest):
+    assert rest.http.put("/", headers=V1).status_code == 405
+    to_the_card = rest.http.get("/", headers=V1, follow_redirects=False)
+    assert to_the_card.status_code == 307
+    assert to_the_card.headers["location"] == "/.well-known/agent-card.json"
 
 
 def test_deleting_a_webhook_answers_200_and_an_empty_object(rest, webhook):

@@ -58,7 +58,8 @@ json_object! {
 }
 
 impl AgentCard {
-    /// A card with a name and a description; version `1.0.0`, text in and out.
+    /// A card with a name and a description; version `1.0.0`, text in and out. Its capabilities are left open, so that a
+    /// server fills in what it has; `Some(false)` turns one off.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -25,6 +25,7 @@ use crate::{
     server::Server,
     service::Service,
     stack::stack,
+    tenants::Tenants,
 };
 
 /// A server to be. Every option has a default that is safe.
@@ -40,6 +41,7 @@ pub struct Builder {
     limits: Limits,
     cors: Vec<HeaderValue>,
     hosts: Vec<AllowedHost>,
+    tenants: Tenants,
     routes: Option<axum::Router>,
     courier: Option<Courier>,
 }
@@ -58,6 +60,7 @@ impl Builder {
             limits: Limits::default(),
             cors: Vec::new(),
             hosts: Vec::new(),
+            tenants: Tenants::default(),
             routes: None,
             courier: None,
         }
@@ -144,6 +147,13 @@ impl Builder {
         self
     }
 
+    /// The tenants that the server answers for, beside those that the interfaces of the card name. None by default. A
+    /// path of another tenant is 404 over HTTP+JSON; a call that names another tenant is `InvalidParams`.
+    pub fn tenants(mut self, tenants: Tenants) -> Self {
+        self.tenants = tenants;
+        self
+    }
+
     /// More to be served on the same port. These routes come first; they are asked neither for credentials nor counted,
     /// and the host and the origin of their requests are not checked.
     pub fn routes(mut self, routes: axum::Router) -> Self {
@@ -162,7 +172,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
+    /// [`BindError::Unenforced`] if a card requires credentials and callers without them are let in, unless an open
+    /// server is allowed; [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
     /// for every client, [`BindError::Bindings`] where it would list no interface, and where the address cannot be listened on.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let cards = [Some(self.engine.card()), self.engine.extended_card()];
@@ -172,6 +183,12 @@ impl Builder {
             return Err(BindError::Bindings);
         }
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
+        if self.authenticator.admits_strangers()
+            && !self.allows_open
+            && [Some(self.engine.card()), self.engine.extended_card()].into_iter().flatten().any(|it| card::asks(it))
+        {
+            return Err(BindError::Unenforced);
+        }
         if self.authenticator.is_open()
             && !self.allows_open
             && let Some(open) = addresses.iter().find(|address| !address.ip().to_canonical().is_loopback())
@@ -198,6 +215,7 @@ impl Builder {
         let checks_host = self.authenticator.admits_strangers() && local.ip().to_canonical().is_loopback();
         let hosts = Hosts::new(checks_host, self.hosts, site.public_host());
         let origins = Origins::new(&self.cors);
+        let tenants = self.tenants.with_card(self.engine.card());
         let card = Arc::clone(self.engine.card());
         let cards = Cards::new(card, site, self.listing, &self.versions, declaration, is_open, self.card_max_age);
         let service = Arc::new(Service {
@@ -206,6 +224,7 @@ impl Builder {
             cards,
             hosts,
             origins,
+            tenants,
             head_limit: self.limits.head,
             body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,

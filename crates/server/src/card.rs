@@ -10,15 +10,23 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) use address::{Base, Site};
 pub use address::{PublicUrl, PublicUrlError};
-use http::{HeaderMap, Response, StatusCode, header::CACHE_CONTROL, request::Parts};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+    request::Parts,
+};
+use jiff::Timestamp;
 pub(crate) use listing::Listing;
 pub use listing::{GrpcUrl, GrpcUrlError};
 use nuncio_auth::Declaration;
-use nuncio_model::{AgentCard, Error, ErrorKind, Principal, Struct, json::members_nest_within, resume};
+use nuncio_model::{
+    AgentCard, Error, ErrorKind, Principal, Struct, card::SecurityRequirement, json::members_nest_within, resume,
+};
 use nuncio_wire::{Versions, card};
 
 use crate::{body::Body, error::BindError};
-use document::{Documents, Validators};
+use document::{Document, Documents, Validators};
 
 /// Where the card is (section 8.2).
 pub(crate) const PATH: &str = "/.well-known/agent-card.json";
@@ -33,6 +41,14 @@ pub(crate) fn check(card: &AgentCard, levels: usize) -> Result<(), BindError> {
         Some(extension) => Err(BindError::Card { extension: extension.uri.as_str().into(), levels }),
         None => Ok(()),
     }
+}
+
+/// Whether a card says that callers need credentials, for the agent or for a skill.
+pub(crate) fn asks(card: &AgentCard) -> bool {
+    let asks = |requirements: &[SecurityRequirement]| {
+        !requirements.is_empty() && requirements.iter().all(|one| !one.schemes.is_empty())
+    };
+    asks(&card.security_requirements) || card.skills.iter().any(|skill| asks(&skill.security_requirements))
 }
 
 /// The cards of an agent, and what completes them.
@@ -94,10 +110,22 @@ impl Cards {
         self.complete(&self.public, head)
     }
 
-    /// How long a client may keep the extended card, which is for its caller alone (section 13.3).
-    pub(crate) fn describe_extended(&self, headers: &mut HeaderMap) {
+    /// The extended card as a response over HTTP+JSON: its caller alone may keep it (section 13.3), and can ask whether
+    /// it is still the same.
+    pub(crate) fn extended(&self, body: Bytes, content_type: HeaderValue, request: &HeaderMap) -> Response<Body> {
+        let document = Document::new(body);
+        let mut response = Response::new(Body::Empty);
+        let headers = response.headers_mut();
+        document.describe(headers);
+        headers.insert(CONTENT_TYPE, content_type);
         let cache_control = format!("private, max-age={}", self.max_age.as_secs());
         headers.extend(cache_control.try_into().ok().map(|value| (CACHE_CONTROL, value)));
+        respond_with(response, &document, request, self.documents.made())
+    }
+
+    /// The card as the public sees it, for a page about the agent.
+    pub(crate) fn public_at(&self, base: &Base) -> AgentCard {
+        self.complete_at(&self.public, base)
     }
 
     /// The card with what only the server knows. What it says already stands, and a signed card stands as a whole.
@@ -149,15 +177,25 @@ impl Cards {
         let mut response = Response::new(Body::Empty);
         document.describe(response.headers_mut());
         documents.describe(response.headers_mut());
-        if is_unchanged(&head.headers, document.validators(documents.made())) {
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            response.headers_mut().remove(http::header::CONTENT_TYPE);
-            response.headers_mut().remove(http::header::CONTENT_LENGTH);
-        } else {
-            *response.body_mut() = Body::full(document.body());
-        }
-        Some(response)
+        Some(respond_with(response, &document, &head.headers, documents.made()))
     }
+}
+
+/// Puts a document into a response that describes it, unless the client has the document already.
+fn respond_with(
+    mut response: Response<Body>,
+    document: &Document,
+    request: &HeaderMap,
+    made: Timestamp,
+) -> Response<Body> {
+    if is_unchanged(request, document.validators(made)) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().remove(CONTENT_TYPE);
+        response.headers_mut().remove(http::header::CONTENT_LENGTH);
+    } else {
+        *response.body_mut() = Body::full(document.body());
+    }
+    response
 }
 
 /// Whether the client has this card already; the tag decides before the time (RFC 9110, section 13.2.2).

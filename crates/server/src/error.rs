@@ -24,6 +24,12 @@ pub enum BindError {
         /// The engine's limit of nesting.
         levels: usize,
     },
+    /// A card requires credentials, and the server takes callers without them.
+    #[error(
+        "the agent's card says that callers need credentials, and this server does not ask for any\n\
+         hint: give callers tokens, or take the security requirements out of the card"
+    )]
+    Unenforced,
     /// No version that is spoken has a binding that the card is to list.
     #[error(
         "the card would list no interface: the versions that are spoken have none of its bindings\n\

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Uri,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
     request::Parts,
 };
 use nuncio_model::{Error, ErrorKind, resume};
@@ -135,6 +135,21 @@ pub(crate) fn check_host(version: http::Version, headers: &HeaderMap) -> Result<
         _ => "a request must have one Host header, and not several",
     };
     Err(Error::new(ErrorKind::InvalidRequest, message))
+}
+
+/// Refuses a body whose end is told in a way that servers and proxies read differently (RFC 9112, section 6.1): the one
+/// transfer coding of HTTP/1.1 that is known here is `chunked`.
+///
+/// # Errors
+///
+/// `InvalidRequest`.
+pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Error> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(Error::new(ErrorKind::InvalidRequest, "the Transfer-Encoding of a request must be chunked, once")),
+    }
 }
 
 /// The media type of the body.

@@ -24,6 +24,7 @@ use crate::{
     rate::Rates,
     read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
+    tenants::Tenants,
 };
 
 /// The engine, and what stands around it.
@@ -35,6 +36,7 @@ pub(crate) struct Service {
     /// The names of this server; `None` if every name is answered for.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
+    pub(crate) tenants: Tenants,
     /// The size of a request's head in bytes.
     pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,
@@ -173,6 +175,7 @@ impl Service {
 
     fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
         let Incoming { principal, head, dialect, extensions } = incoming;
+        self.tenants.check(call.tenant())?;
         let is_stream = call.method().is_streaming();
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };

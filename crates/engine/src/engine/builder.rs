@@ -41,12 +41,10 @@ pub struct EngineBuilder {
 
 impl EngineBuilder {
     pub(super) fn new(agent: Arc<dyn DynAgent>) -> Self {
-        let mut card = AgentCard::new("agent", "An agent.");
-        card.capabilities.streaming = Some(true);
         Self {
             agent,
             store: None,
-            card,
+            card: AgentCard::new("agent", "An agent."),
             extended_card: None,
             guard: None,
             limits: Limits::default(),
@@ -72,8 +70,12 @@ impl EngineBuilder {
         self
     }
 
-    /// What the agent says of itself. Its capabilities and extensions bind the engine; the server fills in where the
-    /// agent is reached. By default a card named `agent` that streams.
+    /// What the agent says of itself. Its extensions bind the engine; the server fills in where the agent is reached. By
+    /// default a card named `agent`.
+    ///
+    /// The engine fills in each capability that the card leaves open: it streams; it pushes if there is a
+    /// [guard](Self::push_guard); it has an extended card if [one](Self::extended_card) is given. A capability that the
+    /// card sets to `false` is turned off. A signed card stands as it is.
     pub fn card(mut self, card: AgentCard) -> Self {
         self.card = card;
         self
@@ -126,6 +128,10 @@ impl EngineBuilder {
 
     /// The engine.
     pub fn build(mut self) -> Engine {
+        let (pushes, extends) = (self.guard.is_some(), self.extended_card.is_some());
+        for card in [Some(&mut self.card), self.extended_card.as_mut()].into_iter().flatten() {
+            fill_in(card, pushes, extends);
+        }
         self.idempotency.declare(&mut self.card);
         if let Some(card) = &mut self.extended_card {
             self.idempotency.declare(card);
@@ -165,5 +171,20 @@ impl EngineBuilder {
             keeper: Keeper::new(self.housekeeping),
             adopts: self.adopts,
         }))
+    }
+}
+
+/// Sets the capabilities that a card leaves open and the engine has.
+fn fill_in(card: &mut AgentCard, pushes: bool, extends: bool) {
+    if !card.signatures.is_empty() {
+        return;
+    }
+    let capabilities = &mut card.capabilities;
+    capabilities.streaming.get_or_insert(true);
+    if pushes {
+        capabilities.push_notifications.get_or_insert(true);
+    }
+    if extends {
+        capabilities.extended_agent_card.get_or_insert(true);
     }
 }

@@ -227,6 +227,6 @@ fn empty(status: StatusCode) -> Response<Body> {
 }
 
 fn with_allow(mut response: Response<Body>) -> Response<Body> {
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
     response
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
-use nuncio_model::{Error, Principal, Reply};
+use nuncio_model::{Error, ErrorKind, Principal, Reply, Tenant};
 use nuncio_wire::{
     RestDialect, Version, dialect,
     rest::{self, RouteError, Routed},
@@ -15,6 +15,7 @@ use crate::{
     head,
     service::{Answer, Incoming, Outcome, Service, Written, log_unwritten},
     sse::Envelope,
+    tenants,
 };
 
 /// Answers a request to any path but the root.
@@ -33,10 +34,13 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
+    if let Some(tenant) = routed.tenant.as_ref().filter(|it| !service.tenants.contains(it)) {
+        return refuse_tenant(dialect, head, tenant);
+    }
     let outcome = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => match rest::check_media_type(dialect, head::content_type(&head.headers), &body.bytes) {
             Ok(()) => match call(service, principal, head, &body.bytes, dialect, &routed).await {
-                Ok(answer) => respond(service, dialect, routed.method, answer).await,
+                Ok(answer) => respond(service, head, dialect, routed.method, answer).await,
                 Err(error) => Err(error),
             },
             Err(error) => {
@@ -74,6 +78,7 @@ async fn call(
 
 async fn respond(
     service: &Service,
+    head: &Parts,
     dialect: &'static dyn RestDialect,
     method: nuncio_model::Method,
     answer: Answer,
@@ -83,11 +88,11 @@ async fn respond(
         Outcome::Reply(reply) => {
             let body = write(service, &answer.principal, dialect, method, reply).await;
             let body = body.inspect_err(|error| log_unwritten(error, method))?;
-            let mut response = json(dialect, StatusCode::OK, body);
             if method == nuncio_model::Method::GetExtendedAgentCard {
-                service.cards.describe_extended(response.headers_mut());
+                service.cards.extended(body, HeaderValue::from_static(dialect.content_type()), &head.headers)
+            } else {
+                json(dialect, StatusCode::OK, body)
             }
-            response
         }
     };
     head::echo_extensions(dialect.dialect(), &answer.extensions, response.headers_mut());
@@ -115,6 +120,19 @@ fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) ->
     let (status, body) = rest::write_error(dialect, error);
     let mut response = json(dialect, status, body);
     service.complete_refusal(error, response.headers_mut());
+    response
+}
+
+/// A path that begins with a tenant that is not known: there is nothing at it.
+fn refuse_tenant(dialect: &'static dyn RestDialect, head: &Parts, tenant: &Tenant) -> Response<Body> {
+    let shown: String = tenant.as_str().chars().filter(|it| !it.is_control()).take(100).collect();
+    let message = format!("there is nothing at this path: `{shown}` {}", tenants::UNKNOWN);
+    let error = Error::new(ErrorKind::MethodNotFound, message);
+    let (status, body) = rest::write_error_as(dialect, StatusCode::NOT_FOUND, &error);
+    let mut response = json(dialect, status, body);
+    if head.method == Method::HEAD {
+        *response.body_mut() = Body::Empty;
+    }
     response
 }
 

@@ -79,6 +79,11 @@ impl Base {
         format!("{scheme}://{}{}{path}", self.authority, self.prefix)
     }
 
+    /// The path under which the server is reached; empty, or without a slash at its end.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The host, and the port if it is written.
     pub(crate) fn authority(&self) -> &str {
         self.authority.as_str()

@@ -60,7 +60,7 @@ impl Documents {
         if let Some((_, document)) = kept.iter().find(|(other, _)| other == base) {
             return Some(Arc::clone(document));
         }
-        let document = Arc::new(Document::new(encode()?));
+        let document = Arc::new(Document::new(encode()?.into()));
         if kept.len() == KEPT {
             kept.remove(0);
         }
@@ -80,7 +80,7 @@ impl Documents {
 }
 
 impl Document {
-    fn new(body: Vec<u8>) -> Self {
+    pub(super) fn new(body: Bytes) -> Self {
         let mut tag = String::with_capacity(34);
         tag.push('"');
         for byte in &Sha256::digest(&body)[..16] {
@@ -89,7 +89,7 @@ impl Document {
         }
         tag.push('"');
         let tag = HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("\"\""));
-        Self { body: body.into(), tag }
+        Self { body, tag }
     }
 
     pub(super) fn body(&self) -> Bytes {

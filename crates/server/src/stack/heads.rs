@@ -9,7 +9,10 @@ use std::{
 };
 
 use futures_util::future::Either;
-use http::{Request, Response};
+use http::{
+    HeaderValue, Request, Response,
+    header::{CONNECTION, TRANSFER_ENCODING},
+};
 use tower::{Layer, Service as TowerService};
 
 use crate::{
@@ -50,11 +53,18 @@ where
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let size = head::check_size(self.service.head_limit, &request);
-        match size.and_then(|()| head::check_host(request.version(), request.headers())) {
+        let checked = size
+            .and_then(|()| head::check_host(request.version(), request.headers()))
+            .and_then(|()| head::check_coding(request.headers()));
+        match checked {
             Ok(()) => Either::Left(self.inner.call(request)),
             Err(error) => {
-                let words = Words::of(&self.service, request.uri(), request.headers());
-                Either::Right(ready(Ok(words.refuse(&error))))
+                let mut refusal = Words::of(&self.service, request.uri(), request.headers()).refuse(&error);
+                if request.headers().contains_key(TRANSFER_ENCODING) {
+                    // Where the next request begins is not certain.
+                    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Either::Right(ready(Ok(refusal)))
             }
         }
     }

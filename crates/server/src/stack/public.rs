@@ -1,4 +1,4 @@
-//! What everybody may see: the card, and whether the server lives (section 8.2).
+//! What everybody may see: the card (section 8.2), a page about the agent, and whether the server lives.
 
 use std::{
     convert::Infallible,
@@ -16,7 +16,7 @@ use tower::{Layer, Service as TowerService};
 use crate::{
     binding::{Binding, refuse_path},
     body::{Body, RequestBody},
-    card, health,
+    card, health, landing,
     service::Service,
 };
 
@@ -58,10 +58,17 @@ where
             let service = Arc::clone(&self.service);
             return Either::Right(Either::Right(Box::pin(async move { Ok(Binding::health(&service, request).await) })));
         }
+        let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+        if path == "/" && is_get && Binding::of(path, request.headers()) == Binding::JsonRpc {
+            let is_head = request.method() == Method::HEAD;
+            let (head, _body) = request.into_parts();
+            let page = without_body(is_head, landing::answer(&self.service, &head));
+            return Either::Right(Either::Left(ready(Ok(page))));
+        }
         if !matches!(path, card::PATH | card::LEGACY_PATH | health::LIVE | health::READY) {
             return Either::Left(self.inner.call(request));
         }
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        if !is_get {
             return Either::Right(Either::Left(ready(Ok(refuse_verb(&self.service, request.method())))));
         }
         let is_head = request.method() == Method::HEAD;

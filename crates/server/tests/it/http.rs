@@ -15,6 +15,7 @@ mod envelope;
 mod heads;
 mod health;
 mod http2;
+mod landing;
 mod limits;
 mod older;
 mod quotas;

@@ -89,7 +89,8 @@ impl FromStr for Version {
 }
 
 fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
+    is_number.then(|| text.parse().ok())?
 }
 
 /// The text names no version that is spoken here.

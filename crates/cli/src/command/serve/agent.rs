@@ -206,8 +206,6 @@ fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
     let own = |modes: &[&str]| modes.iter().map(|mode| (*mode).to_owned()).collect();
     card.default_input_modes = own(if modes.is_empty() { &["*/*"] } else { modes });
     card.default_output_modes = own(&["text/plain", "application/json", "application/octet-stream"]);
-    card.capabilities.streaming = Some(true);
-    card.capabilities.push_notifications = Some(true);
     let skill =
         AgentSkill::new("run", format!("Run {name}"), format!("Gives a message to {name} and streams its output."));
     (card.with_skill(skill.with_tags(["program"])), format!("{verb} the program {name}"))

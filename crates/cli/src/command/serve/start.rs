@@ -6,7 +6,7 @@ use http::HeaderValue;
 use nuncio_auth::Tokens;
 use nuncio_engine::{Engine, Housekeeping};
 use nuncio_push::{Courier, Guard, Retry};
-use nuncio_server::{AllowedHost, BindError, PublicUrl, Server};
+use nuncio_server::{AllowedHost, BindError, PublicUrl, Server, Tenants};
 use nuncio_wire::Versions;
 
 use super::{
@@ -40,6 +40,7 @@ pub(super) struct Plan {
     listed: bindings::Listed,
     origins: Vec<HeaderValue>,
     hosts: Vec<AllowedHost>,
+    tenants: Tenants,
 }
 
 impl Plan {
@@ -76,6 +77,7 @@ impl Plan {
             listed: bindings::choose(settings)?,
             origins: origins.collect::<Result<_, _>>()?,
             hosts: hosts.collect::<Result<_, _>>()?,
+            tenants: tenants(settings)?,
             chosen,
         })
     }
@@ -86,8 +88,23 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     if settings.get("exec").or(settings.get("jsonl")).is_some() {
         sealed::forbid_inspection();
     }
-    let Plan { tokens, chosen, limits, host, port, house, spoken, store, bus, retry, public, listed, origins, hosts } =
-        Plan::of(settings)?;
+    let Plan {
+        tokens,
+        chosen,
+        limits,
+        host,
+        port,
+        house,
+        spoken,
+        store,
+        bus,
+        retry,
+        public,
+        listed,
+        origins,
+        hosts,
+        tenants,
+    } = Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
     let opened = store::open(store, &chosen.card.name, settings.switch("adopt")?).await?;
@@ -106,6 +123,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         .bindings(listed.bindings.clone())
         .cors(origins)
         .allowed_hosts(hosts)
+        .tenants(tenants)
         .limits(limits);
     if let Some(url) = public {
         builder = builder.public_url(url);
@@ -116,7 +134,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     if let Some(age) = settings.duration("card-max-age")? {
         builder = builder.card_max_age(age);
     }
-    if chosen.card.capabilities.pushes() {
+    if engine.card().capabilities.pushes() {
         builder = builder.courier(courier(settings, &engine, guard, retry)?);
     }
     let has_tokens = tokens.is_some();
@@ -195,6 +213,22 @@ async fn run(server: Server) -> Result<ExitCode, CliError> {
     }
 }
 
+/// The tenants that are answered for: names, or `any`.
+fn tenants(settings: &Settings) -> Result<Tenants, CliError> {
+    let names: Vec<_> = settings.list("tenants").into_iter().map(str::trim).collect();
+    let wrong = |reason: &str| settings.wrong("tenants", reason).with_hint("name tenants (acme,other), or say any");
+    match &names[..] {
+        ["any" | "*"] => Ok(Tenants::any()),
+        names if names.iter().any(|name| matches!(*name, "any" | "*")) => {
+            Err(wrong("`any` stands for every tenant, so no other is named beside it"))
+        }
+        names if names.iter().any(|name| name.is_empty() || name.contains(char::is_control)) => {
+            Err(wrong("a tenant has a name without control characters"))
+        }
+        names => Ok(Tenants::named(names.iter().copied())),
+    }
+}
+
 /// The callers that are known; `None` where nobody is asked.
 fn tokens(settings: &Settings) -> Result<Option<Tokens>, CliError> {
     let entries = settings.list("token");
@@ -242,6 +276,10 @@ fn explain(error: &BindError, host: &str) -> CliError {
         (Some((message, _)), BindError::Open(_)) => CliError::new(Code::Usage, message).with_hint(
             "give callers tokens (NUNCIO_SERVE_TOKEN=NAME=SECRET, [token] in the file of --config, or --token), listen on a \
              loopback address such as 127.0.0.1, or say --allow-open where something before it asks callers who they are",
+        ),
+        (Some((message, _)), BindError::Unenforced) => CliError::new(Code::Usage, message).with_hint(
+            "give callers tokens (--token) without --anonymous, take securityRequirements out of the file of --card, or say \
+             --allow-open where something before the server asks callers who they are",
         ),
         (Some((message, hint)), BindError::Card { .. } | BindError::Bindings) => CliError::new(Code::Usage, message).with_hint(hint),
         _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))

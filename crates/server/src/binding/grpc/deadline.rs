@@ -17,11 +17,15 @@ pub(crate) struct Deadline(Option<Pin<Box<Sleep>>>);
 impl Deadline {
     /// What the client says.
     ///
-    /// Fails with `InvalidRequest` for what is no timeout.
+    /// Fails with `InvalidRequest` for what is no timeout, and with `DeadlineExceeded` for one of no length.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Error> {
         let Some(timeout) = headers.get(metadata::TIMEOUT) else { return Ok(Self(None)) };
         let timeout = timeout.to_str().ok().and_then(metadata::parse_timeout);
         let timeout = timeout.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "grpc-timeout is no timeout"))?;
+        // A call that takes no time at all would be in time for it, and the client does not wait for any.
+        if timeout.is_zero() {
+            return Err(exceeded());
+        }
         Ok(Self(Some(Box::pin(sleep(timeout)))))
     }
 

@@ -71,6 +71,10 @@ async fn a_deadline_ends_a_call() {
     let answer = running.client.send(Outgoing::call(text("silent")).header("grpc-timeout", "100m")).await;
     assert_eq!(answer.code(), 4);
     assert!(begin.elapsed() >= Duration::from_millis(100));
+    for timeout in ["0n", "0S", "00000000m"] {
+        let answer = running.client.send(Outgoing::call(text("hello")).header("grpc-timeout", timeout)).await;
+        assert_eq!(answer.code(), 4, "{timeout}");
+    }
     let answer = running.client.send(Outgoing::call(text("hello")).header("grpc-timeout", "soon")).await;
     assert_eq!(answer.code(), 3);
 }

@@ -138,3 +138,13 @@ async fn http_1_is_refused_by_http() {
     assert_eq!(response.status(), StatusCode::HTTP_VERSION_NOT_SUPPORTED);
     assert!(response.into_body().collect().await.unwrap().to_bytes().is_empty());
 }
+
+#[tokio::test]
+async fn a_tenant_that_is_not_known_is_a_wrong_argument() {
+    let running = Running::start().await;
+    let mut call = GetTaskRequest::new("t".into());
+    call.tenant = Some("nope".into());
+    let answer = running.client.send(Outgoing::call(call)).await;
+    assert_eq!((answer.code(), answer.error().kind()), (3, ErrorKind::InvalidParams));
+    assert_eq!(answer.error().field_violations()[0].field, "tenant");
+}

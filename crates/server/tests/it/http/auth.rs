@@ -175,3 +175,33 @@ async fn a_panic_costs_its_request_and_not_the_connection() {
         assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (500, Some(-32603)), "{answer:?}");
     }
 }
+
+#[tokio::test]
+async fn a_card_that_asks_for_credentials_is_refused_where_nothing_asks() {
+    use nuncio_model::card::{AgentSkill, SecurityRequirement};
+
+    let asking = || {
+        let mut asking = card();
+        asking.security_requirements = vec![SecurityRequirement::scheme("oauth")];
+        asking
+    };
+    let mut skilled = card();
+    let mut skill = AgentSkill::new("s", "S", "");
+    skill.security_requirements = vec![SecurityRequirement::scheme("oauth")];
+    skilled.skills.push(skill);
+    for (public, extended) in [(asking(), card()), (card(), asking()), (skilled, card())] {
+        let builder = Server::builder(engine().card(public.clone()).extended_card(extended.clone()).build());
+        let refused = builder.bind("127.0.0.1:0").await.err();
+        assert!(matches!(refused, Some(BindError::Unenforced)), "{refused:?}");
+        let builder = Server::builder(engine().card(public.clone()).extended_card(extended.clone()).build());
+        let refused = builder.authenticator(tokens().with_anonymous(true)).bind("127.0.0.1:0").await.err();
+        assert!(matches!(refused, Some(BindError::Unenforced)), "{refused:?}");
+        let builder = Server::builder(engine().card(public.clone()).extended_card(extended.clone()).build());
+        assert!(builder.authenticator(tokens()).bind("127.0.0.1:0").await.is_ok());
+        let builder = Server::builder(engine().card(public).extended_card(extended).build());
+        assert!(builder.allow_open(true).bind("127.0.0.1:0").await.is_ok(), "something before the server asks");
+    }
+    let mut optional = asking();
+    optional.security_requirements.push(SecurityRequirement::default());
+    assert!(Server::builder(engine().card(optional).build()).bind("127.0.0.1:0").await.is_ok());
+}

@@ -235,3 +235,40 @@ fn what_cannot_be_a_public_url_says_why() {
     }
     assert_eq!("https://agent.example/a/".parse::<PublicUrl>().unwrap().to_string(), "https://agent.example/a");
 }
+
+#[tokio::test]
+async fn capabilities_that_a_card_leaves_open_are_those_of_the_server() {
+    let shown = async |card: AgentCard| {
+        let running = Running::of(engine().card(card).build(), |builder| builder).await;
+        let streams = running.rpc("SendStreamingMessage", &super::agent::message("hi")).fetch().await;
+        let is_stream = streams.media_type() == "text/event-stream";
+        (get(&running, &[]).await.json()["capabilities"].clone(), is_stream)
+    };
+    let (capabilities, streams) = shown(AgentCard::new("n", "d")).await;
+    assert_eq!((&capabilities["streaming"], &capabilities["pushNotifications"]), (&json!(true), &json!(true)));
+    assert!(streams);
+    let mut restricted = AgentCard::new("n", "d");
+    restricted.capabilities.streaming = Some(false);
+    restricted.capabilities.push_notifications = Some(false);
+    let (capabilities, streams) = shown(restricted).await;
+    assert_eq!((&capabilities["streaming"], &capabilities["pushNotifications"]), (&json!(false), &json!(false)));
+    assert!(!streams);
+}
+
+#[tokio::test]
+async fn the_extended_card_has_a_tag() {
+    let running =
+        Running::with(|builder| builder.authenticator(Tokens::new().with("alice", "of-alice").unwrap())).await;
+    let get = |tag: Option<&str>| {
+        let get = running.send("GET", "/extendedAgentCard").header("authorization", "Bearer of-alice");
+        if let Some(tag) = tag { get.header("if-none-match", tag) } else { get }
+    };
+    let first = get(None).fetch().await;
+    assert_eq!((first.status, first.media_type()), (200, "application/a2a+json"));
+    assert_eq!(first.header("cache-control"), "private, max-age=300");
+    let tag = first.header("etag");
+    assert_eq!(tag.len(), 34, "{tag}");
+    let again = get(Some(tag)).fetch().await;
+    assert_eq!((again.status, again.header("etag"), again.body.len()), (304, tag, 0));
+    assert_eq!(get(Some("\"other\"")).fetch().await.body, first.body);
+}

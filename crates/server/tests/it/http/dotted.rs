@@ -1,5 +1,6 @@
 //! The `a2a.*` dialect from end to end: what comes in is its, what goes out is plain 1.0.
 
+use nuncio_server::Tenants;
 use nuncio_wire::Versions;
 use serde_json::{Value, json};
 
@@ -66,7 +67,7 @@ async fn every_request_of_the_example_is_carried_out() {
 
 #[tokio::test]
 async fn every_path_of_the_example_is_the_one_of_1_0() {
-    let running = Running::start().await;
+    let running = Running::with(|builder| builder.tenants(Tenants::any())).await;
     let answer = running.send("POST", "/tenants/north/messages").json(&message("ask")).fetch().await;
     let task = answer.json()["task"].take();
     assert_eq!(

@@ -127,14 +127,14 @@ async fn other_media_types_are_refused_and_json_by_any_name_is_taken() {
 }
 
 #[tokio::test]
-async fn the_root_takes_post_alone() {
+async fn the_root_takes_calls_by_post() {
     let running = Running::start().await;
-    for verb in ["GET", "PUT", "DELETE", "PATCH", "HEAD"] {
+    for verb in ["PUT", "DELETE", "PATCH"] {
         let answer = running.send(verb, "/").fetch().await;
-        assert_eq!((answer.status, answer.header("allow")), (405, "POST, OPTIONS"), "{verb}");
+        assert_eq!((answer.status, answer.header("allow")), (405, "GET, HEAD, POST, OPTIONS"), "{verb}");
     }
     let answer = running.send("OPTIONS", "/").fetch().await;
-    assert_eq!((answer.status, answer.header("allow")), (204, "POST, OPTIONS"));
+    assert_eq!((answer.status, answer.header("allow")), (204, "GET, HEAD, POST, OPTIONS"));
 }
 
 #[tokio::test]
@@ -179,4 +179,46 @@ async fn a_compressed_body_is_refused_in_the_shape_of_the_binding() {
     assert_eq!(reason(&rest.rest_error()), "CONTENT_TYPE_NOT_SUPPORTED");
     let plain = running.rpc("ListTasks", &json!({})).header("content-encoding", "Identity").fetch().await;
     assert!(plain.json()["result"].is_object());
+}
+
+#[tokio::test]
+async fn a_body_ends_where_every_server_and_proxy_sees_its_end() {
+    let running = Running::start().await;
+    let ask = async |lines: &str| {
+        let mut raw = Raw::connect(running.address).await;
+        let head = format!("GET /tasks HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n{lines}\r\n0\r\n\r\n");
+        raw.write(&head).await;
+        raw.read_to_end().await
+    };
+    for lines in [
+        "transfer-encoding: identity, chunked\r\n",
+        "transfer-encoding: identity\r\ntransfer-encoding: chunked\r\n",
+        "transfer-encoding: chunked, chunked\r\n",
+        "transfer-encoding: gzip, chunked\r\n",
+    ] {
+        let answer = ask(lines).await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{lines}: {answer}");
+    }
+    let answer = ask("connection: close\r\ntransfer-encoding: Chunked\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[tokio::test]
+async fn ids_have_no_control_characters() {
+    let running = Running::start().await;
+    let fields = |error: &Value| -> Vec<String> {
+        let violations = error["data"][1]["fieldViolations"].as_array().unwrap();
+        violations.iter().map(|it| it["field"].as_str().unwrap().to_owned()).collect()
+    };
+    for id in ["a\nb", "\u{1b}[31m", "\u{0}", "\u{85}", "\t"] {
+        let mut params = message("hi");
+        params["message"]["contextId"] = json!(id);
+        params["message"]["messageId"] = json!(id);
+        let error = running.error("SendMessage", &params).await;
+        assert_eq!(fields(&error), ["message.messageId", "message.contextId"], "{id:?}");
+        let error = running.error("GetTask", &json!({"id": id})).await;
+        assert_eq!((reason(&error), fields(&error)), ("INVALID_PARAMS", vec!["id".to_owned()]), "{id:?}");
+    }
+    let answer = running.send("GET", "/tasks/a%0Ab").fetch().await;
+    assert_eq!((answer.status, reason(&answer.rest_error())), (400, "INVALID_PARAMS"));
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{EventBus as _, bus::LocalBus};
+use nuncio_store::{SqliteOptions, SqliteStore};
 
 use super::{Running, agent};
 
@@ -31,4 +32,21 @@ async fn without_its_bus_it_is_degraded_and_takes_requests() {
     bus.close(Duration::ZERO).await;
     assert_eq!(ready().await, (200, "degraded: the bus cannot be reached\n".to_owned()));
     running.task("hello").await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_whose_database_was_deleted_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.db");
+    let store = Arc::new(SqliteStore::open(&path, SqliteOptions::new()).await.unwrap());
+    let running = Running::of(agent::engine().store(store).build(), |builder| builder).await;
+    let ready = async || running.send("GET", "/readyz").without("a2a-version").fetch().await.status;
+    assert_eq!(ready().await, 200);
+    std::fs::rename(&path, folder.path().join("moved.db")).unwrap();
+    super::client::until(async || ready().await == 503).await;
+    std::fs::write(&path, "another file").unwrap();
+    assert_eq!(ready().await, 503);
+    std::fs::rename(folder.path().join("moved.db"), &path).unwrap();
+    super::client::until(async || ready().await == 200).await;
 }

@@ -1,12 +1,73 @@
 //! Tenants: in the path, in the body, and apart from each other.
 
+use nuncio_model::card::AgentInterface;
+use nuncio_server::Tenants;
 use serde_json::json;
 
-use super::{Running, agent::message, client::reason};
+use super::{
+    Running,
+    agent::{card, engine, message},
+    client::reason,
+};
+
+async fn running() -> Running {
+    Running::with(|builder| builder.tenants(Tenants::named(["acme inc", "other", "mine"]))).await
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_not_known_is_refused() {
+    let (none, named) = (Running::start().await, running().await);
+    for running in [&none, &named] {
+        for (verb, path) in [
+            ("POST", "/nope/message:send"),
+            ("POST", "/nope/message:stream"),
+            ("GET", "/nope/tasks"),
+            ("GET", "/nope/tasks/t"),
+            ("HEAD", "/nope/tasks"),
+            ("POST", "/tenants/nope/messages"),
+            ("GET", "/v1/tasks"),
+        ] {
+            let sent = running.send(verb, path);
+            let sent = if verb == "POST" { sent.json(&message("hi")) } else { sent };
+            let answer = sent.fetch().await;
+            assert_eq!(answer.status, 404, "{verb} {path}: {answer:?}");
+            if verb != "HEAD" {
+                let error = answer.rest_error();
+                assert_eq!((reason(&error), &error["status"]), ("METHOD_NOT_FOUND", &json!("NOT_FOUND")));
+                assert!(error["message"].as_str().unwrap().contains("is not a tenant of this agent"), "{error}");
+            }
+        }
+        for params in [json!({"tenant": "nope"}), json!({"tenant": "nope", "pageSize": 1})] {
+            let error = running.error("ListTasks", &params).await;
+            assert_eq!((&error["code"], reason(&error)), (&json!(-32602), "INVALID_PARAMS"));
+            assert_eq!(error["data"][1]["fieldViolations"][0]["field"], "tenant", "{error}");
+        }
+        let mut params = message("hi");
+        params["tenant"] = json!("nope");
+        assert_eq!(reason(&running.error("SendMessage", &params).await), "INVALID_PARAMS");
+        for path in ["/tasks?tenant=nope", "/extendedAgentCard?tenant=nope"] {
+            assert_eq!(running.send("GET", path).fetch().await.status, 400, "{path}");
+        }
+        assert_eq!(running.send("GET", "/tasks?tenant=").fetch().await.json()["totalSize"], 0);
+    }
+    let any = Running::with(|builder| builder.tenants(Tenants::any())).await;
+    assert_eq!(any.send("GET", "/nope/tasks").fetch().await.status, 200);
+}
+
+#[tokio::test]
+async fn the_tenants_of_the_card_are_known() {
+    let mut named = card();
+    let interface =
+        AgentInterface { tenant: Some("north".into()), ..AgentInterface::new("http://localhost", "JSONRPC") };
+    named.supported_interfaces.push(interface);
+    let running = Running::of(engine().card(named).build(), |builder| builder).await;
+    assert_eq!(running.send("GET", "/north/tasks").fetch().await.status, 200);
+    assert_eq!(running.send("GET", "/south/tasks").fetch().await.status, 404);
+}
 
 #[tokio::test]
 async fn a_tenant_may_lead_the_path() {
-    let running = Running::start().await;
+    let running = running().await;
     let sent = running.send("POST", "/acme%20inc/message:send").json(&message("ask")).fetch().await;
     let id = sent.json()["task"]["id"].as_str().unwrap().to_owned();
     assert_eq!(running.send("GET", &format!("/acme%20inc/tasks/{id}")).fetch().await.status, 200);
@@ -24,7 +85,7 @@ async fn a_tenant_may_lead_the_path() {
 
 #[tokio::test]
 async fn a_tenant_in_path_and_body_must_agree() {
-    let running = Running::start().await;
+    let running = running().await;
     let mut params = message("hello");
     params["tenant"] = json!("other");
     let answer = running.send("POST", "/mine/message:send").json(&params).fetch().await;

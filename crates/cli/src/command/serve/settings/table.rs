@@ -166,7 +166,7 @@ const ADDRESS: [Setting; 12] = headed(
     ],
 );
 
-const CALLERS: [Setting; 4] = headed(
+const CALLERS: [Setting; 5] = headed(
     "Callers",
     [
         row(
@@ -177,6 +177,16 @@ const CALLERS: [Setting; 4] = headed(
             "Let a caller in by a token; repeatable; others on this machine see flags, but not variables and files",
         ),
         row(Switch, "anonymous", "", "", "Let callers without a token in, too"),
+        Setting {
+            aliases: &["tenant"],
+            ..row(
+                List,
+                "tenants",
+                "TENANT",
+                "",
+                "Answer for this tenant, too, or any for every tenant; a path that begins with another is 404; repeatable",
+            )
+        },
         row(Switch, "allow-open", "", "", "Listen beyond this machine without tokens, behind something that asks"),
         row(Switch, "allow-private-webhooks", "", "", "Call webhooks at private addresses"),
     ],
