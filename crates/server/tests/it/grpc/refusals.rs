@@ -142,7 +142,7 @@ async fn http_1_is_refused_by_http() {
 #[tokio::test]
 async fn a_tenant_that_is_not_known_is_a_wrong_argument() {
     let running = Running::start().await;
-    let mut call = GetTaskRequest::new("t".into());
+    let mut call = GetTaskRequest::new("t");
     call.tenant = Some("nope".into());
     let answer = running.client.send(Outgoing::call(call)).await;
     assert_eq!((answer.code(), answer.error().kind()), (3, ErrorKind::InvalidParams));
