@@ -53,6 +53,10 @@ pub struct Limits {
     pub nesting: usize,
     /// Bytes of the URL of a webhook, of its token and of its credentials, each; a longer one is refused. 2 KiB.
     pub webhook_field: usize,
+    /// About how many bytes the tasks of a page of `ListTasks` take, as the store has them: there are fewer than asked
+    /// for, and a token for the next page. A task that alone takes more has a page of its own. 4 MiB, the size of an
+    /// answer that gRPC clients take by default.
+    pub page_bytes: usize,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -100,6 +104,7 @@ impl Default for Limits {
             held_bytes_per_caller: 256 * 1024 * 1024,
             nesting: 30,
             webhook_field: 2 * 1024,
+            page_bytes: 4 * 1024 * 1024,
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

@@ -70,9 +70,12 @@ pub(crate) fn of_event(response: &StreamResponse) -> usize {
 }
 
 pub(crate) fn of_task(task: &Task) -> usize {
-    task.artifacts.iter().map(of_artifact).sum::<usize>()
-        + task.messages().map(of_message).sum::<usize>()
-        + of_struct(task.metadata.as_deref())
+    task.artifacts.iter().map(of_artifact).sum::<usize>() + of_messages(task)
+}
+
+/// A task without its artifacts.
+pub(crate) fn of_messages(task: &Task) -> usize {
+    task.messages().map(of_message).sum::<usize>() + of_struct(task.metadata.as_deref())
 }
 
 pub(crate) fn of_request(request: &SendMessageRequest) -> usize {

@@ -21,6 +21,11 @@ pub fn of_task(task: &Task) -> usize {
     size::of_task(task)
 }
 
+/// How many bytes a task carries in a list, which may be without artifacts.
+pub fn of_listed(task: &Task, artifacts: bool) -> usize {
+    if artifacts { size::of_task(task) } else { size::of_messages(task) }
+}
+
 /// How many bytes an event of a stream carries.
 pub fn of_event(event: &StreamResponse) -> usize {
     size::of_event(event)

@@ -13,6 +13,8 @@ mod foreign;
 mod hostile;
 mod isolation;
 mod lines;
+#[cfg(target_os = "linux")]
+mod memory;
 mod secrets;
 mod serve;
 mod site;

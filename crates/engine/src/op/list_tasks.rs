@@ -19,11 +19,12 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: ListTasksRequ
         page_size: usize::try_from(page_size).unwrap_or_default(),
         page_token: call.page_token,
         artifacts,
+        page_bytes: Some(shared.limits.page_bytes),
     };
     let page = shared.store.list(&scope, &query).await?;
     let history = call.history_length.and_then(|length| usize::try_from(length).ok());
     Ok(Reply::Tasks(ListTasksResponse {
-        tasks: page.tasks.into_iter().map(|task| listed(&task, history, artifacts)).collect(),
+        tasks: page.tasks.into_iter().map(|task| listed(task, history, artifacts)).collect(),
         next_page_token: page.next.unwrap_or_default(),
         page_size,
         total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
@@ -31,14 +32,28 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: ListTasksRequ
 }
 
 /// A task as lists show it: no artifacts unless asked for (LIST-8), no more history than asked for (LIST-11).
-fn listed(task: &Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
-    let kept = history.map_or(task.history.len(), |limit| limit.min(task.history.len()));
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: if artifacts { task.artifacts.clone() } else { Vec::new() },
-        history: task.history[task.history.len() - kept..].to_vec(),
-        metadata: task.metadata.clone(),
+fn listed(task: Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
+    match Arc::try_unwrap(task) {
+        // It was read for this list alone.
+        Ok(mut task) => {
+            if !artifacts {
+                task.artifacts = Vec::new();
+            }
+            task.history.drain(..task.history.len() - kept(&task, history));
+            task
+        }
+        Err(task) => Task {
+            id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            artifacts: if artifacts { task.artifacts.clone() } else { Vec::new() },
+            history: task.history[task.history.len() - kept(&task, history)..].to_vec(),
+            metadata: task.metadata.clone(),
+        },
     }
+}
+
+/// How many messages of a task's history are shown.
+fn kept(task: &Task, history: Option<usize>) -> usize {
+    history.map_or(task.history.len(), |limit| limit.min(task.history.len()))
 }

@@ -19,6 +19,9 @@ pub struct ListQuery {
     pub page_token: Option<Box<str>>,
     /// Whether the artifacts are wanted; a store may leave them out otherwise.
     pub artifacts: bool,
+    /// About how many bytes the tasks of the page may take, as the store has them; there is at least one task. `None`
+    /// for any number. Tasks that do not fit are not read: they are on the next page.
+    pub page_bytes: Option<usize>,
 }
 
 /// A page of tasks.

@@ -116,6 +116,7 @@ macro_rules! store_suite {
             messages_that_nobody_asks_for_any_more_are_forgotten
 
             pages_join_to_the_list
+            pages_that_are_cut_by_bytes_join_to_the_list
             pages_stay_right_when_tasks_change
             a_token_that_was_not_made_here_is_refused
             a_token_is_good_for_its_list_alone

@@ -183,7 +183,8 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
     let before_rest = i32::try_from(before.rest).unwrap_or_default();
     let before_id = token.as_ref().map_or(std::borrow::Cow::Borrowed(""), |token| to_column(token.id.as_str()));
     let most = columns::to_column(query.page_size as u64 + 1);
-    let in_scope: [&(dyn ToSql + Sync); 12] = [
+    let most_bytes = columns::to_column(query.page_bytes.map_or(u64::MAX, |bytes| bytes as u64));
+    let in_scope: [&(dyn ToSql + Sync); 13] = [
         &scope.tenant,
         &scope.caller,
         &states,
@@ -196,6 +197,7 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
         &query.artifacts,
         &token.is_none(),
         &(context.is_none() && query.updated_since.is_none()),
+        &most_bytes,
     ];
     let rows = match &context {
         None => links.query(Sql::ListInScope, &in_scope).await?,
@@ -210,7 +212,7 @@ pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Res
 }
 
 fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
-    let mut total = 0;
+    let (mut total, mut looked_at) = (0, 0);
     let mut heads = Vec::new();
     let mut events: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
     for row in rows {
@@ -220,12 +222,14 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
                 heads.push((Moment { millisecond: value(row, 2)?, rest }, id, context, row));
             }
             (Some(id), None) => events.entry(id).or_default().push((number(row, 4)?, value(row, 6)?)),
-            (None, _) => total = usize::try_from(number(row, 4)?).unwrap_or(usize::MAX),
+            (None, _) => {
+                let count = |column| Ok::<_, StoreError>(usize::try_from(number(row, column)?).unwrap_or(usize::MAX));
+                (total, looked_at) = (count(4)?, count(5)?);
+            }
         }
     }
     heads.sort_unstable_by_key(|(updated, id, ..)| std::cmp::Reverse((*updated, *id)));
-    let has_more = heads.len() > query.page_size;
-    heads.truncate(query.page_size);
+    let has_more = looked_at > heads.len();
     let next = match heads.last() {
         Some((updated, id, ..)) if has_more => {
             let id = from_column(id).as_ref().into();

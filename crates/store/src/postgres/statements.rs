@@ -46,7 +46,7 @@ statements! {
     Load = include_str!("sql/load.sql");
     Events = include_str!("sql/events.sql");
     ListInScope = list!("");
-    ListInContext = list!("        AND context = $13\n");
+    ListInContext = list!("        AND context = $14\n");
     TaskOfMessage = "SELECT m.task FROM messages AS m JOIN tasks AS t ON t.id = m.task \
         WHERE m.tenant = $1 AND m.caller = $2 AND m.message = $3 AND m.at >= $4::int8";
     Configs = "SELECT p.id, p.config, p.format, p.delivered \

@@ -4,14 +4,24 @@
 //! one in after, and a reader puts in what it read only if nothing was being written since it began to read. So nobody
 //! who has seen a task sees an earlier one of it later.
 
-use std::hash::BuildHasher as _;
+use std::{
+    collections::HashMap,
+    hash::BuildHasher as _,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use nuncio_engine::store::Stored;
-use nuncio_model::{Scope, TaskId};
+use nuncio_model::{Scope, Task, TaskId};
 use parking_lot::Mutex;
 use quick_cache::{DefaultHashBuilder, Weighter, sync};
 
 const STAMPS: usize = 256;
+
+/// A task of so many bytes as JSON may be too large to be kept, and is not read twice while somebody has it.
+const LARGE: usize = 256 * 1024;
 
 /// How much a task weighs in all that is not the task: the key, the scope, the places in tables.
 const OVERHEAD: usize = 512;
@@ -38,6 +48,51 @@ pub(super) struct Cache {
     stamps: Box<[Mutex<Stamp>]>,
     hasher: DefaultHashBuilder,
     is_on: bool,
+    large: Large,
+    /// Held while a task of some hash is read, so that a large one is read once for all who ask at the same time.
+    reads: Box<[Mutex<()>]>,
+}
+
+/// Tasks that are too large to be kept, while somebody else has them.
+#[derive(Default)]
+struct Large {
+    tasks: Mutex<HashMap<TaskId, Lent>>,
+    /// How many there are: nearly always none.
+    count: AtomicUsize,
+}
+
+struct Lent {
+    scope: Scope,
+    task: Weak<Task>,
+    sequence: u64,
+    epoch: u64,
+}
+
+impl Large {
+    fn find(&self, scope: &Scope, id: &TaskId) -> Option<Stored> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let tasks = self.tasks.lock();
+        let lent = tasks.get(id).filter(|lent| lent.scope == *scope)?;
+        Some(Stored { task: lent.task.upgrade()?, sequence: lent.sequence, epoch: lent.epoch })
+    }
+
+    fn put(&self, scope: &Scope, Stored { task, sequence, epoch }: &Stored) {
+        let lent = Lent { scope: scope.clone(), task: Arc::downgrade(task), sequence: *sequence, epoch: *epoch };
+        let mut tasks = self.tasks.lock();
+        tasks.retain(|_, lent| lent.task.strong_count() > 0);
+        tasks.insert(task.id.clone(), lent);
+        self.count.store(tasks.len(), Ordering::Release);
+    }
+
+    fn remove(&self, id: &TaskId) {
+        if self.count.load(Ordering::Acquire) > 0 {
+            let mut tasks = self.tasks.lock();
+            tasks.remove(id);
+            self.count.store(tasks.len(), Ordering::Release);
+        }
+    }
 }
 
 /// What is being written of the tasks of some hash.
@@ -61,12 +116,29 @@ impl Cache {
             stamps: (0..STAMPS).map(|_| Mutex::default()).collect(),
             hasher: DefaultHashBuilder::default(),
             is_on: bytes > 0,
+            large: Large::default(),
+            reads: (0..STAMPS).map(|_| Mutex::default()).collect(),
         }
     }
 
     /// The task, when it is here and of this scope.
     pub(super) fn find(&self, scope: &Scope, id: &TaskId) -> Option<Stored> {
-        self.tasks.get(id).filter(|entry| entry.scope == *scope).map(|entry| entry.stored)
+        let kept = self.tasks.get(id).filter(|entry| entry.scope == *scope).map(|entry| entry.stored);
+        kept.or_else(|| self.large.find(scope, id))
+    }
+
+    /// What is here, or what `read` gives: one who asks waits while another reads the task.
+    pub(super) fn find_or_read<E>(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        read: impl FnOnce() -> Result<Option<Stored>, E>,
+    ) -> Result<Option<Stored>, E> {
+        let _alone = self.reads[self.place(id)].lock();
+        match self.find(scope, id) {
+            Some(stored) => Ok(Some(stored)),
+            None => read(),
+        }
     }
 
     /// To be taken before a read of the database begins.
@@ -87,7 +159,12 @@ impl Cache {
         let mut stamp = self.stamp(id).lock();
         stamp.changes += 1;
         stamp.writes += 1;
+        self.forget(id);
+    }
+
+    fn forget(&self, id: &TaskId) {
         self.tasks.remove(id);
+        self.large.remove(id);
     }
 
     /// To be called after it, however it went, with the task as it is now where that is known. Of several writes of a
@@ -98,7 +175,7 @@ impl Cache {
         stamp.writes -= 1;
         match stored {
             Some((stored, json)) => self.put(scope, stored, json),
-            None => drop(self.tasks.remove(id)),
+            None => self.forget(id),
         }
     }
 
@@ -106,22 +183,27 @@ impl Cache {
         if self.is_on {
             // In memory a task takes somewhat more than as JSON.
             let weight = (json + json / 2 + OVERHEAD) as u64;
+            if json >= LARGE {
+                self.large.put(scope, &stored);
+            } else {
+                self.large.remove(&stored.task.id);
+            }
             self.tasks.insert(stored.task.id.clone(), Entry { scope: scope.clone(), stored, weight });
         }
     }
 
     fn stamp(&self, id: &TaskId) -> &Mutex<Stamp> {
-        #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
-        &self.stamps[self.hasher.hash_one(id) as usize % STAMPS]
+        &self.stamps[self.place(id)]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
+    fn place(&self, id: &TaskId) -> usize {
+        self.hasher.hash_one(id) as usize % STAMPS
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use nuncio_model::Task;
-
     use super::*;
 
     fn stored(sequence: u64) -> Stored {
@@ -176,6 +258,24 @@ mod tests {
             cache.fill(&ticket, &scope, &stored(sequence), json);
         }
         assert_eq!(sequence(&cache), None);
+    }
+
+    #[test]
+    fn a_task_that_is_too_large_is_found_as_long_as_somebody_has_it() {
+        let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
+        let large = stored(1);
+        cache.fill(&cache.ticket(&id), &scope, &large, 1 << 24);
+        assert!(Arc::ptr_eq(&cache.find(&scope, &id).unwrap().task, &large.task));
+        let read = || Ok::<_, ()>(Some(stored(2)));
+        assert_eq!(cache.find_or_read(&scope, &id, read).unwrap().unwrap().sequence, 1);
+        cache.begin_write(&id);
+        assert_eq!(sequence(&cache), None);
+        let larger = stored(2);
+        cache.end_write(&scope, &id, Some((larger.clone(), 1 << 24)));
+        assert_eq!(sequence(&cache), Some(2));
+        drop(larger);
+        assert_eq!(sequence(&cache), None);
+        assert_eq!(cache.find_or_read(&scope, &id, read).unwrap().unwrap().sequence, 2);
     }
 
     #[test]

@@ -49,9 +49,11 @@ impl TaskStore for SqliteStore {
         let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());
         self.readers
             .read(move |connection| {
-                let Some(loaded) = task::load(connection, &scope, &id)? else { return Ok(None) };
-                cache.fill(&ticket, &scope, &loaded.stored, loaded.json);
-                Ok(Some(loaded.stored))
+                cache.find_or_read(&scope, &id, || {
+                    let Some(loaded) = task::load(connection, &scope, &id)? else { return Ok(None) };
+                    cache.fill(&ticket, &scope, &loaded.stored, loaded.json);
+                    Ok(Some(loaded.stored))
+                })
             })
             .await
     }

@@ -63,6 +63,7 @@ pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliEr
     put(&mut limits.held_bytes, settings.size("max-held-bytes")?);
     put(&mut limits.held_bytes_per_caller, settings.size("caller-held-bytes")?);
     put(&mut limits.kept_bytes, settings.size("max-kept-bytes")?);
+    put(&mut limits.page_bytes, settings.size("max-page-bytes")?);
     put(&mut limits.task_size, settings.size("max-task-size")?.map(|bytes| bytes as u64));
     put(&mut limits.task_events, settings.count("max-task-events")?.map(|events| events as u64));
     Ok(limits)

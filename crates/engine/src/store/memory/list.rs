@@ -11,7 +11,10 @@ use super::{
     order::{Entry, Moment, Place},
     tables::ScopeLists,
 };
-use crate::store::{ListPage, ListQuery, PageToken, StoreError};
+use crate::{
+    store::{ListPage, ListQuery, PageToken, StoreError},
+    weight,
+};
 
 /// How often a page is read again because a task of it moved meanwhile.
 const RETRIES: usize = 16;
@@ -24,11 +27,12 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
     let mut retries = RETRIES;
     loop {
         let (mut total, mut entries) = read(store, &scope, query, token.as_ref());
-        let has_more = entries.len() > query.page_size;
+        let mut has_more = entries.len() > query.page_size;
         entries.truncate(query.page_size);
         let mut tasks = Vec::with_capacity(entries.len());
-        let mut moved = false;
-        for entry in &entries {
+        let (mut moved, mut end) = (false, entries.len());
+        let mut room = query.page_bytes;
+        for (place, entry) in entries.iter().enumerate() {
             let mut head = entry.node.head.lock();
             moved |= head.gone || (head.at, head.state) != (entry.at, entry.state);
             if moved && retries > 0 {
@@ -37,9 +41,21 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
             if head.gone || !matches(query, &head) {
                 total = total.saturating_sub(1);
             } else {
-                tasks.push((entry.node.entry(&head), head.task()?));
+                let (listed, task) = (entry.node.entry(&head), head.task()?);
+                drop(head);
+                if let Some(room) = &mut room {
+                    let size = weight::of_listed(&task, query.artifacts);
+                    if size > *room && !tasks.is_empty() {
+                        end = place;
+                        break;
+                    }
+                    *room = room.saturating_sub(size);
+                }
+                tasks.push((listed, task));
             }
         }
+        has_more |= end < entries.len();
+        entries.truncate(end);
         if moved && retries > 0 {
             retries -= 1;
             continue;

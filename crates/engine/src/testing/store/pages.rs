@@ -1,11 +1,11 @@
 //! Pages of a list.
 
-use nuncio_model::{Scope, TaskState};
+use nuncio_model::{PartRef, Scope, Task, TaskState};
 
 use super::{
     StoreFixture,
     lists::ids,
-    writer::{Writer, at},
+    writer::{Writer, at, chunk},
 };
 use crate::store::{ListQuery, StoreError, TaskStore};
 
@@ -39,6 +39,50 @@ pub async fn pages_join_to_the_list<F: StoreFixture>(fixture: F) {
             }
         }
         assert_eq!((joined, pages), (whole.clone(), 23_usize.div_ceil(page_size)));
+    }
+}
+
+/// Pages that are cut by bytes have as many tasks as there is room for, and at least one, and join to the whole list.
+pub async fn pages_that_are_cut_by_bytes_join_to_the_list<F: StoreFixture>(fixture: F) {
+    const LONG: usize = 10_000;
+    let store = fixture.open().await;
+    let mut whole = Vec::new();
+    for number in 0..12_i64 {
+        let mut task = Writer::new(&format!("{number:02}")).in_state(TaskState::Working, at(number));
+        task.run(&store).await;
+        // In records after the snapshot, in a snapshot, or in both; and one that is longer than any page.
+        let length = if number == 5 { 10 * LONG } else { LONG };
+        task.stage(chunk(&"x".repeat(length)));
+        task.run(&store).await;
+        if number % 3 == 0 {
+            task.set(&store, TaskState::InputRequired, at(number)).await;
+        }
+        whole.insert(0, task.task.id.as_str().to_owned());
+    }
+    for (page_bytes, artifacts, most) in [
+        (Some(0), true, 1),
+        (Some(LONG / 2), true, 1),
+        (Some(LONG * 7 / 2), true, 3),
+        (Some(LONG * 1_000), true, 4),
+        (None, true, 4),
+    ] {
+        let mut query = ListQuery { page_size: 4, artifacts, page_bytes, ..ListQuery::default() };
+        let (mut joined, mut lengths) = (Vec::new(), Vec::new());
+        loop {
+            let page = store.list(&Scope::open(), &query).await.unwrap();
+            assert_eq!(page.total, 12);
+            let length = |task: &Task| task.artifacts[0].parts.iter().filter_map(PartRef::as_text).map(str::len).sum::<usize>();
+            let length: usize = page.tasks.iter().map(|task| length(task)).sum();
+            assert!(page.tasks.len() == 1 || page_bytes.is_none_or(|most| length <= most), "{length} of {page_bytes:?}");
+            joined.extend(ids(&page).into_iter().map(str::to_owned));
+            lengths.push(page.tasks.len());
+            query.page_token = page.next;
+            if query.page_token.is_none() {
+                break;
+            }
+        }
+        assert_eq!(joined, whole, "{page_bytes:?}");
+        assert_eq!(lengths.iter().max(), Some(&most), "{page_bytes:?}: {lengths:?}");
     }
 }
 

@@ -5,9 +5,24 @@ AND state = wanted.state
     ) AS found
     ORDER BY updated DESC, updated_rest DESC, id DESC LIMIT $9
 ),
+-- How long each is with those before it. The length of a long text is known without reading the text.
+sized AS MATERIALIZED (
+    SELECT page.*, coalesce(b.folded, 0) AS folded, row_number() OVER newest AS number, sum(
+        coalesce(octet_length(b.body), 0) + CASE WHEN $10::bool THEN coalesce(octet_length(b.artifacts), 0) ELSE 0 END
+            + coalesce(e.length, 0)
+    ) OVER newest AS length
+    FROM page LEFT JOIN bodies AS b ON b.task = page.id LEFT JOIN LATERAL (
+        SELECT sum(octet_length(body)) AS length FROM events
+        WHERE task = page.id AND last > coalesce(b.folded, 0) AND last <= page.sequence
+    ) AS e ON page.sequence > coalesce(b.folded, 0)
+    WINDOW newest AS (ORDER BY page.updated DESC, page.updated_rest DESC, page.id DESC)
+),
+-- Those that there is room for, and one in any case. The last of the page only tells that there are more.
 head AS MATERIALIZED (
-    SELECT page.*, coalesce(b.folded, 0) AS folded, b.body, CASE WHEN $10::bool THEN b.artifacts END AS artifacts
-    FROM page LEFT JOIN bodies AS b ON b.task = page.id
+    SELECT s.id, s.context, s.updated, s.updated_rest, s.sequence, s.folded, b.body,
+        CASE WHEN $10 THEN b.artifacts END AS artifacts
+    FROM sized AS s LEFT JOIN bodies AS b ON b.task = s.id
+    WHERE s.number < $9 AND (s.number = 1 OR s.length <= $13::int8)
 )
 SELECT id, context, updated, updated_rest, sequence, folded, body, artifacts FROM head
 UNION ALL

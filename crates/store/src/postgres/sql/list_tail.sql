@@ -1,2 +1,2 @@
     )
-END, NULL, NULL, NULL
+END, (SELECT count(*) FROM page), NULL, NULL

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use nuncio_engine::{
     StoreError,
     store::{ListPage, ListQuery, PageToken},
+    weight,
 };
 use nuncio_model::{Scope, Task, TaskId};
 use rusqlite::{Connection, OptionalExtension as _, Rows, ToSql};
@@ -57,18 +58,23 @@ pub(in crate::sqlite) fn list(
     let states = states(connection, scope_key, query)?;
     let total = total(connection, scope_key, query, &states).map_err(store_error)?;
     let mut places = merge(connection, scope_key, query, token, &states).map_err(store_error)?;
-    let has_more = places.len() > query.page_size;
+    let mut has_more = places.len() > query.page_size;
     places.truncate(query.page_size);
-    let next = match places.last() {
-        Some(last) if has_more => {
-            Some(PageToken { updated: last.updated.to_timestamp()?, id: last.id.clone() }.encode(query))
-        }
-        _ => None,
-    };
     let mut tasks = Vec::with_capacity(places.len());
-    for place in &places {
-        match read(connection, cache, scope, place, query.artifacts) {
-            Ok(task) => tasks.push(task),
+    let mut room = query.page_bytes.unwrap_or(usize::MAX);
+    let mut end = places.len();
+    for (number, place) in places.iter().enumerate() {
+        // There is one in any case.
+        let most = if tasks.is_empty() { usize::MAX } else { room };
+        match read(connection, cache, scope, place, query.artifacts, most) {
+            Ok(Some((task, size))) => {
+                room = room.saturating_sub(size);
+                tasks.push(task);
+            }
+            Ok(None) => {
+                end = number;
+                break;
+            }
             // One that cannot be read is not to hide the others.
             Err(error @ StoreError::Corrupt(_)) => {
                 let error: &dyn std::error::Error = &error;
@@ -77,6 +83,14 @@ pub(in crate::sqlite) fn list(
             Err(error) => return Err(error),
         }
     }
+    has_more |= end < places.len();
+    places.truncate(end);
+    let next = match places.last() {
+        Some(last) if has_more => {
+            Some(PageToken { updated: last.updated.to_timestamp()?, id: last.id.clone() }.encode(query))
+        }
+        _ => None,
+    };
     Ok(ListPage { tasks, next, total })
 }
 
@@ -155,21 +169,25 @@ fn merge(
     Ok(places)
 }
 
-/// The task of a place: from the cache, when it has not moved since this transaction began.
+/// The task of a place and its size, `None` where it takes more than this: from the cache, when it has not moved since
+/// this transaction began.
 fn read(
     connection: &Connection,
     cache: &Cache,
     scope: &Scope,
     place: &Place,
     artifacts: bool,
-) -> Result<Arc<Task>, StoreError> {
+    most: usize,
+) -> Result<Option<(Arc<Task>, usize)>, StoreError> {
     if let Some(stored) = cache.find(scope, &place.id)
         && stored.task.status.timestamp.map(Moment::from) == Some(place.updated)
         && stored.task.state().number() == place.state
     {
-        return Ok(stored.task);
+        let size = weight::of_listed(&stored.task, artifacts);
+        return Ok((size <= most).then_some((stored.task, size)));
     }
-    Ok(task::get(connection, place.task, &place.id, artifacts)?.stored.task)
+    let loaded = task::get(connection, place.task, &place.id, artifacts, most)?;
+    Ok(loaded.map(|loaded| (loaded.stored.task, loaded.json)))
 }
 
 #[cfg(test)]

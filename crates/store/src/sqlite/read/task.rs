@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_engine::{StoreError, lifecycle, store::Stored};
 use nuncio_model::{ContextId, Scope, Task, TaskId};
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
 use super::events;
 use crate::sqlite::{
@@ -118,44 +118,77 @@ pub(in crate::sqlite) fn load(
     scope: &Scope,
     id: &TaskId,
 ) -> Result<Option<Loaded>, StoreError> {
-    find(connection, scope, id, |row| fold(connection, &row, id, true))
+    Ok(find(connection, scope, id, |row| fold(connection, &row, id, true, usize::MAX))?.flatten())
 }
 
 /// The same, from its row alone.
 pub(in crate::sqlite) fn glance(connection: &Connection, scope: &Scope, id: &TaskId) -> Result<Glance, StoreError> {
     let glance = find(connection, scope, id, |row| {
-        if row.is_whole() { fold(connection, &row, id, true).map(Glance::Whole) } else { Ok(Glance::Part) }
+        if !row.is_whole() {
+            return Ok(Glance::Part);
+        }
+        Ok(fold(connection, &row, id, true, usize::MAX)?.map_or(Glance::Part, Glance::Whole))
     });
     Ok(glance?.unwrap_or(Glance::Missing))
 }
 
-/// A task that is known to be there.
-pub(super) fn get(connection: &Connection, task: i64, id: &TaskId, artifacts: bool) -> Result<Loaded, StoreError> {
+/// A task that is known to be there; `None` where it is longer than this.
+pub(super) fn get(
+    connection: &Connection,
+    task: i64,
+    id: &TaskId,
+    artifacts: bool,
+    most: usize,
+) -> Result<Option<Loaded>, StoreError> {
     let sql = if artifacts { GET } else { GET_WITHOUT_ARTIFACTS };
-    let found = look_at(connection, sql, [task], |row| fold(connection, &row, id, artifacts))?;
+    let found = look_at(connection, sql, [task], |row| fold(connection, &row, id, artifacts, most))?;
     found.ok_or_else(|| corrupt("a task stands in an index alone"))
 }
 
-/// Makes the task of a row. Without artifacts it has none, unless records after the snapshot brought some.
-fn fold(connection: &Connection, row: &TaskRow<'_>, id: &TaskId, artifacts: bool) -> Result<Loaded, StoreError> {
+/// Makes the task of a row; `None` where it is longer than this. Without artifacts it has none, unless records after the
+/// snapshot brought some.
+fn fold(
+    connection: &Connection,
+    row: &TaskRow<'_>,
+    id: &TaskId,
+    artifacts: bool,
+    most: usize,
+) -> Result<Option<Loaded>, StoreError> {
     let context = row.context();
     let (mut task, mut json) = match row.body {
         Some(body) => snapshot(id, &context, body, row.artifacts)?,
+        None if most < usize::MAX && length_of_big(connection, row.task, artifacts)? > most => return Ok(None),
         None => big_snapshot(connection, row.task, id, &context, artifacts)?,
     };
-    if row.folded < row.sequence {
+    if json <= most && row.folded < row.sequence {
         if row.folded == 0 {
             task.id = TaskId::default();
         }
         events::each_after(connection, row.task, row.folded, row.sequence, |body, last| {
             json += body.len();
+            if json > most {
+                return Ok(false);
+            }
             for record in body::read_records(body, last, id, &context)? {
                 lifecycle::apply(&mut task, &record).map_err(corrupt)?;
             }
             Ok(true)
         })?;
     }
-    Ok(Loaded { stored: Stored { task: Arc::new(task), sequence: row.sequence, epoch: row.epoch }, json })
+    let stored = Stored { task: Arc::new(task), sequence: row.sequence, epoch: row.epoch };
+    Ok((json <= most).then_some(Loaded { stored, json }))
+}
+
+/// How long a snapshot is that is too big for its row; SQLite tells without reading it.
+fn length_of_big(connection: &Connection, task: i64, artifacts: bool) -> Result<usize, StoreError> {
+    let sql = if artifacts {
+        "SELECT octet_length(body) + ifnull(octet_length(artifacts), 0) FROM bodies WHERE task = ?1"
+    } else {
+        "SELECT octet_length(body) FROM bodies WHERE task = ?1"
+    };
+    let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
+    let length = statement.query_row([task], |row| row.get::<_, i64>(0)).optional().map_err(store_error)?;
+    Ok(length.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX)))
 }
 
 /// A task as of its snapshot, and how long that is.

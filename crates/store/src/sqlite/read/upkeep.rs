@@ -10,7 +10,7 @@ use rusqlite::{Connection, Params, Row};
 use super::{pushes, task};
 use crate::sqlite::{
     columns::{self, Moment, to_column},
-    error::store_error,
+    error::{corrupt, store_error},
     queue::Candidate,
 };
 
@@ -55,7 +55,7 @@ pub(in crate::sqlite) fn old(
     let states = purge.states.iter().fold(0_i64, |states, state| states | 1 << state.number());
     let before = Moment::from(purge.before);
     let except: Vec<_> = purge.except.iter().map(Tenant::as_str).collect();
-    let except = serde_json::to_string(&except).map_err(crate::sqlite::error::corrupt)?;
+    let except = serde_json::to_string(&except).map_err(corrupt)?;
     let limit = to_column(limit as u64);
     let values = (states, before.millisecond, before.rest, except, limit);
     match &purge.tenant {
@@ -156,7 +156,8 @@ pub(in crate::sqlite) fn scan(connection: &Connection, after: i64, limit: usize)
 }
 
 fn scanned(connection: &Connection, task: i64, scope: &Scope, id: &TaskId) -> Result<Scanned, StoreError> {
-    let stored = task::get(connection, task, id, true)?.stored;
+    let loaded = task::get(connection, task, id, true, usize::MAX)?;
+    let stored = loaded.ok_or_else(|| corrupt("a task is longer than anything"))?.stored;
     let configs = pushes::configs(connection, scope, id)?.unwrap_or_default();
     Ok(Scanned { scope: scope.clone(), stored, configs })
 }

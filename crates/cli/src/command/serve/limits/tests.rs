@@ -149,6 +149,10 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("letters that nobody came back for", &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "LETTERS")]),
+    (
+        "commits of 256 KiB or more that one store writes as JSON at the same time",
+        &[(include_str!("../../../../../store/src/append.rs"), "LARGE_AT_ONCE")],
+    ),
     ("push deliveries", &[]),
     (
         "due deliveries that wait for a place and are read, so that those behind them are found",
@@ -156,7 +160,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "nesting of JSON and of protobuf values",
-        &[(include_str!("../../../../../wire/src/proto/value.rs"), "MAX_DEPTH")],
+        &[(include_str!("../../../../../wire/src/proto/value/read.rs"), "MAX_DEPTH")],
     ),
 ];
 

@@ -253,7 +253,7 @@ const TASKS: [Setting; 12] = headed(
     ],
 );
 
-const LIMITS: [Setting; 30] = headed(
+const LIMITS: [Setting; 31] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -272,6 +272,7 @@ const LIMITS: [Setting; 30] = headed(
         row(One, "max-queued", "N", "100000", "Messages that wait behind turns of all tasks; one more is refused"),
         positive("max-held-bytes", "SIZE", "1G", "What messages and tasks at work hold in memory; more is refused"),
         row(One, "max-kept-bytes", "SIZE", "256M", "Memory for readers that are behind; more is read from the store"),
+        row(One, "max-page-bytes", "SIZE", "4M", "What the tasks of a page of a list take; the others are on the next page"),
         positive("max-task-size", "SIZE", "256M", "What a task carries; the agent's word beyond fails it"),
         positive("max-task-events", "N", "1000000", "Events of a task; the agent's word beyond fails it"),
         row(One, "max-webhooks", "N", "100", "Webhooks of one task"),
