@@ -1,9 +1,12 @@
 //! The way of a write to the thread that does it, and of the outcome back: in groups.
 //!
 //! Whatever waits while one group is being written becomes the next, handed over at once and waking the runtime once
-//! when it is done. That is what makes many small commits cheap. While another program holds the database a group
+//! when it is done. That is what makes many small commits cheap. Where more wait than a group takes, callers take turns
+//! ([`waiting`]). While another program holds the database a group
 //! cannot begin: then those of its writes are refused that have waited for long enough, and the others are in the next
 //! one.
+
+mod waiting;
 
 use std::{sync::mpsc as thread, time::Instant};
 
@@ -14,6 +17,7 @@ use nuncio_engine::{
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
+use self::waiting::Waiting;
 use super::{
     append::{Append, ConfigRow},
     error::closed,
@@ -59,6 +63,13 @@ impl Op {
             Self::Append(append) => Some(append),
             _ => None,
         }
+    }
+
+    /// How many bytes are written, nearly.
+    fn len(&self) -> usize {
+        let Some(append) = self.as_append() else { return 0 };
+        append.records.as_ref().map_or(0, String::len)
+            + append.snapshot.as_ref().map_or(0, |snapshot| snapshot.body.len())
     }
 
     /// The tasks that it changes, as the cache has them.
@@ -144,8 +155,10 @@ pub(super) struct Queue {
 impl Queue {
     /// A queue of this length whose groups go to `thread`. Its task ends with the queue, or with the runtime.
     pub(super) fn start(length: usize, thread: thread::Sender<Order>) -> Self {
-        let (jobs, waiting) = mpsc::channel(length);
-        tokio::spawn(flush(waiting, thread));
+        // One half waits in the channel, the other for its turn.
+        let half = (length / 2).max(1);
+        let (jobs, arriving) = mpsc::channel(length - half + 1);
+        tokio::spawn(flush(Arrivals { arriving, waiting: Waiting::default(), most: half }, thread));
         Self { jobs }
     }
 
@@ -158,28 +171,55 @@ impl Queue {
     }
 }
 
-async fn flush(mut waiting: mpsc::Receiver<Job>, thread: thread::Sender<Order>) {
-    let mut jobs = Vec::with_capacity(GROUP);
-    while waiting.recv_many(&mut jobs, GROUP).await > 0 {
-        let mut written = hand_over(&mut jobs, &thread);
+/// Writes on their way into groups.
+struct Arrivals {
+    arriving: mpsc::Receiver<Job>,
+    waiting: Waiting,
+    /// How many may wait for their turn.
+    most: usize,
+}
+
+impl Arrivals {
+    /// Waits for a write, if none waits already. `false` when there will be none.
+    async fn arrive(&mut self) -> bool {
+        if self.waiting.len() == 0 {
+            let Some(job) = self.arriving.recv().await else { return false };
+            self.waiting.push(job);
+        }
+        true
+    }
+
+    /// The next group of those that are there.
+    fn group(&mut self) -> Vec<Job> {
+        while self.waiting.len() < self.most
+            && let Ok(job) = self.arriving.try_recv()
+        {
+            self.waiting.push(job);
+        }
+        self.waiting.group()
+    }
+}
+
+async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
+    while arrivals.arrive().await {
+        let mut written = hand_over(arrivals.group(), &thread);
         while let Some((callers, done)) = written.take() {
             // Without answers the thread is gone, and dropping the callers says so.
             let answers = done.await.into_iter().flatten();
             let mut told = Vec::with_capacity(callers.len());
+            let mut again = Vec::new();
             for (caller, answer) in callers.into_iter().zip(answers) {
                 match answer {
                     Answer::Outcome(outcome) => told.push((caller, outcome)),
-                    // Before all that came later.
-                    Answer::Again(op) => jobs.push(Job { op, caller }),
+                    Answer::Again(op) => again.push(Job { op, caller }),
                 }
             }
+            // Before all that came later.
+            arrivals.waiting.put_back(again);
             // The thread is not to wait while answers are given.
-            let room = GROUP - jobs.len();
-            if !waiting.is_empty() && room > 0 {
-                waiting.recv_many(&mut jobs, room).await;
-            }
-            if !jobs.is_empty() {
-                written = hand_over(&mut jobs, &thread);
+            let group = arrivals.group();
+            if !group.is_empty() {
+                written = hand_over(group, &thread);
             }
             for (caller, outcome) in told {
                 drop(caller.reply.send(outcome));
@@ -190,8 +230,8 @@ async fn flush(mut waiting: mpsc::Receiver<Job>, thread: thread::Sender<Order>) 
 
 type Written = (Vec<Caller>, oneshot::Receiver<Vec<Answer>>);
 
-fn hand_over(jobs: &mut Vec<Job>, thread: &thread::Sender<Order>) -> Option<Written> {
-    let (ops, callers): (_, Vec<Caller>) = jobs.drain(..).map(|job| (job.op, job.caller)).unzip();
+fn hand_over(jobs: Vec<Job>, thread: &thread::Sender<Order>) -> Option<Written> {
+    let (ops, callers): (_, Vec<Caller>) = jobs.into_iter().map(|job| (job.op, job.caller)).unzip();
     let since = callers.iter().map(|caller| caller.since).collect();
     let (done, answers) = oneshot::channel();
     thread.send(Order::Write(Group { ops, since, done })).ok()?;

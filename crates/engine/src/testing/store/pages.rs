@@ -71,9 +71,13 @@ pub async fn pages_that_are_cut_by_bytes_join_to_the_list<F: StoreFixture>(fixtu
         loop {
             let page = store.list(&Scope::open(), &query).await.unwrap();
             assert_eq!(page.total, 12);
-            let length = |task: &Task| task.artifacts[0].parts.iter().filter_map(PartRef::as_text).map(str::len).sum::<usize>();
+            let length =
+                |task: &Task| task.artifacts[0].parts.iter().filter_map(PartRef::as_text).map(str::len).sum::<usize>();
             let length: usize = page.tasks.iter().map(|task| length(task)).sum();
-            assert!(page.tasks.len() == 1 || page_bytes.is_none_or(|most| length <= most), "{length} of {page_bytes:?}");
+            assert!(
+                page.tasks.len() == 1 || page_bytes.is_none_or(|most| length <= most),
+                "{length} of {page_bytes:?}"
+            );
             joined.extend(ids(&page).into_iter().map(str::to_owned));
             lengths.push(page.tasks.len());
             query.page_token = page.next;

@@ -116,7 +116,13 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
         "what a stream of HTTP/2 hands on at a time",
         &[(include_str!("../../../../../server/src/listen/pieces.rs"), "PIECE")],
     ),
-    ("commits in one transaction of SQLite", &[(include_str!("../../../../../store/src/sqlite/queue.rs"), "GROUP")]),
+    (
+        "commits in one transaction of SQLite, which callers fill by turns",
+        &[
+            (include_str!("../../../../../store/src/sqlite/queue.rs"), "GROUP"),
+            (include_str!("../../../../../store/src/sqlite/queue/waiting.rs"), "GROUP_BYTES"),
+        ],
+    ),
     (
         "commits in one statement to PostgreSQL",
         &[

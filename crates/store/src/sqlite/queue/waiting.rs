@@ -1,0 +1,157 @@
+//! Writes that wait for their group, taken by turns from each caller: the many writes of one caller do not keep another
+//! caller's single write out of the next group.
+
+use std::collections::{HashMap, VecDeque};
+
+use nuncio_model::Principal;
+
+use super::{GROUP, Job, Op};
+
+/// A group that has grown to so many bytes takes no more writes, so that nobody waits long behind it.
+const GROUP_BYTES: usize = 1024 * 1024;
+
+/// What a write costs beside its bodies, in bytes.
+const OVERHEAD: usize = 512;
+
+/// Whose writes they are; `None` for those of the store itself.
+type Owner = Option<Principal>;
+
+/// The writes of each caller, in their order.
+#[derive(Default)]
+pub(super) struct Waiting {
+    lanes: HashMap<Owner, VecDeque<Job>>,
+    /// Callers with writes, in the order of their turns.
+    turns: VecDeque<Owner>,
+    /// What ends the thread: behind all others.
+    close: Option<Job>,
+    count: usize,
+}
+
+impl Waiting {
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.count + usize::from(self.close.is_some())
+    }
+
+    /// Puts a write behind those of its caller.
+    pub(super) fn push(&mut self, job: Job) {
+        if matches!(job.op, Op::Close) {
+            self.close = Some(job);
+            return;
+        }
+        let owner = owner(&job.op).cloned();
+        let lane = self.lanes.entry(owner).or_insert_with_key(|owner| {
+            self.turns.push_back(owner.clone());
+            VecDeque::new()
+        });
+        lane.push_back(job);
+        self.count += 1;
+    }
+
+    /// Puts writes back that were in a group before all others of their callers. Their callers are the next ones.
+    pub(super) fn put_back(&mut self, jobs: Vec<Job>) {
+        for job in jobs.into_iter().rev() {
+            if matches!(job.op, Op::Close) {
+                self.close = Some(job);
+                continue;
+            }
+            let owner = owner(&job.op).cloned();
+            let lane = self.lanes.entry(owner).or_insert_with_key(|owner| {
+                self.turns.push_front(owner.clone());
+                VecDeque::new()
+            });
+            lane.push_front(job);
+            self.count += 1;
+        }
+    }
+
+    /// Takes the next group: a write of each caller by turns.
+    pub(super) fn group(&mut self) -> Vec<Job> {
+        let (mut group, mut bytes) = (Vec::with_capacity(self.len().min(GROUP)), 0);
+        while group.len() < GROUP && bytes < GROUP_BYTES {
+            let Some(owner) = self.turns.pop_front() else { break };
+            let Some(lane) = self.lanes.get_mut(&owner) else { continue };
+            let job = lane.pop_front();
+            if lane.is_empty() {
+                self.lanes.remove(&owner);
+            } else {
+                self.turns.push_back(owner);
+            }
+            if let Some(job) = job {
+                self.count -= 1;
+                bytes += OVERHEAD + job.op.len();
+                group.push(job);
+            }
+        }
+        if self.count == 0 && group.len() < GROUP {
+            group.extend(self.close.take());
+        }
+        group
+    }
+}
+
+fn owner(op: &Op) -> Option<&Principal> {
+    match op {
+        Op::Append(append) => Some(&append.scope.principal),
+        Op::Claim { scope, .. } | Op::PutConfig { scope, .. } | Op::DeleteConfig { scope, .. } => {
+            Some(&scope.principal)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Scope, Tenant};
+    use tokio::sync::oneshot;
+
+    use super::super::Caller;
+    use super::*;
+
+    fn job(caller: &str, id: usize) -> Job {
+        let scope = Scope::new(Tenant::default(), Principal::named(caller));
+        let (reply, _) = oneshot::channel();
+        let caller = Caller { since: std::time::Instant::now(), reply };
+        Job { op: Op::Claim { scope, id: format!("{id}").into() }, caller }
+    }
+
+    fn told(group: &[Job]) -> Vec<String> {
+        let told = |job: &Job| match &job.op {
+            Op::Claim { scope, id } => format!("{}{id}", scope.principal),
+            other => format!("{other:?}"),
+        };
+        group.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_caller_with_one_write_is_in_the_next_group_and_each_keeps_its_order() {
+        let mut waiting = Waiting::default();
+        (0..2 * GROUP).for_each(|number| waiting.push(job("a", number)));
+        waiting.push(job("b", 0));
+        waiting.push(job("b", 1));
+        let first = waiting.group();
+        assert_eq!(told(&first)[..5], ["a0", "b0", "a1", "b1", "a2"]);
+        assert_eq!((first.len(), waiting.len()), (GROUP, GROUP + 2));
+        waiting.put_back(first);
+        assert_eq!(waiting.len(), 2 * GROUP + 2);
+        let (first, second, third) = (waiting.group(), waiting.group(), waiting.group());
+        let of = |caller: &str| -> Vec<String> {
+            let all = [&first, &second, &third].into_iter().flat_map(|group| told(group));
+            all.filter(|told| told.starts_with(caller)).collect()
+        };
+        assert_eq!(of("a"), (0..2 * GROUP).map(|number| format!("a{number}")).collect::<Vec<_>>());
+        assert_eq!(of("b"), ["b0", "b1"]);
+        assert_eq!((third.len(), waiting.len(), waiting.lanes.len()), (2, 0, 0));
+    }
+
+    #[test]
+    fn what_ends_the_thread_is_behind_all_others() {
+        let mut waiting = Waiting::default();
+        let (reply, _) = oneshot::channel();
+        let caller = Caller { since: std::time::Instant::now(), reply };
+        waiting.push(Job { op: Op::Close, caller });
+        (0..=GROUP).for_each(|number| waiting.push(job("a", number)));
+        let (first, last) = (waiting.group(), waiting.group());
+        assert_eq!((first.len(), told(&last)), (GROUP, vec![format!("a{GROUP}"), "Close".to_owned()]));
+    }
+}
