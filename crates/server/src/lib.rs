@@ -24,6 +24,7 @@
 //! # }
 //! ```
 
+mod address;
 mod answers;
 mod binding;
 mod body;
@@ -40,6 +41,7 @@ mod landing;
 mod limits;
 mod listen;
 mod load;
+mod logins;
 mod rate;
 mod read;
 mod server;

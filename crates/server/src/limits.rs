@@ -55,6 +55,12 @@ pub struct Limits {
     pub streams_per_caller: usize,
     /// Connections that may be open; further ones wait until one is closed. 20,000.
     pub connections: usize,
+    /// Connections of one address that may be open; further ones are closed at once. Of IPv6 a network (/64) counts as
+    /// one address. 15,000.
+    pub connections_per_address: usize,
+    /// Logins of one address that may fail in a minute; requests of this address are then 429, and the credentials in
+    /// them are not looked at. 100.
+    pub failed_logins: usize,
     /// Streams, and other requests, that one connection of HTTP/2 may have open. 256.
     pub streams_per_connection: u32,
     /// How long a stream is silent before it carries a comment, so that nothing on the way takes it for dead. 15 s.
@@ -97,6 +103,8 @@ impl Default for Limits {
             streams: 20_000,
             streams_per_caller: 5_000,
             connections: 20_000,
+            connections_per_address: 15_000,
+            failed_logins: 100,
             streams_per_connection: 256,
             keep_alive: Duration::from_secs(15),
             drain: Duration::from_secs(10),

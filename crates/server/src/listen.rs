@@ -2,6 +2,7 @@
 
 mod connection;
 mod pieces;
+mod shares;
 mod streams;
 mod version;
 
@@ -9,6 +10,8 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use connection::{Connection, Settings};
 use http::{Request, Response};
+use nuncio_engine::admission::Sampled;
+use shares::Shares;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
@@ -42,6 +45,8 @@ pub(crate) struct Connections {
     pub(crate) tracker: TaskTracker,
     settings: Arc<Settings>,
     slots: Arc<Semaphore>,
+    shares: Arc<Shares>,
+    closed: Arc<Sampled>,
     stall_time: Duration,
     tells_peer: bool,
 }
@@ -54,6 +59,8 @@ impl Connections {
             tracker: TaskTracker::new(),
             settings: Arc::new(Settings::new(limits)),
             slots: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            shares: Arc::new(Shares::new(limits.connections_per_address)),
+            closed: Arc::default(),
             stall_time: limits.stall_time,
             tells_peer,
         }
@@ -83,6 +90,13 @@ impl Connections {
                 },
                 () = &mut drained => return,
             };
+            let Some(share) = self.shares.take(peer) else {
+                if let Some(silent) = self.closed.next() {
+                    let limit = "connections_per_address";
+                    tracing::warn!(limit, peer = %peer.ip(), silent, "a limit is reached: a connection is closed");
+                }
+                continue;
+            };
             if let Err(error) = self.prepare(&stream) {
                 tracing::debug!(%error, "a connection keeps the system's settings");
             }
@@ -91,6 +105,7 @@ impl Connections {
                 drain: self.drain.clone(),
                 peer: self.tells_peer.then_some(peer),
                 slot: slot.ok(),
+                share,
             };
             self.tracker.spawn(connection.serve(stream, service.clone()));
         }

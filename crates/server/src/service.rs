@@ -21,6 +21,7 @@ use crate::{
     head,
     health::StoreCheck,
     load::{Load, StreamPermit},
+    logins::Logins,
     rate::Rates,
     read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
@@ -42,6 +43,8 @@ pub(crate) struct Service {
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,
+    /// Logins that failed.
+    pub(crate) logins: Logins,
     pub(crate) answers: Arc<Answers>,
     /// Where callers are held to a rate.
     pub(crate) rates: Option<Rates>,

@@ -1,9 +1,11 @@
 //! Reading and writing the model's JSON: fast first, and a second look at what went wrong only when something did.
 
+mod every;
+
 use std::fmt::Write as _;
 
-use nuncio_model::{Error, ErrorKind, json::reason, leniency};
-use serde::{Deserialize, Serialize};
+use nuncio_model::{Error, ErrorKind, Validate, json::reason, leniency};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
@@ -19,6 +21,19 @@ pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error
     serde_json::from_slice(json).or_else(|_| {
         let json = text(json)?;
         serde_json::from_str(json).map_err(|_| invalid::<T>(json, "body"))
+    })
+}
+
+/// Reads what a caller sent as [`params`] does, and names every field that is wrong.
+pub(crate) fn every_param<T: DeserializeOwned + Validate>(json: &str) -> Result<T, Error> {
+    params(json).map_err(|error| every::with_others::<T>(error, json))
+}
+
+/// Reads what a caller sent as [`body`] does, and names every field that is wrong.
+pub(crate) fn every_member<T: DeserializeOwned + Validate>(json: &[u8]) -> Result<T, Error> {
+    body(json).map_err(|error| match std::str::from_utf8(json) {
+        Ok(json) => every::with_others::<T>(error, json),
+        Err(_) => error,
     })
 }
 

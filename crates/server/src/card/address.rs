@@ -10,12 +10,14 @@ use std::{
 use http::{
     HeaderMap, Uri,
     header::HOST,
+    request::Parts,
     uri::{Authority, Scheme},
 };
 use nuncio_engine::address::without_secrets;
 use url::Host;
 
 use super::forwarded::{self, Forwarded};
+use crate::stack::Peer;
 
 /// The address at which the outside reaches a server: `https://agent.example`, or with a path that a proxy serves it
 /// under, `https://example.com/agents/one`.
@@ -149,6 +151,13 @@ impl Site {
             base.prefix = prefix;
         }
         base
+    }
+
+    /// The address of the client: of the connection, or what a trusted proxy says of it. `None` if it is not known.
+    pub(crate) fn peer(&self, head: &Parts) -> Option<IpAddr> {
+        let peer = head.extensions.get::<Peer>().map(|peer| peer.0.ip());
+        let forwarded = self.trusts_forwarded.then(|| forwarded::client(&head.headers)).flatten();
+        forwarded.or(peer)
     }
 
     /// The path of a request without the prefix that a proxy passed on.

@@ -1,5 +1,7 @@
 //! What a proxy says about the request it passes on: `Forwarded` (RFC 7239), and the `X-Forwarded-…` headers before it.
 
+use std::net::{IpAddr, SocketAddr};
+
 use http::{HeaderMap, uri::Authority};
 
 /// What the proxy says.
@@ -33,6 +35,19 @@ pub(super) fn read(headers: &HeaderMap) -> Forwarded {
         authority: host.and_then(|host| host.parse().ok()),
         prefix: first(headers, "x-forwarded-prefix").map(clean).unwrap_or_default(),
     }
+}
+
+/// The address of the client, as the proxy next to the server saw it: what stands last, because what stands before may
+/// be the client's own word.
+pub(super) fn client(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = |name| headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next();
+    let by_rfc = last("forwarded").and_then(|element| {
+        pairs(element).find(|(name, _)| name.eq_ignore_ascii_case("for")).map(|(_, address)| address)
+    });
+    let text = by_rfc.or_else(|| last("x-forwarded-for"))?.trim();
+    // `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`
+    let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 /// The first of a header's values.

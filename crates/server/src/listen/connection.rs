@@ -23,6 +23,7 @@ use tower::Service;
 
 use super::{
     pieces::Pieces,
+    shares::Share,
     streams::Streams,
     version::{Version, version},
 };
@@ -91,6 +92,8 @@ pub(super) struct Connection {
     pub(super) peer: Option<SocketAddr>,
     /// Its place among the connections that may be open.
     pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// Its place among those of its address.
+    pub(super) share: Share,
 }
 
 impl Connection {
@@ -101,7 +104,7 @@ impl Connection {
         S: Send + 'static,
         S::Future: 'static,
     {
-        let Self { settings, drain, peer, slot: _slot } = self;
+        let Self { settings, drain, peer, slot: _slot, share: _share } = self;
         let version = tokio::select! {
             biased;
             version = version(&stream) => version,

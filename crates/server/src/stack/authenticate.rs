@@ -85,6 +85,10 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Either::Right(Box::pin(async move {
             let (head, body) = request.into_parts();
+            let peer = door.service.cards.site().peer(&head);
+            if let Some(error) = peer.and_then(|peer| door.service.logins.check(peer).err()) {
+                return Ok(door.refusal(&head, &error));
+            }
             match door.authenticator.authenticate(&head).await {
                 Ok(principal) => {
                     inner.call(Authenticated { principal, request: Request::from_parts(head, body) }).await
@@ -98,15 +102,23 @@ where
 impl Door {
     fn refuse(&self, head: &Parts, error: AuthError) -> Response<Body> {
         let path = self.service.cards.site().path(&head.uri);
+        if matches!(error, AuthError::Invalid)
+            && let Some(peer) = self.service.cards.site().peer(head)
+        {
+            self.service.logins.fail(peer);
+        }
         if error.is_challenge()
             && let Some(silent) = self.refused.next()
         {
             let peer = head.extensions.get::<Peer>().map(|peer| tracing::field::display(peer.0));
             tracing::warn!(peer, path, silent, "refused a caller: {error}");
         }
-        let error = Error::from(error);
-        let mut refusal = Words::of(&self.service, &head.uri, &head.headers).refuse(&error);
-        self.service.complete_refusal(&error, refusal.headers_mut());
+        self.refusal(head, &Error::from(error))
+    }
+
+    fn refusal(&self, head: &Parts, error: &Error) -> Response<Body> {
+        let mut refusal = Words::of(&self.service, &head.uri, &head.headers).refuse(error);
+        self.service.complete_refusal(error, refusal.headers_mut());
         refusal
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Display};
 
-use nuncio_model::Error;
+use nuncio_model::{Error, TaskState};
 use percent_encoding::percent_decode_str;
 
 use super::path::encode;
@@ -40,6 +40,10 @@ pub(crate) fn to_json(query: &str, known: &[&str], flags: &[&str]) -> Result<Str
         match (&*value, is_flag) {
             ("true" | "false", true) => to.extend_from_slice(value.as_bytes()),
             (_, true) => return Err(Error::invalid_params(name, "must be true or false")),
+            // A query is also written by hand, so a state may have its short name. In JSON the full name stands alone.
+            (_, false) if name == "status" && TaskState::from_name(&value).is_some() => {
+                json::write(&TaskState::from_name(&value), &mut to);
+            }
             (_, false) => json::write(&*value, &mut to),
         }
     }

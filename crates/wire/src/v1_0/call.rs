@@ -1,7 +1,7 @@
 //! Calls of 1.0: the params of each are the JSON of its request (RPC-4).
 
-use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig};
-use serde::Deserialize;
+use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig, Validate};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::aliases;
@@ -23,6 +23,14 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The same, and every field that is wrong is named.
+    fn read_all<T: DeserializeOwned + Validate>(&self) -> Result<T, Error> {
+        match self {
+            Self::Params(params) => json::every_param(params),
+            Self::Body(body) => json::every_member(body),
+        }
+    }
+
     fn text(&self) -> Result<&'a str, Error> {
         match self {
             Self::Params(params) => Ok(params),
@@ -34,10 +42,10 @@ impl<'a> Source<'a> {
 /// Reads a call, and does not check it.
 pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
     Ok(match method {
-        Method::SendMessage => Call::SendMessage(from.read()?),
-        Method::SendStreamingMessage => Call::SendStreamingMessage(from.read()?),
+        Method::SendMessage => Call::SendMessage(from.read_all()?),
+        Method::SendStreamingMessage => Call::SendStreamingMessage(from.read_all()?),
         Method::GetTask => Call::GetTask(from.read()?),
-        Method::ListTasks => Call::ListTasks(from.read()?),
+        Method::ListTasks => Call::ListTasks(from.read_all()?),
         Method::CancelTask => Call::CancelTask(from.read()?),
         Method::SubscribeToTask => Call::SubscribeToTask(from.read()?),
         Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(match from.read()? {

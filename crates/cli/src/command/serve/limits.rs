@@ -34,6 +34,8 @@ pub(super) fn server(settings: &Settings) -> Result<nuncio_server::Limits, CliEr
     put(&mut limits.streams_per_caller, settings.count("caller-streams")?);
     limits.rate = rate(settings)?;
     put(&mut limits.connections, settings.count("max-connections")?);
+    put(&mut limits.connections_per_address, settings.count("address-connections")?);
+    put(&mut limits.failed_logins, settings.count("failed-logins")?);
     put(&mut limits.keep_alive, settings.duration("keep-alive")?);
     // Less than the ten seconds that supervisors usually give.
     limits.drain = settings.duration("drain")?.unwrap_or(Duration::from_secs(5));

@@ -205,3 +205,30 @@ async fn a_card_that_asks_for_credentials_is_refused_where_nothing_asks() {
     optional.security_requirements.push(SecurityRequirement::default());
     assert!(Server::builder(engine().card(optional).build()).bind("127.0.0.1:0").await.is_ok());
 }
+
+#[tokio::test]
+async fn secrets_are_not_guessed_at_speed() {
+    let options = |builder: nuncio_server::Builder| {
+        let mut limits = nuncio_server::Limits::default();
+        limits.failed_logins = 3;
+        builder.authenticator(tokens()).limits(limits).trust_forwarded(true)
+    };
+    let running = Running::with(options).await;
+    let ask = async |secret: &str, from: &str| {
+        let get = running.send("GET", "/tasks").header("authorization", format!("Bearer {secret}"));
+        get.header("x-forwarded-for", from).fetch().await
+    };
+    for _ in 0..10 {
+        assert_eq!(running.send("GET", "/tasks").fetch().await.status, 401, "who shows nothing guesses nothing");
+    }
+    for _ in 0..3 {
+        assert_eq!(ask("wrong", "192.0.2.1").await.status, 401);
+    }
+    for secret in ["wrong", "of-alice"] {
+        // What stands first is the client's own word.
+        let refused = ask(secret, "198.51.100.7, 192.0.2.1").await;
+        assert_eq!((refused.status, reason(&refused.rest_error())), (429, "RESOURCE_EXHAUSTED"), "{secret}");
+        assert!(refused.header("retry-after").parse::<u64>().unwrap() <= 20);
+    }
+    assert_eq!(ask("of-alice", "192.0.2.2").await.status, 200);
+}

@@ -129,6 +129,35 @@ async fn connections_beyond_the_limit_wait() {
 }
 
 #[tokio::test]
+async fn one_address_cannot_hold_all_connections() {
+    let running = limited(|limits| (limits.connections, limits.connections_per_address) = (3, 2)).await;
+    let first = Raw::connect(running.address).await;
+    let second = Raw::connect(running.address).await;
+    let mut third = Raw::connect(running.address).await;
+    assert_eq!(third.read_to_end().await, "", "it is closed");
+    let from = |address: &str| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+        socket.connect(running.address)
+    };
+    // Linux has all of 127.0.0.0/8 on its loopback interface.
+    if cfg!(target_os = "linux") {
+        let mut other = from("127.0.0.2").await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut other, b"GET /healthz HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        tokio::io::AsyncReadExt::read_to_string(&mut other, &mut answer).await.unwrap();
+        assert!(answer.ends_with("alive\n"), "{answer}");
+    }
+    drop((first, second));
+    until(async || {
+        let mut raw = Raw::connect(running.address).await;
+        raw.write("GET /healthz HTTP/1.0\r\n\r\n").await;
+        raw.read_to_end().await.ends_with("alive\n")
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_no_http_is_no_harm() {
     let running = Running::start().await;
     for garbage in ["GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {

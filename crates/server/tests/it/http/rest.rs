@@ -160,3 +160,43 @@ async fn an_empty_list_is_spelled_out() {
     assert_eq!(running.send("GET", "/tasks").fetch().await.json(), empty);
     assert_eq!(running.call("ListTasks", &Value::Null).await, empty);
 }
+
+#[tokio::test]
+async fn a_query_takes_the_short_name_of_a_state() {
+    let running = Running::start().await;
+    running.task("ask").await;
+    running.task("hello").await;
+    for (status, found) in [
+        ("TASK_STATE_COMPLETED", 1),
+        ("completed", 1),
+        ("Completed", 1),
+        ("input-required", 1),
+        ("input_required", 1),
+        ("working", 0),
+        ("", 2),
+    ] {
+        let answer = running.send("GET", &format!("/tasks?status={status}")).fetch().await;
+        assert_eq!(answer.json()["totalSize"], found, "{status}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_field_that_is_wrong_is_named() {
+    let running = Running::start().await;
+    let fields = |error: &Value| -> Vec<String> {
+        let violations = error.get("details").or_else(|| error.get("data")).unwrap()[1]["fieldViolations"].clone();
+        violations.as_array().unwrap().iter().map(|it| it["field"].as_str().unwrap().to_owned()).collect()
+    };
+    let answer = running.send("GET", "/tasks?status=nope&pageSize=1000&historyLength=-1").fetch().await;
+    assert_eq!(fields(&answer.rest_error()), ["status", "pageSize", "historyLength"]);
+    let answer = running.send("GET", "/tasks?pageSize=x&status=nope&historyLength=y").fetch().await;
+    let mut named = fields(&answer.rest_error());
+    named.sort();
+    assert_eq!(named, ["historyLength", "pageSize", "status"]);
+    let params = json!({"status": "nope", "pageSize": 0});
+    assert_eq!(fields(&running.error("ListTasks", &params).await), ["status", "pageSize"]);
+    let params = json!({"message": {"role": "nope", "messageId": "", "parts": [{"text": 5}]}});
+    let mut named = fields(&running.error("SendMessage", &params).await);
+    named.sort();
+    assert_eq!(named, ["message.messageId", "message.parts[0].text", "message.role"]);
+}

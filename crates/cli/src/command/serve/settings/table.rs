@@ -253,7 +253,7 @@ const TASKS: [Setting; 12] = headed(
     ],
 );
 
-const LIMITS: [Setting; 31] = headed(
+const LIMITS: [Setting; 33] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -266,6 +266,8 @@ const LIMITS: [Setting; 31] = headed(
         positive("max-bytes", "SIZE", "512M", "Bytes of all requests at the same time; more is 503"),
         positive("max-answer-bytes", "SIZE", "512M", "Bytes of all large answers at the same time; more is 503"),
         positive("max-connections", "N", "20000", "Open connections; more wait"),
+        positive("address-connections", "N", "15000", "Open connections of one address; more are closed"),
+        positive("failed-logins", "N", "100", "Failed logins of one address in a minute; more are 429"),
         positive("keep-alive", "DURATION", "15s", "How long a stream is silent before it says so"),
         positive("max-turns", "N", "100000", "Turns at the same time; one more is refused"),
         row(One, "max-queued-messages", "N", "64", "Messages that wait behind a turn; one more is refused"),

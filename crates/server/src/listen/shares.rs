@@ -1,0 +1,53 @@
+//! How many of the connections one address holds, so that one peer cannot hold all of them.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::address::peer_key;
+
+/// The connections that are open, by address.
+#[derive(Debug)]
+pub(super) struct Shares {
+    most: usize,
+    held: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// A connection of an address; it counts until this is dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    shares: Arc<Shares>,
+    address: IpAddr,
+}
+
+impl Shares {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, held: Mutex::default() }
+    }
+
+    /// Counts a connection; `None` if the address holds as many as it may.
+    pub(super) fn take(self: &Arc<Self>, peer: SocketAddr) -> Option<Share> {
+        let address = peer_key(peer.ip());
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(address).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Share { shares: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.address);
+            }
+        }
+    }
+}
