@@ -23,7 +23,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The same, and every field that is wrong is named.
+    /// The same, and every field that is wrong is named. For requests without members of members: one that is taken out
+    /// would leave its parent wrong.
     fn read_all<T: DeserializeOwned + Validate>(&self) -> Result<T, Error> {
         match self {
             Self::Params(params) => json::every_param(params),
@@ -42,8 +43,8 @@ impl<'a> Source<'a> {
 /// Reads a call, and does not check it.
 pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
     Ok(match method {
-        Method::SendMessage => Call::SendMessage(from.read_all()?),
-        Method::SendStreamingMessage => Call::SendStreamingMessage(from.read_all()?),
+        Method::SendMessage => Call::SendMessage(from.read()?),
+        Method::SendStreamingMessage => Call::SendStreamingMessage(from.read()?),
         Method::GetTask => Call::GetTask(from.read()?),
         Method::ListTasks => Call::ListTasks(from.read_all()?),
         Method::CancelTask => Call::CancelTask(from.read()?),

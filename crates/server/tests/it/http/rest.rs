@@ -173,7 +173,6 @@ async fn a_query_takes_the_short_name_of_a_state() {
         ("input-required", 1),
         ("input_required", 1),
         ("working", 0),
-        ("", 2),
     ] {
         let answer = running.send("GET", &format!("/tasks?status={status}")).fetch().await;
         assert_eq!(answer.json()["totalSize"], found, "{status}: {answer:?}");
@@ -195,8 +194,4 @@ async fn every_field_that_is_wrong_is_named() {
     assert_eq!(named, ["historyLength", "pageSize", "status"]);
     let params = json!({"status": "nope", "pageSize": 0});
     assert_eq!(fields(&running.error("ListTasks", &params).await), ["status", "pageSize"]);
-    let params = json!({"message": {"role": "nope", "messageId": "", "parts": [{"text": 5}]}});
-    let mut named = fields(&running.error("SendMessage", &params).await);
-    named.sort();
-    assert_eq!(named, ["message.messageId", "message.parts[0].text", "message.role"]);
 }
