@@ -195,6 +195,7 @@ async fn a_task_has_one_webhook() {
 async fn a_message_that_is_refused_leaves_no_task() {
     let mut card = AgentCard::new("garden", "Takes texts.");
     card.default_input_modes = vec!["text/plain".to_owned()];
+    card.capabilities.push_notifications = Some(false);
     let engine = builder(obey).card(card).build();
     let garden = Garden(&engine, "ann");
     let mut params = message("t", "ask");
@@ -232,7 +233,10 @@ async fn a_call_that_names_a_task_of_0_1_is_of_0_1() {
 
 #[tokio::test]
 async fn what_an_agent_cannot_do_has_its_number() {
-    let engine = builder(obey).card(AgentCard::new("garden", "Does little.")).build();
+    let mut card = AgentCard::new("garden", "Does little.");
+    card.capabilities.streaming = Some(false);
+    card.capabilities.push_notifications = Some(false);
+    let engine = builder(obey).card(card).build();
     let garden = Garden(&engine, "ann");
     garden.send("t", "ask").await.unwrap();
     let refused = |method| garden.events(method, message("t", "ask"));
