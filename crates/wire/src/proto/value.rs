@@ -29,6 +29,7 @@ mod tag {
 }
 
 /// Data that is an object, as a `Struct`.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Object(pub(crate) Data);
 
@@ -66,6 +67,7 @@ impl Item for Struct {
     }
 }
 
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
 impl Item for Object {
     const WIRE: Wire = Wire::Length;
 
@@ -90,6 +92,7 @@ impl Item for Object {
 }
 
 /// An object without members.
+#[cfg(any(feature = "v0-2", feature = "v0-3"))]
 impl Default for Object {
     fn default() -> Self {
         Self(Struct::new().into())
