@@ -32,8 +32,11 @@ def test_an_unknown_task_is_not_watched(older, older_name):
         older.subscribe(unknown()).rest()
 
 
-@pytest.mark.parametrize("older_name", able("CreateTaskPushNotificationConfig"))
+@pytest.mark.parametrize(
+    "older_name", [name for name in able("CreateTaskPushNotificationConfig") if name != "v01-jsonrpc"]
+)
 def test_an_unknown_task_has_no_webhooks(older):
+    """In 0.1 the webhook waits for that task."""
     with refused("TaskNotFound"):
         older.create_config(unknown(), "https://example.com/hook", id="x")
 

@@ -72,7 +72,10 @@ pub(crate) async fn found(
 /// Writes the task; gives nothing where somebody else was faster, if it is there now.
 async fn write(founding: Founding, commit: Commit) -> Result<Option<Founding>, Error> {
     match founding.shared.store.commit(commit).await {
-        Ok(_) => Ok(Some(founding)),
+        Ok(_) => {
+            founding.shared.early.forget(&founding.scope, &founding.id);
+            Ok(Some(founding))
+        }
         Err(StoreError::Conflict) => {
             founding.begun();
             Ok(None)
@@ -86,9 +89,12 @@ async fn write(founding: Founding, commit: Commit) -> Result<Option<Founding>, E
     }
 }
 
-/// The webhooks that it is to have from its beginning: those of another task, which does not go on.
+/// The webhooks that it is to have from its beginning: the one that came before it, or those of another task, which does
+/// not go on.
 async fn webhooks(shared: &Shared, scope: &Scope, begins: &Begins) -> Result<Vec<PushConfig>, Error> {
-    let Some(other) = &begins.webhooks_of else { return Ok(Vec::new()) };
+    let Some(other) = &begins.webhooks_of else {
+        return Ok(shared.early.of(scope, &begins.id).into_iter().collect());
+    };
     let known = shared.store.push_configs(scope, other).await?.unwrap_or_default();
     let own = |mut known: PushConfig| {
         if known.config.id.as_ref().is_some_and(|id| id.as_str() == other.as_str()) {

@@ -21,6 +21,7 @@ mod capability;
 mod channel;
 mod cluster;
 mod conversation;
+mod early;
 mod engine;
 mod feed;
 mod flights;

@@ -57,6 +57,11 @@ pub struct Limits {
     /// for, and a token for the next page. A task that alone takes more has a page of its own. 4 MiB, the size of an
     /// answer that gRPC clients take by default.
     pub page_bytes: usize,
+    /// Webhooks that came before their tasks and are kept for them, where the version of the protocol (0.1) allows that;
+    /// of one caller an eighth. One more is refused. 1,000.
+    pub early_webhooks: usize,
+    /// How long such a webhook is kept. 10 min.
+    pub early_webhook_time: Duration,
     /// Push configurations that a task may have. 100.
     pub push_configs: usize,
     /// Turns that run at the same time; a message beyond is refused. 100,000.
@@ -105,6 +110,8 @@ impl Default for Limits {
             nesting: 30,
             webhook_field: 2 * 1024,
             page_bytes: 4 * 1024 * 1024,
+            early_webhooks: 1_000,
+            early_webhook_time: Duration::from_mins(10),
             push_configs: 100,
             running_turns: 100_000,
             running_turns_per_caller: 10_000,

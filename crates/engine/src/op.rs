@@ -35,7 +35,7 @@ pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
         Call::CancelTask(call) => Box::pin(cancel_task::call(shared, scope, call)),
         Call::SubscribeToTask(call) => Box::pin(subscribe_to_task::call(shared, scope, call, last_event)),
         Call::CreateTaskPushNotificationConfig(call) => {
-            Box::pin(create_task_push_notification_config::call(shared, scope, call, push_format))
+            Box::pin(create_task_push_notification_config::call(shared, scope, call, with))
         }
         Call::GetTaskPushNotificationConfig(call) => {
             Box::pin(get_task_push_notification_config::call(shared, scope, call))

@@ -15,6 +15,7 @@ use crate::{
     agent::DynAgent,
     bus::Topic,
     cluster::{Membership, catch_up},
+    early::EarlyWebhooks,
     flights::Flights,
     idempotency::Idempotency,
     inbox::Control,
@@ -55,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) strays: Strays,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
+    /// Webhooks of tasks to be.
+    pub(crate) early: EarlyWebhooks,
     /// Whether tasks of an agent of another name are taken over.
     pub(crate) adopts: bool,
 }

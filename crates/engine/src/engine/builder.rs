@@ -10,6 +10,7 @@ use crate::{
     agent::DynAgent,
     bus::EventBus,
     cluster::Membership,
+    early::EarlyWebhooks,
     flights::Flights,
     housekeeping::Housekeeping,
     idempotency::Idempotency,
@@ -169,6 +170,7 @@ impl EngineBuilder {
             strays: Strays::default(),
             members: Membership::new(self.bus),
             keeper: Keeper::new(self.housekeeping),
+            early: EarlyWebhooks::default(),
             adopts: self.adopts,
         }))
     }

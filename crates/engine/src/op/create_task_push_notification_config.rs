@@ -2,21 +2,34 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Error, Reply, Scope, TaskPushNotificationConfig};
+use nuncio_model::{Error, ErrorKind, Reply, Scope, TaskPushNotificationConfig};
 
-use crate::{push, shared::Shared};
+use super::With;
+use crate::{push, shared::Shared, store::PushConfig};
 
+/// A webhook of a task whose id is settled before the task begins is kept until the first message comes.
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
     config: TaskPushNotificationConfig,
-    format: Option<&'static str>,
+    with: With,
 ) -> Result<Reply, Error> {
     let task = config.task_id.clone().unwrap_or_default();
-    let known = push::known(shared, &scope, &task).await?;
+    let known = match push::known(shared, &scope, &task).await {
+        Err(error) if error.kind() == ErrorKind::TaskNotFound && with.begins.is_some() => None,
+        known => Some(known?),
+    };
     if let Some(guard) = &shared.guard {
         guard.check(&config).await?;
     }
-    let config = push::add(shared, &scope, &task, config, format, &known).await?;
+    let config = if let Some(known) = known {
+        push::add(shared, &scope, &task, config, with.push_format, &known).await?
+    } else {
+        let mut config = config;
+        push::name(&mut config, &task);
+        let early = PushConfig { config: config.clone(), format: with.push_format.map(Box::from), delivered: 0 };
+        shared.early.keep(&scope, &task, early, &shared.limits)?;
+        config
+    };
     Ok(Reply::PushConfig(Box::new(config)))
 }

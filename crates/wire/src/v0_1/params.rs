@@ -91,7 +91,8 @@ fn send(params: &str) -> Result<SendMessageRequest, Error> {
     let params: Send = value(params)?;
     let mut wrong = Wrong::default();
     let mut message = wrong.message(params.message);
-    message.task_id = Some(wrong.id(params.id));
+    // A client that names no task gets a name for it.
+    message.task_id = Some(if params.id.is_empty() { TaskId::generate() } else { params.id });
     message.context_id = params.session_id;
     let hook = params.push_notification;
     if hook.as_ref().is_some_and(|config| config.url.is_empty()) {

@@ -1,7 +1,7 @@
 //! The one webhook of a task (P-1).
 
 use nuncio_model::{
-    Error, ErrorKind, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
+    Begins, Error, ErrorKind, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
     op::{
         DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
@@ -13,7 +13,8 @@ use super::{Desk, show};
 /// Sets the webhook, or takes it away where there is none to set.
 pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) -> Result<Reply, Error> {
     let client_id = config.task_id.take().unwrap_or_default();
-    let task = desk.find(&client_id).await?.task.id.clone();
+    let Some(found) = desk.find_any(&client_id).await? else { return before_the_task(&desk, client_id, config).await };
+    let task = found.task.id.clone();
     let id = PushConfigId::from(task.as_str());
     let outcome = if config.url.is_empty() {
         let known = list(&desk, &task).await;
@@ -29,6 +30,24 @@ pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) 
         desk.call(config).await
     };
     Ok(shown(outcome.map_err(|error| show::error(error, &task, &client_id))?, client_id))
+}
+
+/// Sets the webhook of a task that has not begun: the server keeps it until the first message comes.
+async fn before_the_task(
+    desk: &Desk<'_>,
+    client_id: TaskId,
+    mut config: TaskPushNotificationConfig,
+) -> Result<Reply, Error> {
+    if config.url.is_empty() {
+        return Err(Error::task_not_found(client_id.as_str()));
+    }
+    let id = desk.id(&client_id, 1);
+    config.id = Some(PushConfigId::from(id.as_str()));
+    config.task_id = Some(id.clone());
+    let mut request = desk.ask(config);
+    request.begins = Some(Box::new(Begins { id: id.clone(), metadata: None, webhooks_of: None }));
+    let outcome = desk.request(request).await.map_err(|error| show::error(error, &id, &client_id));
+    Ok(shown(outcome?, client_id))
 }
 
 async fn remove(desk: &Desk<'_>, task_id: TaskId, id: PushConfigId) -> Result<Reply, Error> {

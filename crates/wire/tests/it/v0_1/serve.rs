@@ -192,6 +192,43 @@ async fn a_task_has_one_webhook() {
 }
 
 #[tokio::test]
+async fn a_webhook_may_come_before_its_task() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let set =
+        |config: Value| garden.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
+    let config = json!({"url": "https://hooks.example/1", "token": "secret"});
+    assert_eq!(set(Value::Null).await.unwrap_err()["code"], -32001);
+    assert_eq!(set(config.clone()).await.unwrap(), json!({"id": "t", "pushNotificationConfig": config}));
+    assert_eq!(garden.get("t").await.unwrap_err()["code"], -32001);
+    Garden(&engine, "bob").send("t", "ask").await.unwrap();
+    garden.send("t", "ask").await.unwrap();
+    let hooks = async |caller: &str| {
+        let id = list(&engine, caller).await.tasks[0].id.clone();
+        engine.store().push_configs(&scope(caller), &id).await.unwrap().unwrap()
+    };
+    let known = hooks("ann").await;
+    assert_eq!(known.len(), 1);
+    assert_eq!((&*known[0].config.url, known[0].format.as_deref()), ("https://hooks.example/1", Some("0.1")));
+    assert_eq!(hooks("bob").await, []);
+    let get = garden.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap();
+    assert_eq!(get["pushNotificationConfig"]["url"], "https://hooks.example/1");
+}
+
+#[tokio::test]
+async fn a_task_without_an_id_gets_one() {
+    let engine = engine();
+    let garden = Garden(&engine, "ann");
+    let mut params = message("t", "ask");
+    params.as_object_mut().unwrap().remove("id");
+    let first = garden.call("tasks/send", params.clone()).await.unwrap();
+    let second = garden.call("tasks/send", params).await.unwrap();
+    let id = first["id"].as_str().unwrap();
+    assert!(!id.is_empty() && id != second["id"], "{id}");
+    assert_eq!(garden.get(id).await.unwrap()["status"]["state"], first["status"]["state"]);
+}
+
+#[tokio::test]
 async fn a_message_that_is_refused_leaves_no_task() {
     let mut card = AgentCard::new("garden", "Takes texts.");
     card.default_input_modes = vec!["text/plain".to_owned()];

@@ -74,7 +74,6 @@ fn parts_are_read_in_every_form() {
 fn what_is_wrong_is_named() {
     let parts = |part: Value| json!({"id": "t", "message": {"role": "user", "parts": [part]}});
     for (method, params, field) in [
-        ("tasks/send", json!({}), "id"),
         ("tasks/send", json!({"id": "t"}), "message"),
         ("tasks/send", json!({"id": "t", "message": {"role": "user", "parts": []}}), "message.parts"),
         ("tasks/send", json!({"id": "t", "message": {"role": "agent", "parts": [{"text": "a"}]}}), "message.role"),

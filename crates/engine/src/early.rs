@@ -1,0 +1,112 @@
+//! Webhooks that came before their task, where the caller's version of the protocol lets a client name a task before the
+//! task begins. They are kept in memory, by this node alone, for some time.
+
+use std::collections::VecDeque;
+
+use nuncio_model::{Error, ErrorKind, Principal, Scope, TaskId};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{limits::Limits, store::PushConfig};
+
+/// The part of all places that one caller may have, where callers are known.
+const PART: usize = 8;
+
+/// Webhooks of tasks to be, oldest first.
+#[derive(Default)]
+pub(crate) struct EarlyWebhooks(Mutex<VecDeque<Early>>);
+
+struct Early {
+    scope: Scope,
+    task: TaskId,
+    config: PushConfig,
+    until: Instant,
+}
+
+impl EarlyWebhooks {
+    /// Keeps a webhook for a task to be, or replaces the one that is kept for the task.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceExhausted` if too many are kept.
+    pub(crate) fn keep(&self, scope: &Scope, task: &TaskId, config: PushConfig, limits: &Limits) -> Result<(), Error> {
+        let now = Instant::now();
+        let mut kept = self.0.lock();
+        kept.retain(|it| it.until > now && (it.task != *task || it.scope != *scope));
+        let of_caller = kept.iter().filter(|it| it.scope.principal == scope.principal).count();
+        let is_counted = scope.principal != Principal::Open;
+        if kept.len() >= limits.early_webhooks || is_counted && of_caller >= limits.early_webhooks.div_ceil(PART) {
+            let message = "too many webhooks wait for their tasks; send the first message, with the webhook in it";
+            return Err(Error::new(ErrorKind::ResourceExhausted, message).with_metadata("limit", "early_webhooks"));
+        }
+        let until = now + limits.early_webhook_time;
+        kept.push_back(Early { scope: scope.clone(), task: task.clone(), config, until });
+        Ok(())
+    }
+
+    /// The webhook that is kept for a task to be.
+    pub(crate) fn of(&self, scope: &Scope, task: &TaskId) -> Option<PushConfig> {
+        let now = Instant::now();
+        let kept = self.0.lock();
+        let found = kept.iter().find(|it| it.task == *task && it.scope == *scope && it.until > now)?;
+        Some(found.config.clone())
+    }
+
+    /// Forgets the webhook of a task that has begun.
+    pub(crate) fn forget(&self, scope: &Scope, task: &TaskId) {
+        let mut kept = self.0.lock();
+        if !kept.is_empty() {
+            kept.retain(|it| it.task != *task || it.scope != *scope);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use nuncio_model::{TaskPushNotificationConfig, Tenant};
+
+    use super::*;
+
+    fn of(caller: &str) -> Scope {
+        Scope::new(Tenant::default(), Principal::named(caller))
+    }
+
+    fn config(url: &str) -> PushConfig {
+        let config = TaskPushNotificationConfig { url: url.to_owned(), ..Default::default() };
+        PushConfig { config, format: None, delivered: 0 }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_webhook_is_kept_for_its_caller_and_its_time() {
+        let (early, limits) = (EarlyWebhooks::default(), Limits::default());
+        let kept = |caller: &str| early.of(&of(caller), &"t".into()).map(|it| it.config.url);
+        early.keep(&of("a"), &"t".into(), config("1"), &limits).unwrap();
+        early.keep(&of("a"), &"t".into(), config("2"), &limits).unwrap();
+        assert_eq!((kept("a").as_deref(), kept("b")), (Some("2"), None));
+        tokio::time::advance(limits.early_webhook_time.saturating_sub(Duration::from_secs(1))).await;
+        assert!(kept("a").is_some());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(kept("a").is_none());
+        early.keep(&of("a"), &"t".into(), config("3"), &limits).unwrap();
+        early.forget(&of("a"), &"t".into());
+        assert!(kept("a").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_are_kept_in_all_and_of_a_caller() {
+        let (early, mut limits) = (EarlyWebhooks::default(), Limits::default());
+        limits.early_webhooks = 16;
+        let keep = |caller: &str, task: usize| early.keep(&of(caller), &task.to_string().into(), config(""), &limits);
+        for caller in 0..8 {
+            for task in 0..2 {
+                keep(&caller.to_string(), task).unwrap();
+            }
+            assert_eq!(keep(&caller.to_string(), 2).unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        }
+        assert_eq!(keep("late", 0).unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        tokio::time::advance(limits.early_webhook_time).await;
+        keep("late", 0).unwrap();
+    }
+}
