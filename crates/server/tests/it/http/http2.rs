@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Running, agent::message};
+use super::{Running, agent::message, client::until};
 
 struct Client(http2::SendRequest<Full<Bytes>>);
 
@@ -155,4 +155,28 @@ async fn who_reads_slowly_gets_all() {
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
     assert!(read > text.len() && begun.elapsed() > Duration::from_millis(600), "{read} in {:?}", begun.elapsed());
+}
+
+/// A large answer counts until its stream is reset, and no longer.
+#[tokio::test]
+async fn an_answer_that_is_left_unread_counts_no_more_when_its_stream_is_reset() {
+    let running = limited(|limits| {
+        (limits.stall_time, limits.answer_bytes) = (Duration::from_secs(3), 150_000);
+    })
+    .await;
+    let stream = TcpStream::connect(running.address).await.unwrap();
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(20_000).initial_connection_window_size(1 << 24);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let unread = Client(sender).send("POST", "/message:send", &message("repeat 200000")).await;
+    assert_eq!(unread.status(), 200);
+    // Of another length, so that nothing is shared.
+    let other = running.task("repeat 100000");
+    assert!(timeout(Duration::from_millis(100), other).await.is_err(), "it waits for room");
+    let list = async || running.send("GET", "/tasks?pageSize=1").fetch().await.status;
+    assert_eq!(list().await, 503);
+    until(async || list().await == 200).await;
+    let error = timeout(Duration::from_secs(20), unread.into_body().collect()).await.expect("no end").unwrap_err();
+    assert!(error.to_string().contains("error"), "{error}");
 }
