@@ -148,7 +148,7 @@ fn debug_says_the_version_and_the_binding() {
 #[test]
 fn a_tenant_that_a_version_cannot_say_is_not_left_out_in_silence() {
     let home = Home::new();
-    let agent = home.serve(&[]);
+    let agent = home.serve(&["--tenants", "acme"]);
     let of = |version: &str| {
         let sent =
             home.run(&["send", "-a", &agent.address, "--a2a-version", version, "--tenant", "acme", "hello"]).ok();
