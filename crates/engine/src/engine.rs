@@ -22,6 +22,7 @@ use crate::{
     recovery::{self, Recovered},
     shared::Shared,
     store::{Erase, TaskStore},
+    values,
 };
 
 /// How long turns that are cut off may take to stop.
@@ -47,7 +48,8 @@ impl Engine {
     ///
     /// As the specification says for the operation; `Unavailable` while the engine shuts down or its store cannot
     /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]
-    /// and for data or metadata that nests deeper than [`Limits::nesting`].
+    /// and for data or metadata that nests deeper than [`Limits::nesting`]; `PayloadTooLarge` for a message with more
+    /// JSON values than [`Limits::values`].
     /// Dropping the future changes nothing for a task that exists.
     pub fn call(&self, request: Request) -> Calling<'_> {
         match self.check(&request) {
@@ -59,7 +61,8 @@ impl Engine {
     fn check(&self, request: &Request) -> Result<(), Error> {
         capability::check(&self.0, request)?;
         ids::check(request, &self.0.limits)?;
-        nesting::check_call(&request.call, self.0.limits.nesting)
+        nesting::check_call(&request.call, self.0.limits.nesting)?;
+        values::check_call(&request.call, self.0.limits.values)
     }
 
     /// The public card, as it was given.

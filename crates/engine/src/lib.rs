@@ -51,6 +51,7 @@ mod shared;
 mod size;
 mod turn;
 mod turns;
+mod values;
 mod writer;
 
 pub use agent::{Agent, AgentError, agent_fn};

@@ -73,6 +73,10 @@ pub struct Limits {
     pub task_size: u64,
     /// Records of a task; an event beyond fails the task, a message beyond is refused. 1,000,000.
     pub task_events: u64,
+    /// JSON values in the data and metadata of a message, and of an event, with the items of their lists; a message with
+    /// more is refused, an event fails its task. Data is text until an agent asks for its value, which takes up to 350
+    /// bytes for each of these. 250,000.
+    pub values: usize,
     /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
     /// read here, letters, tasks of nodes that are gone. 1 s.
     pub reread: Duration,
@@ -117,6 +121,7 @@ impl Default for Limits {
             running_turns_per_caller: 10_000,
             task_size: 256 * 1024 * 1024,
             task_events: 1_000_000,
+            values: 250_000,
             reread: Duration::from_secs(1),
             stall_timeout: None,
             commit_retry: Duration::from_secs(2),

@@ -13,6 +13,7 @@
 //! earlier texts. Members that are not known are ignored. The last one of a repeated member wins.
 
 mod fields;
+mod metadata;
 mod names;
 mod nesting;
 mod object;
@@ -28,6 +29,7 @@ use serde::{
     de::{self, IntoDeserializer, MapAccess, Visitor},
 };
 
+pub use metadata::{METADATA_VALUES, TooManyValues, members, with_few_values};
 pub use nesting::{members_nest_within, nests_within};
 pub use pretty::pretty;
 pub(crate) use write::write_text;

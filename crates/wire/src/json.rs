@@ -4,7 +4,11 @@ mod every;
 
 use std::fmt::Write as _;
 
-use nuncio_model::{Error, ErrorKind, Validate, json::reason, leniency};
+use nuncio_model::{
+    Error, ErrorKind, Validate,
+    json::{reason, with_few_values},
+    leniency,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
@@ -12,15 +16,15 @@ use serde_path_to_error::Segment;
 /// Reads what a caller sent. `InvalidParams` names the field, and `params` where the whole is wrong; the text is known
 /// to be JSON.
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
-    serde_json::from_str(json).map_err(|_| invalid::<T>(json, "params"))
+    with_few_values(|| serde_json::from_str(json)).map_err(|_| invalid::<T>(json, "params"))
 }
 
 /// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all. A whole that is wrong is the
 /// `body`.
 pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
-    serde_json::from_slice(json).or_else(|_| {
+    with_few_values(|| serde_json::from_slice(json)).or_else(|_| {
         let json = text(json)?;
-        serde_json::from_str(json).map_err(|_| invalid::<T>(json, "body"))
+        with_few_values(|| serde_json::from_str(json)).map_err(|_| invalid::<T>(json, "body"))
     })
 }
 
@@ -38,7 +42,7 @@ pub(crate) fn every_member<T: DeserializeOwned + Validate>(json: &[u8]) -> Resul
 }
 
 fn invalid<'de, T: Deserialize<'de>>(json: &'de str, whole: &str) -> Error {
-    let (field, description) = explain::<T>(json);
+    let (field, description) = with_few_values(|| explain::<T>(json));
     Error::invalid_params(if field.is_empty() { whole.to_owned() } else { field }, description)
 }
 

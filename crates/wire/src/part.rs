@@ -2,7 +2,10 @@
 //! `kind` later.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use nuncio_model::{Data, Leniency, Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64, json::Key};
+use nuncio_model::{
+    Data, Leniency, Part, PartContentRef, PartRef, Parts, Struct, Value, decode_base64,
+    json::{Field, Key},
+};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::Error,
@@ -125,7 +128,7 @@ struct Members<'a> {
     file: Option<File>,
     #[serde(default)]
     data: Option<Data>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "members")]
     metadata: Option<Struct>,
 }
 
@@ -149,6 +152,17 @@ struct File {
     /// As 1.0 calls it.
     #[serde(default, rename = "mediaType", alias = "media_type")]
     media_type: Option<Box<str>>,
+}
+
+/// Reads metadata as the model does.
+fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Struct>, D::Error> {
+    struct Metadata(Struct);
+    impl<'de> Deserialize<'de> for Metadata {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            Field::decode(from).map(Self)
+        }
+    }
+    Ok(Option::<Metadata>::deserialize(from)?.map(|metadata| metadata.0))
 }
 
 impl Members<'_> {

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use nuncio_model::{Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use nuncio_model::{
+    Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent, json::with_few_values,
+};
 use serde::{Deserialize, de::IgnoredAny};
 
 /// What a line says.
@@ -34,7 +36,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
         serde_json::from_slice::<IgnoredAny>(line).map_err(|error| complaint(&error))?;
         return Err("it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate".to_owned());
     }
-    let members: Members<'_> = serde_json::from_slice(line).map_err(|error| complaint(&error))?;
+    let members: Members<'_> = with_few_values(|| serde_json::from_slice(line)).map_err(|error| complaint(&error))?;
     let mut found = [
         members.text.map(|text| Line::Text(text.into())),
         members.task.map(|task| Line::Event(StreamResponse::Task(task))),

@@ -18,6 +18,8 @@ mod memory;
 mod secrets;
 mod serve;
 mod site;
+#[cfg(target_os = "linux")]
+mod small_values;
 mod text;
 mod usage;
 mod versions;

@@ -13,6 +13,7 @@ use crate::{
     nesting,
     record::Sent,
     turn::Word,
+    values,
 };
 
 impl Runner {
@@ -25,6 +26,9 @@ impl Runner {
         let Word { mut event, mut bytes, origin } = word;
         if let Err(excess) = nesting::check_event(&event.response, self.shared.limits.nesting) {
             return self.overflow(running, nesting::LIMIT, &excess);
+        }
+        if let Err(excess) = values::check_event(&event.response, self.shared.limits.values) {
+            return self.overflow(running, values::LIMIT, &format_args!("an event of the agent has {excess}"));
         }
         if let StreamResponse::Message(message) = &event.response {
             if self.birth.is_some() {

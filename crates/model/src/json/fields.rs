@@ -8,7 +8,7 @@ use serde::{
     ser::{SerializeMap, SerializeSeq},
 };
 
-use super::{Field, In, Out, Struct};
+use super::{Field, In, Out, Struct, metadata};
 
 macro_rules! string_field {
     ($($type:ty),*) => {$(
@@ -80,7 +80,7 @@ impl Field for i32 {
 
 impl Field for Struct {
     fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Deserialize::deserialize(from)
+        metadata::read(from)
     }
     fn encode<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.serialize(to)

@@ -1,5 +1,7 @@
 //! A message as a table of its fields, from which both directions follow.
 
+use nuncio_model::json::with_few_values;
+
 use super::{
     fault::Fault,
     reader::{Reader, Side, Tag},
@@ -44,9 +46,15 @@ macro_rules! item {
 
 /// Reads a whole message.
 pub(crate) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
-    let mut message = M::default();
-    message.read_fields(&mut Reader::new(bytes, side))?;
-    Ok(message)
+    let read = || {
+        let mut message = M::default();
+        message.read_fields(&mut Reader::new(bytes, side))?;
+        Ok(message)
+    };
+    match side {
+        Side::Request => with_few_values(read),
+        Side::Reply => read(),
+    }
 }
 
 /// Implements [`Message`] for structs: each field's number, name, and how it stands (see [`super::field`]).

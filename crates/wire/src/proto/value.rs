@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-use nuncio_model::{Data, DataWriter, Struct};
+use nuncio_model::{Data, DataWriter, Struct, json::members};
 use serde::de::DeserializeSeed as _;
 
 use super::{
@@ -61,7 +61,7 @@ impl Item for Struct {
     }
 
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        let more: Self = read_object(from)?.read_with(std::marker::PhantomData).unwrap_or_default();
+        let more = members(&read_object(from)?).map_err(|error| Fault::wrong(error.to_string()))?;
         self.extend(more);
         Ok(())
     }

@@ -67,6 +67,7 @@ pub(super) fn engine(settings: &Settings) -> Result<nuncio_engine::Limits, CliEr
     put(&mut limits.kept_bytes, settings.size("max-kept-bytes")?);
     put(&mut limits.page_bytes, settings.size("max-page-bytes")?);
     put(&mut limits.task_size, settings.size("max-task-size")?.map(|bytes| bytes as u64));
+    put(&mut limits.values, settings.count("max-values")?);
     put(&mut limits.task_events, settings.count("max-task-events")?.map(|events| events as u64));
     Ok(limits)
 }

@@ -165,6 +165,10 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
         &[(include_str!("../../../../../push/src/courier/look.rs"), "AHEAD")],
     ),
     (
+        "values in all metadata of a request, or of a line of a program, as metadata is parsed when it is read",
+        &[(include_str!("../../../../../model/src/json/metadata.rs"), "METADATA_VALUES")],
+    ),
+    (
         "nesting of JSON and of protobuf values",
         &[(include_str!("../../../../../wire/src/proto/value/read.rs"), "MAX_DEPTH")],
     ),

@@ -253,7 +253,7 @@ const TASKS: [Setting; 12] = headed(
     ],
 );
 
-const LIMITS: [Setting; 33] = headed(
+const LIMITS: [Setting; 34] = headed(
     "Limits",
     [
         row(One, "drain", "DURATION", "5s", "How long requests and turns may go on after a signal"),
@@ -283,6 +283,7 @@ const LIMITS: [Setting; 33] = headed(
         ),
         positive("max-task-size", "SIZE", "256M", "What a task carries; the agent's word beyond fails it"),
         positive("max-task-events", "N", "1000000", "Events of a task; the agent's word beyond fails it"),
+        positive("max-values", "N", "250000", "JSON values in the data and metadata of a message or an event"),
         row(One, "max-webhooks", "N", "100", "Webhooks of one task"),
         positive("webhook-timeout", "DURATION", "15s", "How long one delivery may take"),
         positive("webhook-attempts", "N", "20", "Failures in a row after which a notification is given up"),
