@@ -16,7 +16,11 @@ const LONGEST: usize = 64 * 1024;
 /// it can be read; then it is checked as any request is.
 pub(super) fn with_others<T: DeserializeOwned + Validate>(error: Error, json: &str) -> Error {
     let [first] = error.field_violations() else { return error };
-    let (Ok(mut value), true) = (serde_json::from_str::<Value>(json), json.len() <= LONGEST) else { return error };
+    // First, as a parsed value takes many times its text.
+    if json.len() > LONGEST {
+        return error;
+    }
+    let Ok(mut value) = serde_json::from_str::<Value>(json) else { return error };
     let mut violations = vec![first.clone()];
     while violations.len() < MOST && violations.last().is_some_and(|last| remove(&mut value, &last.field)) {
         let json = value.to_string();
