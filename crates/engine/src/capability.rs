@@ -83,12 +83,17 @@ pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), 
 
 /// Refuses a message whose client accepts none of the media types that the card and its skills produce
 /// (`acceptedOutputModes`, section 3.2.2). A card that names none may produce any. All text can be read as
-/// `text/plain`.
+/// `text/plain`. A client that accepts `application/json` alone gets text, too: CrewAI sends this with each message, and
+/// reads text.
 pub(crate) fn check_output_modes(card: &AgentCard, accepted: &[String]) -> Result<(), Error> {
     let accepted = || accepted.iter().map(|mode| mode.trim()).filter(|mode| !mode.is_empty());
     let meets = |mode: &str| accepted().any(|wanted| meets(mode, wanted));
     let mut modes = card.output_modes().peekable();
-    if accepted().next().is_none() || modes.peek().is_none() || modes.any(meets) {
+    let is_json = accepted().all(|mode| takes("application/json", mode));
+    if accepted().next().is_none()
+        || modes.peek().is_none()
+        || modes.any(|mode| meets(mode) || is_json && is_text(mode))
+    {
         return Ok(());
     }
     let produced: Vec<_> = card.output_modes().collect();
@@ -105,8 +110,11 @@ pub(crate) fn check_output_modes(card: &AgentCard, accepted: &[String]) -> Resul
 
 /// Whether what is produced by a mode of a card can be what a client wants.
 fn meets(mode: &str, wanted: &str) -> bool {
-    let is_text = |mode: &str| takes("text/*", mode) || takes("text", mode);
     takes(mode, wanted) || takes(wanted, mode) || is_text(mode) && takes("text/plain", wanted)
+}
+
+fn is_text(mode: &str) -> bool {
+    takes("text/*", mode) || takes("text", mode)
 }
 
 /// Whether a mode of a card (`text/plain`, `image/*`, `*/*`, `text`) covers a media type. Parameters do not count.
@@ -123,7 +131,22 @@ fn takes(mode: &str, media_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{meets, takes};
+    use nuncio_model::AgentCard;
+
+    use super::{check_output_modes, meets, takes};
+
+    #[test]
+    fn a_client_that_accepts_json_alone_gets_text() {
+        let refuses = |produced: &str, accepted: &[&str]| {
+            let mut card = AgentCard::new("a", "b");
+            card.default_output_modes = vec![produced.to_owned()];
+            let accepted: Vec<_> = accepted.iter().map(|&mode| mode.to_owned()).collect();
+            check_output_modes(&card, &accepted).is_err()
+        };
+        assert!(!refuses("text/plain", &["application/json"]));
+        assert!(refuses("text/plain", &["application/json", "image/png"]));
+        assert!(refuses("image/png", &["application/json"]));
+    }
 
     #[test]
     fn a_mode_covers_its_media_types() {
