@@ -31,7 +31,7 @@ fn growth(agent: &Agent, during: impl FnOnce()) -> usize {
 fn ask(agent: &Agent, method: &str, params: &Value) -> TcpStream {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let mut stream = TcpStream::connect(&agent.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let head = "POST / HTTP/1.1\r\na2a-version: 1.0\r\ncontent-type: application/json\r\nconnection: close";
     write!(stream, "{head}\r\nhost: {}\r\ncontent-length: {}\r\n\r\n{body}", agent.address, body.len()).unwrap();
     stream
