@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use nuncio_auth::credentials::CredentialError;
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, Size};
 
 /// Why a request got no answer that could be read.
 ///
@@ -60,7 +60,7 @@ pub enum Failure {
         origin: String,
     },
     /// An answer, or one event, is over the limit.
-    #[error("an answer of {origin} is over the limit of {limit} bytes")]
+    #[error("an answer of {origin} is over the limit of {}", Size::of(*.limit))]
     TooLarge {
         /// Whose.
         origin: String,

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use nuncio_model::AgentCard;
+use nuncio_model::{AgentCard, Size};
 use nuncio_wire::{Version, negotiate::VERSION_HEADER};
 use url::Url;
 
@@ -191,7 +191,7 @@ async fn read_file(path: &Path, limit: usize) -> Result<Resolved, ClientError> {
         _ => not_found(error.to_string()),
     })?;
     if document.len() > limit {
-        return Err(ClientError::CardInvalid { at, reason: format!("it is over {limit} bytes"), document: None });
+        return Err(ClientError::CardInvalid { at, reason: format!("it is over {}", Size::of(limit)), document: None });
     }
     let document = Bytes::from(document);
     let card = card::read(&at, &document)?;

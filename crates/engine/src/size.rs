@@ -6,7 +6,7 @@
 //! files a third more; but a control character takes six bytes, so it counts as six.
 
 use nuncio_model::{
-    Artifact, Error, ErrorKind, Message, Part, PartContentRef, PartRef, StreamResponse, Struct, Task, Value,
+    Artifact, Error, ErrorKind, Message, Part, PartContentRef, PartRef, Size, StreamResponse, Struct, Task, Value,
     op::SendMessageRequest,
 };
 
@@ -111,8 +111,11 @@ pub(crate) fn check_message(message: &Message, of_task: Option<&Struct>, most: u
     if size as u64 <= most {
         return Ok(());
     }
-    let reason =
-        format!("the message carries {size} bytes, and a task has room for {most} (task_size); send less at once");
+    let reason = format!(
+        "the message carries {}, and a task has room for {} (task_size); send less at once",
+        Size::of(size),
+        Size(most)
+    );
     Err(Error::new(ErrorKind::PayloadTooLarge, reason).with_metadata("limit", "task_size"))
 }
 

@@ -7,7 +7,7 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, TRANSFER_ENCODING, USER_AGENT},
     request::Parts,
 };
-use nuncio_model::{Error, ErrorKind, resume};
+use nuncio_model::{Error, ErrorKind, Size, resume};
 use nuncio_wire::{
     Dialect,
     negotiate::{self, MAX_EXTENSIONS},
@@ -118,8 +118,11 @@ pub(crate) fn check_size<B>(limit: usize, request: &Request<B>) -> Result<(), Er
     if size <= limit {
         return Ok(());
     }
-    let message =
-        format!("the head of the request, its address and its headers, has {size} bytes; {limit} is the limit");
+    let message = format!(
+        "the head of the request, its address and its headers, has {}; {} is the limit",
+        Size::of(size),
+        Size::of(limit)
+    );
     Err(Error::new(ErrorKind::HeadTooLarge, message).with_metadata("limit", "head"))
 }
 

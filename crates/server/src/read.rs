@@ -11,7 +11,7 @@ use http::{
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
 use nuncio_engine::admission::{Gauge, Permit};
-use nuncio_model::{Error, ErrorKind, Principal};
+use nuncio_model::{Error, ErrorKind, Principal, Size};
 
 use crate::{
     body::{BoxError, RequestBody},
@@ -46,7 +46,7 @@ impl BodyLimits {
     }
 
     pub(crate) fn too_large(&self) -> Error {
-        let message = format!("the body is over the limit of {} bytes", self.size);
+        let message = format!("the body is over the limit of {}", Size::of(self.size));
         Error::new(ErrorKind::PayloadTooLarge, message).with_metadata("limit", "body")
     }
 

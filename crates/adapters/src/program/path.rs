@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::OsStr,
+    io::Read as _,
     os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Path, PathBuf},
 };
@@ -19,6 +20,14 @@ pub enum ProgramError {
     /// There is one, and it is not executable.
     #[error("`{}` is not executable", .0.display())]
     NotExecutable(PathBuf),
+    /// The interpreter that the first line of a script names does not exist.
+    #[error("`{}` names the interpreter `{}`, {}", .script.display(), .interpreter.escape_debug(), why(.interpreter))]
+    Interpreter {
+        /// The script.
+        script: PathBuf,
+        /// The interpreter, as the system reads the line.
+        interpreter: String,
+    },
     /// The server may not start it as this user.
     #[error("only root can start a program as {0}")]
     User(String),
@@ -41,9 +50,39 @@ pub(super) fn find(command: &OsStr, search_path: Option<&OsStr>) -> Result<PathB
 
 fn usable(path: &Path) -> Result<PathBuf, ProgramError> {
     match path.metadata() {
-        Ok(file) if file.is_file() && file.permissions().mode() & 0o111 != 0 => Ok(path.to_owned()),
+        Ok(file) if file.is_file() && file.permissions().mode() & 0o111 != 0 => interpreted(path),
         Ok(_) => Err(ProgramError::NotExecutable(path.to_owned())),
         Err(_) => Err(not_found(path.as_os_str())),
+    }
+}
+
+/// The file, if the system can run it: the interpreter of a script must exist. The system reports a missing interpreter
+/// as a missing file.
+fn interpreted(script: &Path) -> Result<PathBuf, ProgramError> {
+    let Some(interpreter) = interpreter(script) else { return Ok(script.to_owned()) };
+    // `#!/usr/bin/env python3\r` finds `env`, which does not find `python3\r`.
+    if Path::new(&interpreter).exists() && !interpreter.ends_with('\r') {
+        return Ok(script.to_owned());
+    }
+    Err(ProgramError::Interpreter { script: script.to_owned(), interpreter })
+}
+
+/// What the first line of a script names: the interpreter, or the whole line if it ends with a carriage return.
+fn interpreter(script: &Path) -> Option<String> {
+    let mut head = [0; 256];
+    let read = std::fs::File::open(script).and_then(|mut file| file.read(&mut head)).ok()?;
+    let line = head[..read].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_start_matches([' ', '\t']);
+    let name = if line.ends_with('\r') { line } else { line.split([' ', '\t']).next()? };
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn why(interpreter: &str) -> &'static str {
+    if interpreter.ends_with('\r') {
+        "which ends with a carriage return: the file has line ends of Windows"
+    } else {
+        "which does not exist"
     }
 }
 
@@ -69,6 +108,25 @@ mod tests {
     fn a_path_is_taken_as_it_is() {
         assert_eq!(find("/bin/sh").unwrap(), Path::new("/bin/sh"));
         assert!(matches!(find("/bin/no-such-program"), Err(ProgramError::NotFound(_))));
+    }
+
+    #[test]
+    fn a_script_without_its_interpreter_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |text: &str| {
+            let path = folder.path().join("script");
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            usable(&path).map_err(|error| error.to_string().split_once("` names ").unwrap().1.to_owned())
+        };
+        assert!(
+            script("#!/bin/sh\necho\n").is_ok() && script("#! /bin/sh -e\n").is_ok() && script("no script").is_ok()
+        );
+        let windows = "which ends with a carriage return: the file has line ends of Windows";
+        assert_eq!(script("#!/bin/sh\r\necho\r\n").unwrap_err(), format!(r"the interpreter `/bin/sh\r`, {windows}"));
+        let told = script("#!/usr/bin/env python3\r\n").unwrap_err();
+        assert_eq!(told, format!(r"the interpreter `/usr/bin/env python3\r`, {windows}"));
+        assert_eq!(script("#!/no/such\n").unwrap_err(), "the interpreter `/no/such`, which does not exist");
     }
 
     #[test]

@@ -205,7 +205,10 @@ async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_on
     ] {
         let error = refused.unwrap_err();
         assert_eq!((error.kind(), &*error.metadata()["limit"]), (ErrorKind::PayloadTooLarge, "task_size"));
-        assert!(error.message().starts_with("the message carries 101 bytes, and a task has room for 100"), "{error}");
+        assert!(
+            error.message().starts_with("the message carries 101 bytes, and a task has room for 100 bytes"),
+            "{error}"
+        );
     }
     let tasks = store.inner().list(&Scope::open(), &ListQuery { page_size: 9, ..ListQuery::default() }).await.unwrap();
     assert_eq!((tasks.total, engine.running()), (0, 0));
