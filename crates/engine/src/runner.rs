@@ -9,7 +9,11 @@ mod step;
 mod turn;
 mod words;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 pub(crate) use ending::ended;
 use nuncio_model::{Error, TaskState, Timestamp, op::SendMessageRequest};
@@ -57,6 +61,8 @@ pub(crate) struct Runner {
     lost: bool,
     /// The task is somebody else's to run from now on.
     over: bool,
+    /// When this runner began, if the ends of tasks are logged.
+    began: Option<Instant>,
 }
 
 /// A task that does not exist yet, and may never: the agent may answer with a bare message.
@@ -116,6 +122,8 @@ impl Runner {
     }
 
     fn with(shared: Arc<Shared>, hold: Hold, writer: LogWriter) -> Self {
+        let is_logged = tracing::enabled!(tracing::Level::INFO) && !writer.state().is_terminal();
+        let began = is_logged.then(Instant::now);
         Self {
             shared,
             hold,
@@ -132,6 +140,7 @@ impl Runner {
             left: false,
             lost: false,
             over: false,
+            began,
         }
     }
 

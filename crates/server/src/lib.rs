@@ -30,6 +30,7 @@ mod binding;
 mod body;
 mod browser;
 mod builder;
+mod calls;
 mod card;
 mod cors;
 mod drain;

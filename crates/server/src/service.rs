@@ -16,6 +16,7 @@ use crate::{
     answers::{Answers, Encoding, LARGE, Outgoing},
     body::{Body, RequestBody},
     browser::{Hosts, Origins},
+    calls::CallLine,
     card::Cards,
     drain::Drain,
     head,
@@ -60,6 +61,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) head: &'a Parts,
     /// The version it speaks.
     pub(crate) dialect: &'static dyn Dialect,
+    /// The binding, by the name that a card has for it.
+    pub(crate) binding: &'static str,
     /// Extensions that it declares elsewhere than in its head.
     pub(crate) extensions: Vec<Box<str>>,
 }
@@ -149,6 +152,7 @@ impl Service {
             a2a.version = incoming.dialect.version().as_str(),
         );
         let principal = incoming.principal.clone();
+        let line = CallLine::begin(&call, incoming.dialect.version(), incoming.binding, &incoming.principal);
         let begun = self.begin(incoming, call);
         async move {
             let result = match begun {
@@ -162,6 +166,7 @@ impl Service {
             if let Err(error) = &result {
                 log(error, method.name());
             }
+            line.end(&result);
             result
         }
     }
@@ -177,7 +182,7 @@ impl Service {
     }
 
     fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
-        let Incoming { principal, head, dialect, extensions } = incoming;
+        let Incoming { principal, head, dialect, extensions, binding: _ } = incoming;
         self.tenants.check(call.tenant())?;
         let is_stream = call.method().is_streaming();
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;

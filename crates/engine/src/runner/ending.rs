@@ -3,7 +3,17 @@
 use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
 
 use super::{Runner, Running};
-use crate::{admission::not_now, agent::AgentError, cluster, inbox::Control};
+use crate::{LineLimit, admission::not_now, agent::AgentError, cluster, inbox::Control};
+
+/// How many characters of a reason a line has.
+const REASON: usize = 200;
+
+fn reason(text: &str) -> String {
+    match text.char_indices().nth(REASON) {
+        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
+        None => text.to_owned(),
+    }
+}
 
 impl Runner {
     /// The agent's turn is over: says the closing word if the agent did not.
@@ -97,9 +107,30 @@ impl Runner {
     /// settled.
     pub(super) fn finish(&mut self) {
         self.stay();
+        self.log_end();
         if self.writer.is_at_work() {
             self.shared.abandon(&self.hold.scope, &self.hold.id);
         }
+    }
+
+    /// Writes a line about a task that has ended: whose it is, how it ended, after how long, and why if it failed.
+    fn log_end(&self) {
+        static LINES: LineLimit = LineLimit::new();
+        let Some(began) = self.began.filter(|_| self.writer.exists() && self.writer.state().is_terminal()) else {
+            return;
+        };
+        let (is_free, omitted) = LINES.take();
+        if omitted > 0 {
+            tracing::info!(omitted, "tasks without a line");
+        }
+        if !is_free {
+            return;
+        }
+        let task = std::sync::Arc::clone(&self.hold.lock().task);
+        let failed = task.state() == TaskState::Failed;
+        let reason = task.status.message.as_ref().filter(|_| failed).map(|message| reason(&message.text()));
+        let (id, state, caller) = (&self.hold.id, task.state().short(), &self.hold.scope.principal);
+        tracing::info!(task = %id, state, %caller, duration = ?began.elapsed(), reason, "task ended");
     }
 
     /// Goes on reading a task that may be run elsewhere from now on.

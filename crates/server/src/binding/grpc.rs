@@ -11,7 +11,7 @@ mod reflection;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version as HttpVersion, header, request::Parts};
 use http_body_util::combinators::UnsyncBoxBody;
-use nuncio_model::{Error, ErrorKind, Method, Principal, Reply};
+use nuncio_model::{Error, ErrorKind, Method, Principal, Reply, card::binding};
 use nuncio_wire::{
     GrpcDialect, Version, dialect,
     proto::{
@@ -117,7 +117,8 @@ async fn call(
         drop(place);
         let falls_back = method == Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
         let asker = falls_back.then(|| principal.clone());
-        let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
+        let incoming =
+            Incoming { principal, head, dialect: dialect.dialect(), binding: binding::GRPC, extensions: Vec::new() };
         let answer = service.answer(incoming, call).await;
         let answer = service.or_public_card(answer, asker, head);
         answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))

@@ -6,7 +6,7 @@
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_engine::offload::Place;
-use nuncio_model::{Error, ErrorKind, Principal, Reply};
+use nuncio_model::{Error, ErrorKind, Principal, Reply, card::binding};
 use nuncio_wire::{
     JsonRpcDialect, jsonrpc, negotiate,
     rest::{is_json, not_json},
@@ -103,7 +103,13 @@ async fn call(
         Ok(call) => call,
         Err(error) => return (dialect, Err(error)),
     };
-    let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: inline.extensions };
+    let incoming = Incoming {
+        principal,
+        head,
+        dialect: dialect.dialect(),
+        binding: binding::JSONRPC,
+        extensions: inline.extensions,
+    };
     let answer = service.answer(incoming, call).await;
     let named = |error: Error| error.with_fields_named(|field| dialect.field_name(method, field));
     (dialect, answer.map(|answer| (method, answer)).map_err(named))

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
-use nuncio_model::{Error, ErrorKind, Principal, Reply, Tenant};
+use nuncio_model::{Error, ErrorKind, Principal, Reply, Tenant, card::binding};
 use nuncio_wire::{
     RestDialect, Version, dialect,
     rest::{self, RouteError, Routed},
@@ -70,7 +70,8 @@ async fn call(
     drop(place);
     let falls_back = routed.method == nuncio_model::Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
     let asker = falls_back.then(|| principal.clone());
-    let incoming = Incoming { principal, head, dialect: dialect.dialect(), extensions: Vec::new() };
+    let incoming =
+        Incoming { principal, head, dialect: dialect.dialect(), binding: binding::HTTP_JSON, extensions: Vec::new() };
     let answer = service.answer(incoming, call).await;
     let answer = service.or_public_card(answer, asker, head);
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))

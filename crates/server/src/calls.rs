@@ -1,0 +1,77 @@
+//! A line in the log for each call: method, version, binding, caller, task, duration and outcome. No content.
+//!
+//! The target of the lines is `nuncio_server::calls`. If it is off, a call costs one look at an atomic number. At most
+//! [`nuncio_engine::LINES_PER_SECOND`] are written in a second, so that a busy server does not write without end; the next line says how many
+//! were omitted.
+
+use std::time::Instant;
+
+use nuncio_engine::LineLimit;
+use nuncio_model::{Call, Error, Principal, Reply, TaskId};
+use nuncio_wire::Version;
+
+use crate::service::{Answer, Outcome};
+
+/// A call whose line is written when it is answered.
+pub(crate) struct CallLine(Option<Box<Begun>>);
+
+struct Begun {
+    began: Instant,
+    method: &'static str,
+    version: Version,
+    binding: &'static str,
+    caller: Principal,
+    task: Option<TaskId>,
+}
+
+impl CallLine {
+    /// Notes a call, if calls are logged and this second has a line left.
+    pub(crate) fn begin(call: &Call, version: Version, binding: &'static str, caller: &Principal) -> Self {
+        if !tracing::enabled!(tracing::Level::INFO) || !take_line() {
+            return Self(None);
+        }
+        let method = call.method().name();
+        let (began, caller, task) = (Instant::now(), caller.clone(), task_of(call));
+        Self(Some(Box::new(Begun { began, method, version, binding, caller, task })))
+    }
+
+    /// Writes the line.
+    pub(crate) fn end(self, result: &Result<Answer, Error>) {
+        let Some(begun) = self.0 else { return };
+        let Begun { began, method, version, binding, caller, task } = *begun;
+        let answered = result.as_ref().ok().and_then(|answer| match &answer.outcome {
+            Outcome::Reply(Reply::Task(task)) => Some(&task.id),
+            _ => None,
+        });
+        let task = answered.or(task.as_ref()).map(tracing::field::display);
+        let (outcome, reason) = match result {
+            Ok(Answer { outcome: Outcome::Events(..), .. }) => ("stream".to_owned(), None),
+            Ok(_) => ("ok".to_owned(), None),
+            Err(error) => (format!("{:?}", error.kind()), Some(error.message())),
+        };
+        let (version, duration) = (version.as_str(), began.elapsed());
+        tracing::info!(method, version, binding, caller = %caller, task, ?duration, outcome, reason, "call");
+    }
+}
+
+/// The task that a call names.
+fn task_of(call: &Call) -> Option<TaskId> {
+    match call {
+        Call::SendMessage(request) => request.message.task_id.clone(),
+        Call::SendStreamingMessage(request) => request.message.task_id.clone(),
+        Call::GetTask(request) => Some(request.id.clone()),
+        Call::CancelTask(request) => Some(request.id.clone()),
+        Call::SubscribeToTask(request) => Some(request.id.clone()),
+        _ => None,
+    }
+}
+
+/// Takes one of the lines of this second. The first of a second tells how many the one before was short of.
+fn take_line() -> bool {
+    static LINES: LineLimit = LineLimit::new();
+    let (is_free, omitted) = LINES.take();
+    if omitted > 0 {
+        tracing::info!(omitted, "calls without a line");
+    }
+    is_free
+}
