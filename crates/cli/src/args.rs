@@ -16,7 +16,7 @@ pub(crate) use parts::{PartArgs, PartFlag, PartKind};
 pub(crate) use values::{duration, file_bytes, history_length, key_value, metadata, secret, switch};
 pub(crate) use wait::WaitArgs;
 
-use crate::command;
+use crate::{command, style::Color};
 
 /// Talks to A2A agents, and makes one of any program.
 ///
@@ -45,6 +45,9 @@ pub(crate) struct GlobalArgs {
     /// Show everything of a result, not the gist of it [default: off]
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+    /// When labels and states have colors [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, ignore_case = true)]
+    pub(crate) color: Option<Color>,
     /// Log each step and each message on the wire to stderr, without secrets
     #[arg(long, global = true)]
     pub(crate) debug: bool,
@@ -103,6 +106,8 @@ pub(crate) enum TaskCommand {
     List(command::task_list::TaskListArgs),
     /// Cancel a task
     Cancel(command::task_cancel::TaskCancelArgs),
+    /// Write the files of a task into a folder
+    Download(command::task_download::TaskDownloadArgs),
     /// Follow a task until it ends
     #[command(visible_alias = "watch")]
     Subscribe(command::task_subscribe::TaskSubscribeArgs),

@@ -8,7 +8,9 @@ pub(crate) mod db;
 pub(crate) mod push_config;
 pub(crate) mod send;
 pub(crate) mod serve;
+mod short_id;
 pub(crate) mod task_cancel;
+pub(crate) mod task_download;
 pub(crate) mod task_get;
 pub(crate) mod task_list;
 pub(crate) mod task_subscribe;
@@ -49,6 +51,7 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
     }
     log::start_calling(context.global.debug, "warn", context.global.verbose);
     let outcome = match signal::or_signal(Box::pin(dispatch(&context, &cli.command))).await {
+        Ok(Err(error)) => Err(error.with_last_hint(connect::place()).await),
         Ok(outcome) => outcome,
         Err(signal) => {
             stopped(output, signal);
@@ -78,6 +81,7 @@ async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Task(TaskCommand::Get(args)) => return task_get::run(context, args).await,
         Command::Task(TaskCommand::List(args)) => task_list::run(context, args).await?,
         Command::Task(TaskCommand::Cancel(args)) => task_cancel::run(context, args).await?,
+        Command::Task(TaskCommand::Download(args)) => task_download::run(context, args).await?,
         Command::Task(TaskCommand::Subscribe(args)) => return task_subscribe::run(context, args).await,
         Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
         Command::Serve(args) => return serve::run(context, args).await,
@@ -115,6 +119,7 @@ impl Command {
             Self::Task(TaskCommand::Get(args)) => &args.connect,
             Self::Task(TaskCommand::List(args)) => &args.connect,
             Self::Task(TaskCommand::Cancel(args)) => &args.connect,
+            Self::Task(TaskCommand::Download(args)) => &args.connect,
             Self::Task(TaskCommand::Subscribe(args)) => &args.connect,
             Self::Task(TaskCommand::PushConfig(command)) => command.connect_args(),
             Self::Config(ConfigCommand::Show(args)) => &args.connect,

@@ -2,12 +2,14 @@
 
 mod notice;
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use nuncio_client::{
     AgentRef, Binding, Client, ClientBuilder, ClientError, Credential, HttpSettings, Reconnect, Resolved,
-    UnknownBinding,
+    UnknownBinding, interface_address,
 };
+
+use url::Url;
 
 use crate::{
     args::{ConnectArgs, duration, file_bytes, key_value, secret},
@@ -53,6 +55,20 @@ impl Connection {
     pub(crate) fn explain(&self, error: impl Into<CliError>) -> CliError {
         let mut error = error.into();
         let flag = notice::trust_flag(&self.client);
+        if error.code == Code::CredentialsMissing && self.has_credentials && flag.is_none() {
+            return error.with_hint(
+                "no credential at hand is for that; --auth 'SCHEME VALUE' sends a whole Authorization header, and `nuncio card get` shows the schemes",
+            );
+        }
+        if let (Some(404 | 405), Some(url), None) = (error.a2a_code, self.client.url(), self.client.card())
+            && matches!(error.code, Code::Agent("MethodNotFoundError" | "InvalidAgentResponseError"))
+        {
+            let origin = url.origin().ascii_serialization();
+            error.message = format!("nothing answers at {url}: {}", error.message);
+            return error.with_hint(format!(
+                "check the path of -e; `nuncio card get {origin}` shows the addresses of the agent there"
+            ));
+        }
         if error.code == Code::AuthFailed && (!self.has_credentials || flag.is_some()) {
             error.code = Code::CredentialsMissing;
             error.hint = Some(match flag {
@@ -114,6 +130,14 @@ fn explain(error: nuncio_client::ClientError, has_credentials: bool) -> CliError
     })
 }
 
+/// Where the agent of this command is, once that is known.
+static PLACE: OnceLock<Url> = OnceLock::new();
+
+/// Where the agent of this command is looked for; `None` if it is not on the network.
+pub(crate) fn place() -> Option<Url> {
+    PLACE.get().cloned()
+}
+
 fn target(context: &Context, args: &ConnectArgs) -> Result<Target, CliError> {
     let endpoint = args.endpoint.clone().or_else(|| match &args.agent_card {
         Some(_) => None,
@@ -125,13 +149,19 @@ fn target(context: &Context, args: &ConnectArgs) -> Result<Target, CliError> {
             return Err(CliError::usage("--endpoint needs exactly one --transport")
                 .with_hint("say which: --transport jsonrpc, rest or grpc"));
         };
+        if let Ok(url) = interface_address(&url, binding) {
+            let _ = PLACE.set(url);
+        }
         return Ok(Target::Endpoint(url, binding));
     }
     let reference = context.text(args.agent_card.as_ref(), "agent-card");
     let reference = reference.ok_or_else(|| {
         CliError::usage("no agent is named").with_hint("name one with -a localhost:8080, or set A2ACLI_AGENT_CARD")
     })?;
-    let reference = reference.parse().map_err(|error| CliError::from(nuncio_client::ClientError::Reference(error)))?;
+    let reference: AgentRef = reference.parse().map_err(|error| CliError::from(ClientError::Reference(error)))?;
+    if let Some(url) = reference.as_url() {
+        let _ = PLACE.set(url.clone());
+    }
     Ok(Target::Card(reference))
 }
 

@@ -6,6 +6,7 @@ use crate::{
     diag,
     error::CliError,
     output::Output,
+    style::{self, Color},
 };
 
 /// The settings of a run, and the way to stdout.
@@ -31,6 +32,11 @@ impl Context {
             Some(format) => format,
             None => layers.parsed("output", format_of)?.unwrap_or(Format::Text),
         };
+        let color = match global.color {
+            Some(color) => color,
+            None => layers.parsed("color", style::color_of)?.unwrap_or(Color::Auto),
+        };
+        style::choose(color);
         global.verbose |= layers.switch("verbose")?.unwrap_or(false);
         global.debug |= layers.switch("debug")?.unwrap_or(false);
         let output = Output::new(format, global.stream, global.verbose);

@@ -8,7 +8,7 @@ use std::{
 
 use nuncio_client::redact::Redactor;
 
-use crate::escape;
+use crate::{escape, style, waiting};
 
 static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
 
@@ -32,12 +32,22 @@ pub(crate) fn redact(text: &str) -> String {
 /// A line on stderr, whatever is in the text: text of a peer must not look like another line, nor command the terminal.
 /// A line that cannot be written is lost.
 pub(crate) fn line(text: &str) {
+    put("", text);
+}
+
+/// A line that begins with this label, which is ours, in a color.
+fn labelled(label: &str, color: &str, text: &str) {
+    put(&if style::stderr() { style::paint(label, color) } else { label.to_owned() }, &format!(" {text}"));
+}
+
+fn put(label: &str, text: &str) {
     crate::output::end_text();
-    let _ = writeln!(io::stderr().lock(), "{}", escape::line(&redact(text)));
+    waiting::clear();
+    let _ = writeln!(io::stderr().lock(), "{label}{}", escape::line(&redact(text)));
 }
 
 pub(crate) fn warn(text: &str) {
-    line(&format!("warning: {text}"));
+    labelled("warning:", style::YELLOW, text);
 }
 
 /// A warning that may be come upon more than once.
@@ -54,11 +64,11 @@ pub(crate) fn line_once(text: &str) {
 }
 
 pub(crate) fn hint(text: &str) {
-    line(&format!("hint: {text}"));
+    labelled("hint:", style::CYAN, text);
 }
 
 pub(crate) fn error(text: &str) {
-    line(&format!("Error: {text}"));
+    labelled("Error:", style::RED, text);
 }
 
 /// What goes on, for a person who looks on.

@@ -2,10 +2,12 @@
 
 mod agent;
 mod client;
+mod hint;
 
 use std::fmt;
 
 use serde::Serialize;
+use url::Url;
 
 /// A failure, on its way to stdout or stderr.
 #[derive(Debug, Clone)]
@@ -82,6 +84,11 @@ impl CliError {
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The error with a hint that helps: not the command that just failed, and TLS where it is missing.
+    pub(crate) async fn with_last_hint(self, place: Option<Url>) -> Self {
+        hint::last(self, place).await
     }
 
     /// The envelope of section 8.

@@ -17,7 +17,7 @@ const MOST_BLANKS: usize = 128;
 
 /// Whether a terminal shows a character as what it is: no control character, no line separator, no mark that changes
 /// the direction of the text around it.
-fn is_shown(c: char) -> bool {
+pub(crate) fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(c,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}')
@@ -67,9 +67,16 @@ pub(crate) struct Block {
     is_in_line: bool,
     /// Whether the last character was a carriage return, which is no character of its own before a line feed.
     has_return: bool,
+    /// Whether lines are never quoted.
+    is_exact: bool,
 }
 
 impl Block {
+    /// A text whose lines are never quoted.
+    pub(crate) fn exact() -> Self {
+        Self { is_exact: true, ..Self::default() }
+    }
+
     /// Adds a piece to `to`.
     pub(crate) fn push(&mut self, piece: &str, to: &mut String) {
         for c in piece.chars() {
@@ -101,7 +108,8 @@ impl Block {
             self.is_in_line = false;
             return;
         }
-        if self.is_in_line {
+        if self.is_in_line || self.is_exact {
+            self.is_in_line = true;
             return push(c, to);
         }
         push(c, &mut self.held);

@@ -25,6 +25,7 @@ use crate::{
     error::{CliError, Code},
     output::Output,
     reference::{self, InHand},
+    waiting,
 };
 use abandoned::Next;
 use fold::Fold;
@@ -219,6 +220,8 @@ impl<'a> Follower<'a> {
         match (self.is_stream, self.output.is_text()) {
             (true, _) => Ok(()),
             (false, true) => self.output.document(&(), |to| to.head(&task.id, task.context_id.as_ref())),
+            // Nothing but the answer, unless the wait ends early.
+            (false, false) if self.output.is_answer() => Ok(()),
             (false, false) => {
                 in_hand.tell();
                 Ok(())
@@ -281,6 +284,8 @@ pub(crate) async fn within<T>(
     wait: &WaitArgs,
     work: impl Future<Output = Result<T, CliError>>,
 ) -> Result<T, CliError> {
+    // On the heap, as it would be in this future several times.
+    let work = waiting::shown(Box::pin(work));
     let Some(limit) = context.value(wait.timeout, "timeout", duration)? else { return work.await };
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
         let error = CliError::new(Code::Timeout, format!("nothing came within {limit:?}"));

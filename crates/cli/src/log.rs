@@ -1,6 +1,8 @@
 //! Logs to stderr, without secrets, a line for each record.
 
+mod json;
 mod leniencies;
+mod queue;
 
 use std::{
     borrow::Cow,
@@ -11,7 +13,7 @@ use tracing_subscriber::{
     EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use crate::escape;
+use crate::{escape, style};
 
 /// The variable that sets what is logged, in the syntax of tracing's filters.
 const VARIABLE: &str = "NUNCIO_LOG";
@@ -22,23 +24,32 @@ const SAID_TWICE: &str = "rustls_platform_verifier=off,async_nats=off";
 /// What `--debug` shows: every step, and the messages on the wire.
 const DEBUG: &str = "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,nuncio_engine=debug";
 
-/// Logs what `NUNCIO_LOG` says; without it what `--debug` shows, else what `default` says.
-pub(crate) fn start(is_debug: bool, default: &str) {
-    begin(is_debug, default, false);
-}
-
-/// As [`start`], for a command that calls an agent; with `-v` it warns of the agent's mistakes that are read.
+/// Logs what `NUNCIO_LOG` says, for a command that calls an agent; without it what `--debug` shows, else what `default`
+/// says. With `-v` it warns of the agent's mistakes that are read.
 pub(crate) fn start_calling(is_debug: bool, default: &str, is_verbose: bool) {
-    begin(is_debug, default, is_verbose);
+    begin(is_debug, default, is_verbose, false);
 }
 
-fn begin(is_debug: bool, default: &str, shows_leniencies: bool) {
+/// As [`start_calling`], for a server: a thread of its own writes the records, so that a reader of stderr who stops reading does
+/// not stop the server.
+pub(crate) fn serve(is_debug: bool, default: &str, is_json: bool) {
+    queue::start();
+    begin(is_debug, default, false, is_json);
+}
+
+/// Waits until the records of a server are written, but not for a reader that has stopped.
+pub(crate) fn flush() {
+    queue::flush();
+}
+
+fn begin(is_debug: bool, default: &str, shows_leniencies: bool, is_json: bool) {
     let filter = EnvFilter::try_from_env(VARIABLE)
         .unwrap_or_else(|_| EnvFilter::new(format!("{},{SAID_TWICE}", if is_debug { DEBUG } else { default })));
-    let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
+    let is_terminal = style::stderr() && !is_json;
     let records = tracing_subscriber::fmt::layer().with_ansi(is_terminal).with_writer(Stderr { is_terminal });
+    let records = if is_json { records.event_format(json::Json).boxed() } else { records.boxed() };
     let registry = tracing_subscriber::registry().with(records.with_filter(filter));
-    // Whoever set up logging before us goes on doing it.
+    // If logging was set up before, that stays.
     let _ = registry.with(shows_leniencies.then(leniencies::layer)).try_init();
 }
 
@@ -74,7 +85,7 @@ impl Write for Record {
 impl Drop for Record {
     fn drop(&mut self) {
         let text = crate::diag::redact(&String::from_utf8_lossy(&self.bytes));
-        let _ = io::stderr().lock().write_all(one_line(&text, self.is_terminal).as_bytes());
+        queue::write(one_line(&text, self.is_terminal).into_owned());
     }
 }
 

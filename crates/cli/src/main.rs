@@ -9,13 +9,16 @@ mod context;
 mod diag;
 mod error;
 mod escape;
+mod files;
 mod follow;
 mod log;
 mod output;
 mod reference;
 mod sealed;
 mod signal;
+mod style;
 mod usage;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -58,6 +61,7 @@ fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
             if serves {
                 // What is cut off has children of its own to end.
                 runtime.shutdown_timeout(command::serve::CUT_OFF);
+                log::flush();
             } else {
                 // A thread that still waits for stdin is left behind.
                 runtime.shutdown_background();

@@ -9,7 +9,7 @@ mod push;
 mod task;
 mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use nuncio_model::{
     AgentCard, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, json, op::ListTasksResponse,
@@ -19,7 +19,7 @@ use serde::Serialize;
 pub(crate) use ordered::Ordered;
 pub(crate) use text::Text;
 
-use crate::{args::Format, diag, error::CliError, escape};
+use crate::{args::Format, diag, error::CliError, escape, waiting};
 
 /// Writes results in one format.
 #[derive(Debug, Clone, Copy)]
@@ -27,17 +27,46 @@ pub(crate) struct Output {
     format: Format,
     is_lines: bool,
     is_verbose: bool,
+    /// Whether nothing is printed but the text of the answer.
+    is_answer: bool,
 }
 
 impl Output {
     pub(crate) fn new(format: Format, is_stream: bool, is_verbose: bool) -> Self {
         let is_lines = format == Format::Jsonl || (format == Format::Json && is_stream);
-        Self { format, is_lines, is_verbose }
+        Self { format, is_lines, is_verbose, is_answer: false }
     }
 
-    /// Whether people read it.
+    /// The same, but printing the text of the answer alone.
+    pub(crate) fn only_answer(self) -> Self {
+        Self { is_answer: true, ..self }
+    }
+
+    /// Whether the text of the answer is all that is printed.
+    pub(crate) fn is_answer(self) -> bool {
+        self.is_answer
+    }
+
+    /// Whether people read it: fields and blocks.
     pub(crate) fn is_text(self) -> bool {
-        self.format == Format::Text
+        self.format == Format::Text && !self.is_answer
+    }
+
+    /// Writes the text of an answer. On a terminal a line that looks like one of this program is quoted, as warnings and
+    /// hints come there, too.
+    pub(crate) fn answer(text: &str) -> Result<(), CliError> {
+        if text.is_empty() {
+            diag::warn("the answer has no text");
+            return Ok(());
+        }
+        let mut block = if io::stdout().is_terminal() { escape::Block::default() } else { escape::Block::exact() };
+        let mut safe = String::with_capacity(text.len() + 1);
+        block.push(text, &mut safe);
+        block.end(&mut safe);
+        if !safe.ends_with('\n') {
+            safe.push('\n');
+        }
+        print(safe.as_bytes())
     }
 
     /// Whether each object has a line of its own.
@@ -157,6 +186,11 @@ pub(crate) fn end_text() {
     }
 }
 
+/// Whether a text on stdout may go on.
+pub(crate) fn is_open() -> bool {
+    growing::is_open()
+}
+
 fn print(bytes: &[u8]) -> Result<(), CliError> {
     let ended = growing::end();
     if ended.is_empty() { go_on(bytes) } else { go_on(&[ended.as_bytes(), bytes].concat()) }
@@ -171,6 +205,7 @@ fn go_on(bytes: &[u8]) -> Result<(), CliError> {
 }
 
 fn write(bytes: &[u8]) -> io::Result<()> {
+    waiting::clear();
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     stdout.flush()

@@ -10,7 +10,7 @@ use tokio::{
 use url::Url;
 
 /// How long the whole question may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A greeting of TLS 1.2 with one cipher suite and no extensions. A server that speaks TLS answers with a handshake or
 /// an alert.
@@ -28,7 +28,7 @@ const HELLO: [u8; 50] = {
 /// Whether the port of an `http` URL answers a greeting of TLS with TLS.
 ///
 /// For a request over HTTP that failed: servers that speak TLS close such a connection or answer with bytes that are no
-/// HTTP, and neither tells the reason. `false` if the URL is not `http`, or nothing answers within two seconds.
+/// HTTP, and neither tells the reason. `false` if the URL is not `http`, or nothing answers within a second.
 pub async fn speaks_tls(url: &Url) -> bool {
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
     let host = host.trim_matches(['[', ']']);

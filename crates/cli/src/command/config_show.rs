@@ -18,6 +18,9 @@ pub(crate) struct ConfigShowArgs {
     /// Show the settings of `nuncio serve` instead
     #[arg(long)]
     serve: bool,
+    /// Show only the settings that are not at their default
+    #[arg(long)]
+    changed: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
@@ -28,6 +31,8 @@ pub(crate) struct Effective {
     pub(crate) value: String,
     pub(crate) source: Source,
     pub(crate) is_secret: bool,
+    /// What holds where nothing is set.
+    pub(crate) default: &'static str,
 }
 
 pub(crate) fn run(context: &Context, args: &ConfigShowArgs) -> Result<(), CliError> {
@@ -36,6 +41,7 @@ pub(crate) fn run(context: &Context, args: &ConfigShowArgs) -> Result<(), CliErr
     } else {
         SETTINGS.iter().map(|setting| effective(context, args, setting)).collect::<Result<_, _>>()?
     };
+    let settings: Vec<_> = settings.into_iter().filter(|it| !args.changed || it.is_changed()).collect();
     let document: Vec<Value> = settings
         .iter()
         .map(|it| json!({"name": it.name, "value": it.shown(), "source": it.source.to_string()}))
@@ -55,6 +61,11 @@ impl ConfigShowArgs {
 }
 
 impl Effective {
+    /// Whether it was set, and to something else than its default.
+    fn is_changed(&self) -> bool {
+        self.source != Source::Default && self.value != self.default
+    }
+
     fn shown(&self) -> &str {
         match (self.is_secret, self.value.as_str()) {
             (_, "") => "(none)",
@@ -76,7 +87,13 @@ fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Res
     if source != Source::Default {
         (setting.check)(&value).map_err(|reason| source.refuse(setting.name, &reason))?;
     }
-    Ok(Effective { name: setting.name.to_owned(), value, source, is_secret: setting.is_secret })
+    Ok(Effective {
+        name: setting.name.to_owned(),
+        value,
+        source,
+        is_secret: setting.is_secret,
+        default: setting.default,
+    })
 }
 
 /// The value of a flag on this command line.
@@ -100,6 +117,7 @@ fn given(context: &Context, args: &ConfigShowArgs, name: &str) -> Option<String>
         "tenant" => connect.tenant.clone(),
         "insecure" => on(connect.insecure),
         "output" => context.global.output.map(|format| format!("{format:?}").to_lowercase()),
+        "color" => context.global.color.map(|color| format!("{color:?}").to_lowercase()),
         "verbose" => context.layers.get("verbose").is_none().then(|| on(context.global.verbose)).flatten(),
         "debug" => context.layers.get("debug").is_none().then(|| on(context.global.debug)).flatten(),
         _ => None,

@@ -7,6 +7,7 @@ use nuncio_model::{
 };
 use serde_json::json;
 
+use super::short_id;
 use crate::{
     args::{ConnectArgs, WaitArgs},
     connect::Connection,
@@ -85,10 +86,10 @@ impl PushConfigCommand {
 
 pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Result<(), CliError> {
     let AllArgs { task, waiting, connect } = command.of();
-    let task_id = nuncio_model::TaskId::from(task.as_str());
     follow::within(context, waiting, async {
         let connection = Connection::open(context, connect).await?;
         let client = &connection.client;
+        let task_id = short_id::resolve(&connection, task).await?;
         if client.card().is_some_and(|card| !card.capabilities.pushes()) {
             diag::warn("the agent's card does not declare push notifications");
         }
@@ -96,7 +97,7 @@ pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Resul
         match command {
             PushConfigCommand::Create(args) => {
                 diag::hide([args.token.clone(), args.auth_credentials.clone()].into_iter().flatten());
-                let made = client.create_push_config(config(args)).await;
+                let made = client.create_push_config(config(args, task_id)).await;
                 let made = made.map_err(|error| refused(explain(error)))?;
                 context.output.push_config(&made)
             }
@@ -141,9 +142,9 @@ fn refused(error: CliError) -> CliError {
     error
 }
 
-fn config(args: &CreateArgs) -> TaskPushNotificationConfig {
+fn config(args: &CreateArgs, task_id: nuncio_model::TaskId) -> TaskPushNotificationConfig {
     TaskPushNotificationConfig {
-        task_id: Some(args.of.task.as_str().into()),
+        task_id: Some(task_id),
         id: args.id.as_deref().map(Into::into),
         url: args.url.clone(),
         token: args.token.clone(),

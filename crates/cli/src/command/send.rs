@@ -1,8 +1,9 @@
 //! `nuncio send` (sections 3.1.1 and 3.1.2): a message, and what comes of it.
 
+mod answer;
 mod request;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{
     Args,
@@ -14,13 +15,16 @@ use nuncio_model::{
     op::{SendMessageRequest, SendMessageResponse},
 };
 
+use super::short_id;
 use crate::{
     args::{ConnectArgs, PartArgs, WaitArgs, history_length, metadata},
     connect::Connection,
     context::Context,
     diag,
     error::{CliError, Code},
+    files::{self, Saved},
     follow::{self, Follower, Outcome},
+    output::Output,
     reference::InHand,
 };
 
@@ -37,6 +41,9 @@ pub(crate) struct SendArgs {
     /// Continue this task
     #[arg(long, value_name = "ID", help_heading = "Conversation")]
     task_id: Option<String>,
+    /// Name another task that the message is about; repeatable
+    #[arg(long, value_name = "ID", help_heading = "Conversation")]
+    about: Vec<String>,
     /// Data to send along, a JSON object; repeatable, later members win
     #[arg(long, value_name = "JSON", value_parser = metadata, help_heading = "Conversation")]
     metadata: Vec<Struct>,
@@ -44,9 +51,22 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "N", value_parser = history_length, allow_negative_numbers = true,
         help_heading = "Conversation")]
     history: Option<i32>,
+    /// Take answers of this media type, text/plain for example; repeatable, best first [default: any]
+    #[arg(long, value_name = "MODE", value_delimiter = ',', help_heading = "Answer")]
+    accept: Vec<String>,
+    /// Ask for data that follows the JSON schema in this file
+    #[arg(long, value_name = "FILE", help_heading = "Answer")]
+    schema: Option<PathBuf>,
+    /// Print only the text of the answer [default: off]
+    #[arg(long, help_heading = "Answer", conflicts_with_all = ["stream", "return_at_once"])]
+    answer: bool,
+    /// Write the files of the answer into this folder, made if it does not exist
+    #[arg(long, value_name = "DIR", help_heading = "Answer")]
+    save_fileparts: Option<PathBuf>,
     /// A whole SendMessageRequest, as a file or inline
     #[arg(long, value_name = "PATH|JSON", help_heading = "Conversation", conflicts_with_all = [
-        "message", "text-part", "file-part", "data-part", "context_id", "task_id", "metadata", "history", "return_at_once",
+        "message", "text-part", "file-part", "data-part", "context_id", "task_id", "metadata", "history", "return_at_once", "about",
+        "accept", "schema",
     ])]
     request_payload: Option<String>,
     /// Do not wait: print the ids and go [default: off]
@@ -77,12 +97,24 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
         return Err(CliError::usage("--stream waits for events, --async does not wait")
             .with_hint("leave one out: after --async, `nuncio task subscribe --stream` gives the events"));
     }
+    if args.answer && !context.output.is_text() {
+        return Err(CliError::usage("--answer prints text, and -o asks for JSON").with_hint("leave one of them out"));
+    }
     let mut request = request::build(context, args).await?;
     let history = request.history_length();
     let task = request.message.task_id.as_ref().map(ToString::to_string);
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
-        let follower = Follower::new(context, &connection, &args.waiting, history, is_stream)?;
+        if let Some(task) = &mut request.message.task_id {
+            *task = short_id::resolve(&connection, task.as_str()).await?;
+        }
+        for task in &mut request.message.reference_task_ids {
+            *task = short_id::resolve(&connection, task.as_str()).await?;
+        }
+        let mut follower = Follower::new(context, &connection, &args.waiting, history, is_stream)?;
+        if args.answer {
+            follower.output = follower.output.only_answer();
+        }
         let came = if at_once {
             request.configuration.get_or_insert_default().return_immediately = true;
             let answered = connection.client.send(request).await.map_err(|error| connection.explain(error));
@@ -90,7 +122,7 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
         } else {
             send(&follower, request).await.map_err(|error| ended(error, task.as_deref(), &connection))?
         };
-        report(context, &follower, came, args.fail)
+        report(&follower, came, args)
     })
     .await
 }
@@ -176,14 +208,21 @@ fn outcome(response: SendMessageResponse) -> Outcome {
     }
 }
 
-fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome, fails: bool) -> Result<ExitCode, CliError> {
+fn report(follower: &Follower<'_>, outcome: Outcome, args: &SendArgs) -> Result<ExitCode, CliError> {
     match outcome {
         Outcome::Message(message) => {
+            if let Some(folder) = &args.save_fileparts {
+                tell(&files::save_message(&message, folder)?);
+            }
             if follower.is_stream {
                 return Ok(ExitCode::SUCCESS);
             }
+            if follower.output.is_answer() {
+                Output::answer(&answer::of_message(&message))?;
+                return Ok(ExitCode::SUCCESS);
+            }
             let response = SendMessageResponse::Message(*message);
-            context.output.document(&response, |to| {
+            follower.output.document(&response, |to| {
                 if let SendMessageResponse::Message(message) = &response {
                     to.message(message);
                 }
@@ -191,13 +230,25 @@ fn report(context: &Context, follower: &Follower<'_>, outcome: Outcome, fails: b
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Task(task) => {
-            if !follower.is_stream {
+            if let Some(folder) = &args.save_fileparts {
+                tell(&files::save_task(&task, folder)?);
+            }
+            if follower.output.is_answer() {
+                Output::answer(&answer::of_task(&task))?;
+            } else if !follower.is_stream {
                 let has_head = follower.has_head();
                 let response = SendMessageResponse::Task((*task).clone());
-                context.output.document(&response, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
+                follower.output.document(&response, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
             }
-            follower.close(&task, fails)
+            follower.close(&task, args.fail)
         }
+    }
+}
+
+/// Says on stderr which files were written: stdout has the answer.
+pub(crate) fn tell(saved: &[Saved]) {
+    for file in saved {
+        diag::line(&format!("saved {}", file.about()));
     }
 }
 

@@ -39,8 +39,18 @@ pub(crate) async fn run(context: &Context, args: &ServeArgs) -> Result<ExitCode,
     let settings = Settings::load(context.global.config.as_deref(), args)?;
     settings.check()?;
     let is_quiet = settings.switch("quiet")?;
-    log::start(context.global.debug, if is_quiet { "warn" } else { "info" });
+    let is_json = settings.parsed("log-format", is_json)?.unwrap_or(false);
+    log::serve(context.global.debug, if is_quiet { "warn" } else { "info" }, is_json);
     start::serve(context, &settings).await
+}
+
+/// Whether log lines are JSON.
+fn is_json(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "text" => Ok(false),
+        "json" => Ok(true),
+        _ => Err(format!("`{text}` is neither text nor json")),
+    }
 }
 
 /// What `nuncio db` takes over from the settings of `nuncio serve`.

@@ -4,6 +4,7 @@ use clap::Args;
 use nuncio_client::ClientError;
 use nuncio_model::{ErrorKind, Struct, Task, TaskState, op::CancelTaskRequest};
 
+use super::short_id;
 use crate::{
     args::{ConnectArgs, WaitArgs, metadata},
     connect::Connection,
@@ -27,14 +28,16 @@ pub(crate) struct TaskCancelArgs {
 }
 
 pub(crate) async fn run(context: &Context, args: &TaskCancelArgs) -> Result<(), CliError> {
-    let mut request = CancelTaskRequest::new(args.task.as_str());
-    request.metadata = merged(context, &args.metadata)?.map(Box::new);
+    let metadata = merged(context, &args.metadata)?.map(Box::new);
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
+        let id = short_id::resolve(&connection, &args.task).await?;
+        let mut request = CancelTaskRequest::new(id.clone());
+        request.metadata = metadata;
         let task = match connection.client.call(request).await {
             Ok(task) => task,
             Err(error) => {
-                canceled_before(&connection, &args.task, &error).await.ok_or_else(|| connection.explain(error))?
+                canceled_before(&connection, id.as_str(), &error).await.ok_or_else(|| connection.explain(error))?
             }
         };
         context.output.task(&task)

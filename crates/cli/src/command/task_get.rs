@@ -1,15 +1,17 @@
 //! `nuncio task get ID` (section 3.1.3): reads a task once, or until it is done.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use nuncio_model::op::GetTaskRequest;
 
+use super::{send::tell, short_id};
 use crate::{
     args::{ConnectArgs, WaitArgs, history_length},
     connect::Connection,
     context::Context,
     error::CliError,
+    files,
     follow::{self, Follower, Outcome},
 };
 
@@ -24,6 +26,9 @@ pub(crate) struct TaskGetArgs {
     /// Wait until the task has ended or is interrupted [default: false]
     #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     wait: Option<bool>,
+    /// Write the files of the answer into this folder, made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    save_fileparts: Option<PathBuf>,
     /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
     #[arg(long)]
     fail: bool,
@@ -37,7 +42,7 @@ pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<ExitCod
     let history = history(context, args.history)?;
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
-        let mut request = GetTaskRequest::new(args.task.as_str());
+        let mut request = GetTaskRequest::new(short_id::resolve(&connection, &args.task).await?);
         request.history_length = history;
         let task = connection.client.call(request).await.map_err(|error| connection.explain(error))?;
         let follower = Follower::new(context, &connection, &args.waiting, history, false)?;
@@ -51,6 +56,9 @@ pub(crate) async fn run(context: &Context, args: &TaskGetArgs) -> Result<ExitCod
         };
         let has_head = follower.has_head();
         context.output.document(&task, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
+        if let Some(folder) = &args.save_fileparts {
+            tell(&files::save_task(&task, folder)?);
+        }
         follower.close(&task, args.fail)
     })
     .await

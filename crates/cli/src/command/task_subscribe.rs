@@ -1,17 +1,20 @@
 //! `nuncio task subscribe ID` (section 3.1.6): follows a task that exists.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use nuncio_client::{ClientError, Failure};
+use nuncio_model::{StreamResponse, TaskId};
 use nuncio_wire::Version;
 
+use super::{send::tell, short_id};
 use crate::{
     args::{ConnectArgs, WaitArgs},
     connect::Connection,
     context::Context,
     diag,
     error::{CliError, Code},
+    files,
     follow::{self, Follower, Outcome},
     reference::InHand,
 };
@@ -21,6 +24,9 @@ pub(crate) struct TaskSubscribeArgs {
     /// The task's id
     #[arg(value_name = "TASK_ID")]
     task: String,
+    /// Write the files of the answer into this folder, made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    save_fileparts: Option<PathBuf>,
     /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
     #[arg(long)]
     fail: bool,
@@ -35,21 +41,27 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
     follow::within(context, &args.waiting, async {
         let connection = Connection::open(context, &args.connect).await?;
         let follower = Follower::new(context, &connection, &args.waiting, None, is_stream)?;
+        let id = short_id::resolve(&connection, &args.task).await?;
         let streams = connection.client.card().is_none_or(|card| card.capabilities.streams());
         let outcome = if streams {
-            let came = match connection.client.watch(args.task.as_str()).await {
+            let came = match connection.client.watch(id.clone()).await {
                 // Who waits for the outcome has it when the task stands still; who wants events wants the next.
                 Ok(watch) => follower.watch(watch, is_stream).await,
                 Err(ClientError::Transport(failure @ Failure::TimedOut { .. })) if is_older(&connection) => {
                     diag::progress(&format!("{failure}; asking for the task instead"));
-                    follower.poll(&args.task.as_str().into(), None, is_stream).await
+                    follower.poll(&id, None, is_stream).await
                 }
                 Err(error) => Err(connection.explain(error)),
             };
-            came.map_err(|error| refused(error, args, &connection))?
+            match came {
+                Err(error) if error.code == Code::Agent("UnsupportedOperationError") => {
+                    ended(&follower, &id).await.ok_or_else(|| refused(error, id.as_str(), &connection))?
+                }
+                came => came?,
+            }
         } else {
             diag::progress("the agent does not stream; asking for the task instead");
-            follower.poll(&args.task.as_str().into(), None, is_stream).await?
+            follower.poll(&id, None, is_stream).await?
         };
         let Outcome::Task(task) = outcome else {
             return Err(CliError::internal("a task became a message"));
@@ -57,6 +69,9 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
         if !is_stream {
             let has_head = follower.has_head();
             context.output.document(&task, |to| if has_head { to.outcome(&task) } else { to.task(&task) })?;
+        }
+        if let Some(folder) = &args.save_fileparts {
+            tell(&files::save_task(&task, folder)?);
         }
         follower.close(&task, args.fail)
     })
@@ -68,10 +83,16 @@ fn is_older(connection: &Connection) -> bool {
     connection.client.version().is_some_and(|version| version < Version::V1_0)
 }
 
-/// A task that has ended has no events to come (section 3.1.6), but can be read.
-fn refused(error: CliError, args: &TaskSubscribeArgs, connection: &Connection) -> CliError {
-    if error.code != Code::Agent("UnsupportedOperationError") {
-        return error;
+/// A task that has ended has no events to come (section 3.1.6), but can be read: what came of it is the task.
+async fn ended(follower: &Follower<'_>, id: &TaskId) -> Option<Outcome> {
+    let task = follower.connection.client.task(id.clone()).await.ok().filter(|task| task.state().is_terminal())?;
+    if follower.is_stream {
+        follower.output.event(&StreamResponse::Task(task.clone())).ok()?;
     }
-    error.with_hint(InHand::named(&args.task, connection).get_command())
+    Some(Outcome::Task(Box::new(task)))
+}
+
+/// The agent does not let the task be followed; it may be read.
+fn refused(error: CliError, task: &str, connection: &Connection) -> CliError {
+    error.with_hint(InHand::named(task, connection).get_command())
 }

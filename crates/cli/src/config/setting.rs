@@ -5,6 +5,7 @@ use nuncio_client::{AgentRef, Binding, Client, ClientBuilder};
 use crate::{
     args::{duration, file_bytes, history_length, key_value, metadata, secret, switch},
     context::{format_of, items},
+    style::color_of,
 };
 
 /// A flag that is a setting.
@@ -59,6 +60,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("idle-timeout", "60s", |text| words(duration(text))),
     setting("timeout", "never", |text| words(duration(text))),
     setting("output", "text", |text| words(format_of(text))),
+    setting("color", "auto", |text| words(color_of(text))),
     setting("verbose", "false", is_switch),
     setting("debug", "false", is_switch),
 ];

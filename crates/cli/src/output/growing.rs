@@ -24,6 +24,11 @@ pub(super) fn end() -> String {
     rest
 }
 
+/// Whether a block is open.
+pub(super) fn is_open() -> bool {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
 /// A piece as it goes behind the text that is open; `None` if it does not.
 pub(super) fn more(update: &TaskArtifactUpdateEvent) -> Option<String> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! Parts for people: text as text, data as JSON, files by name, type and size. None is left out.
 
-use nuncio_model::{ContextId, Message, Part, PartContent, TaskId, json};
+use nuncio_model::{ContextId, Message, Part, PartContent, Size, TaskId, json};
 
 use super::Text;
 
@@ -25,7 +25,7 @@ impl Text {
             PartContent::Raw(bytes) => {
                 let name = part.filename().unwrap_or("(no name)");
                 let media_type = part.media_type().unwrap_or("application/octet-stream");
-                self.field("File", &format!("{name}, {media_type}, {} bytes", bytes.len()));
+                self.field("File", &format!("{name}, {media_type}, {}", Size::of(bytes.len())));
             }
             PartContent::Url(url) => {
                 let mut about: Vec<&str> = vec![url];

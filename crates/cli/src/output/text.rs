@@ -2,7 +2,7 @@
 //!
 //! Labels are ours. Values and content may be of a peer: each goes through [`escape`].
 
-use crate::escape;
+use crate::{escape, style};
 
 /// Text for people, as it grows.
 pub(crate) struct Text {
@@ -23,10 +23,13 @@ impl Text {
 
     /// `Label: value` on one line.
     pub(crate) fn field(&mut self, label: &str, value: &str) {
-        self.written.push_str(label);
-        self.written.push_str(": ");
+        self.label(label);
+        self.written.push(' ');
         let value = value.split(['\n', '\r']).collect::<Vec<_>>().join(" ");
-        self.written.push_str(&escape::line(&value));
+        match style::of_state(&value).filter(|_| label == "State" && style::stdout()) {
+            Some(color) => self.written.push_str(&style::paint(&value, color)),
+            None => self.written.push_str(&escape::line(&value)),
+        }
         self.written.push('\n');
     }
 
@@ -57,8 +60,8 @@ impl Text {
 
     /// A block without its end, as there may be more of it.
     pub(super) fn open_block(&mut self, label: &str, content: &str) {
-        self.written.push_str(label);
-        self.written.push_str(":\n");
+        self.label(label);
+        self.written.push('\n');
         self.block = escape::Block::default();
         self.block.push(content, &mut self.written);
     }
@@ -66,6 +69,11 @@ impl Text {
     /// The text, and the block at its end, which may go on.
     pub(super) fn into_open(self) -> (String, escape::Block) {
         (self.written, self.block)
+    }
+
+    fn label(&mut self, label: &str) {
+        let label = format!("{label}:");
+        self.written.push_str(&if style::stdout() { style::paint(&label, style::LABEL) } else { label });
     }
 
     fn end_line(&mut self) {

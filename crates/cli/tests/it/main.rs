@@ -10,13 +10,16 @@ mod db;
 mod documents;
 mod errors;
 mod foreign;
+mod hints;
 mod hostile;
 mod isolation;
 mod lines;
+mod log;
 #[cfg(target_os = "linux")]
 mod memory;
 mod secrets;
 mod serve;
+mod short;
 mod site;
 #[cfg(target_os = "linux")]
 mod small_values;

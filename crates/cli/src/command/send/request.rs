@@ -37,12 +37,38 @@ pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMess
     let mut message = Message::new(Role::User, parts);
     message.task_id = context.text(args.task_id.as_ref(), "task-id").map(Into::into);
     message.context_id = context.text(args.context_id.as_ref(), "context-id").map(Into::into);
+    message.reference_task_ids = args.about.iter().map(|id| id.as_str().into()).collect();
+    if let Some(path) = &args.schema {
+        ask_for(&mut message, schema(path).await?);
+    }
     let mut request = SendMessageRequest::new(message);
+    if !args.accept.is_empty() {
+        request.configuration.get_or_insert_default().accepted_output_modes.clone_from(&args.accept);
+    }
     request.metadata = merged(context, &args.metadata)?.map(Box::new);
     if let Some(length) = history(context, args.history)? {
         request.configuration.get_or_insert_default().history_length = Some(length);
     }
     Ok(request)
+}
+
+/// The JSON schema in a file.
+async fn schema(path: &Path) -> Result<Value, CliError> {
+    let text = read_text(&path.to_string_lossy()).await?;
+    let schema: Value = serde_json::from_str(&text)
+        .map_err(|error| CliError::usage(format!("--schema {}: it is not JSON: {error}", path.display())))?;
+    if schema.is_object() || schema.is_boolean() {
+        return Ok(schema);
+    }
+    Err(CliError::usage(format!("--schema {}: a JSON schema is an object", path.display())))
+}
+
+/// Asks for data by a schema: it stands in the metadata of the first part, beside the media type of the answer.
+fn ask_for(message: &mut Message, schema: Value) {
+    if let Some(part) = message.parts.first_mut() {
+        let members = [("mimeType".to_owned(), "application/json".into()), ("schema".to_owned(), schema)];
+        *part = std::mem::replace(part, Part::text("")).with_metadata(members.into_iter().collect());
+    }
 }
 
 async fn payload_request(payload: &str) -> Result<SendMessageRequest, CliError> {

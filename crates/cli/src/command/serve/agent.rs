@@ -194,6 +194,13 @@ fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
         ProgramError::User(_) => settings
             .wrong("run-as", &error.to_string())
             .with_hint("start the server as root, or leave --run-as out and start it as this user"),
+        ProgramError::Interpreter { ref interpreter, .. } => {
+            CliError::usage(error.to_string()).with_hint(if interpreter.ends_with('\r') {
+                "write the file with line ends of Unix: sed -i 's/\\r$//' FILE"
+            } else {
+                "install the interpreter, or name another in the first line"
+            })
+        }
         _ => CliError::usage(error.to_string()).with_hint("check the name, the PATH and the file's permissions"),
     })?;
     Ok(program)
@@ -225,7 +232,8 @@ fn read_card(path: &str) -> Result<AgentCard, CliError> {
             wrong(mistakes.join("; ")).with_hint(format!("`nuncio card get --validate {}` checks it", quoted(path)))
         );
     }
-    let mut card = nuncio_wire::card::decode(&document).map_err(|error| wrong(error.message().to_owned()))?;
+    let mut card = nuncio_wire::card::decode(&document)
+        .map_err(|error| wrong(error.message().replace("the agent's answer", "the card")))?;
     if card.name.is_empty() {
         return Err(wrong("it has no name".to_owned()));
     }

@@ -24,6 +24,9 @@ impl ServeArgs {
 
 const COMMAND: &str = "command";
 
+/// The settings that most servers have, in the order of the help.
+const MOST_USED: [&str; 9] = ["exec", "jsonl", "port", "host", "token", "store", "name", "public-url", "quiet"];
+
 impl Args for ServeArgs {
     fn augment_args(command: Command) -> Command {
         let mut command = command;
@@ -34,6 +37,11 @@ impl Args for ServeArgs {
             };
             let mut arg = Arg::new(setting.name).long(setting.name).help(format!("{}{default}", setting.help));
             arg = arg.help_heading(setting.heading).aliases(setting.aliases);
+            // `-h` is short; `--help` has all, with those that are used most before the others.
+            arg = match MOST_USED.iter().position(|name| *name == setting.name) {
+                Some(at) => arg.help_heading("Most used").display_order(at),
+                None => arg.hide_short_help(true),
+            };
             arg = match setting.kind {
                 Kind::Switch => arg.action(ArgAction::SetTrue),
                 Kind::List => arg.action(ArgAction::Append).value_name(setting.value),

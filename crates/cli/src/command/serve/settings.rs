@@ -168,7 +168,8 @@ impl Settings {
                     None if setting.kind == Kind::Switch => ("false".to_owned(), Source::Default),
                     None => (setting.default.to_owned(), Source::Default),
                 };
-                Effective { name: setting.name.to_owned(), value, source, is_secret }
+                let default = if setting.kind == Kind::Switch { "false" } else { setting.default };
+                Effective { name: setting.name.to_owned(), value, source, is_secret, default }
             })
             .collect()
     }

@@ -243,11 +243,30 @@ fn tokens(settings: &Settings) -> Result<Option<Tokens>, CliError> {
     }
     let mut tokens = Tokens::new();
     for entry in entries {
-        diag::hide(entry.split_once('=').map(|(_, secret)| secret.to_owned()));
+        if let Some((name, secret)) = entry.split_once('=') {
+            diag::hide([secret.to_owned()]);
+            if let Some(weakness) = weakness(secret) {
+                diag::warn(&format!("the secret of `{name}` {weakness}"));
+            }
+        }
         tokens = tokens.with_entry(entry).map_err(|error| settings.wrong("token", &error.to_string()))?;
     }
     Ok(Some(tokens.with_anonymous(is_anonymous)))
 }
+
+/// Why a secret may not be what it should be.
+fn weakness(secret: &str) -> Option<&'static str> {
+    if secret.contains('$') {
+        Some("contains `$`: a shell did not put in the value of a variable, as single quotes and TOML files prevent")
+    } else if secret.chars().count() < SHORTEST_SECRET {
+        Some("is shorter than 16 characters and can be guessed; `openssl rand -hex 16` makes a good one")
+    } else {
+        None
+    }
+}
+
+/// What callers cannot find by trying.
+const SHORTEST_SECRET: usize = 16;
 
 fn courier(settings: &Settings, engine: &Engine, guard: Guard, retry: Retry) -> Result<Courier, CliError> {
     let mut courier = Courier::builder(engine, guard).retry(retry);

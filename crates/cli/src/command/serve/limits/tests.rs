@@ -130,6 +130,11 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
             (include_str!("../../../../../store/src/postgres/committer/batch.rs"), "FULL"),
         ],
     ),
+    ("log lines that wait to be written", &[(include_str!("../../../log/queue.rs"), "LONGEST")]),
+    (
+        "log lines of calls, and of tasks that end, in a second",
+        &[(include_str!("../../../../../engine/src/line_limit.rs"), "LINES_PER_SECOND")],
+    ),
     ("what is handed to the thread that writes", &[]),
     (
         "tasks of which one listener has yet to read a signal, on any bus",

@@ -299,7 +299,13 @@ const LIMITS: [Setting; 34] = headed(
     ],
 );
 
-const REST: [Setting; 1] = headed("Output", [row(Switch, "quiet", "", "", "Log warnings only")]);
+const REST: [Setting; 2] = headed(
+    "Output",
+    [
+        row(Switch, "quiet", "", "", "Log warnings only: no line for each call and each task that ends"),
+        row(One, "log-format", "FORMAT", "text", "How log lines are written to stderr: text, or json for programs"),
+    ],
+);
 
 /// All of them, in the order of the help.
 pub(in crate::command::serve) const SETTINGS: &[&Setting] = &all();
