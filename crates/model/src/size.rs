@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A number of bytes as people read it: `16 MiB`, `1.5 KiB`, `1 byte`.
+/// A number of bytes as people read it: `16 MiB`, `1.5 KiB`, `1 byte`. Up to 64 KiB nothing is rounded, so that a size and
+/// the limit which it exceeds look different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub u64);
 
@@ -16,7 +17,9 @@ impl Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        match units.iter().find(|(_, unit)| self.0 >= *unit) {
+        let is_rounded = |unit: u64| !(self.0 * 10).is_multiple_of(unit);
+        let fits = |unit: u64| self.0 >= unit && (self.0 >= 64 << 10 || !is_rounded(unit));
+        match units.iter().find(|(_, unit)| fits(*unit)) {
             None if self.0 == 1 => f.write_str("1 byte"),
             None => write!(f, "{} bytes", self.0),
             Some((name, unit)) => {
@@ -39,6 +42,8 @@ mod tests {
             (1023, "1023 bytes"),
             (1024, "1 KiB"),
             (1536, "1.5 KiB"),
+            (9001, "9001 bytes"),
+            (100_000, "97.6 KiB"),
             (16 << 20, "16 MiB"),
             ((5 << 30) + (1 << 29), "5.5 GiB"),
         ] {
