@@ -5,6 +5,7 @@ use http::Request;
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nuncio_model::Size;
 use nuncio_server::Limits;
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -86,7 +87,10 @@ async fn a_head_may_be_as_large_as_the_limit_and_not_a_byte_larger() {
             let error = &body["error"];
             assert_eq!((status, &error["code"], reason(error)), (431, &431.into(), "HEAD_TOO_LARGE"), "{size}");
             let message = error["message"].as_str().unwrap();
-            assert!(message.contains(&size.to_string()) && message.contains(&LIMIT.to_string()), "{message}");
+            assert!(
+                message.contains(&Size::of(size).to_string()) && message.contains(&Size::of(LIMIT).to_string()),
+                "{message}"
+            );
             assert_eq!(error["details"][0]["metadata"]["limit"], "head");
         }
         let (status, body) = http1(&running, "POST", "/", size).await;
