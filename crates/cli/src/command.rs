@@ -66,8 +66,13 @@ fn stopped(output: Output, signal: Signal) {
     let mut error = CliError::internal(format!("interrupted by {}", signal.name()));
     if let Some(task) = reference::in_hand() {
         task.tell();
+        if output.is_text() {
+            diag::error(&error.message);
+        }
         diag::hint(&task.way_on());
         error.hint = Some(task.way_on());
+    } else if output.is_text() {
+        diag::error(&error.message);
     }
     if !output.is_text() {
         output.error(&error);

@@ -58,7 +58,15 @@ pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     }
     let recovered = adopt(shared).await?;
     if recovered.settled > 0 {
-        tracing::info!(tasks = recovered.settled, "settled tasks that were running when the server stopped");
+        let tasks = recovered.settled;
+        if shared.agent.resumes() {
+            tracing::info!(tasks, "took over tasks that were running when the server stopped; their turns run again");
+        } else {
+            tracing::info!(
+                tasks,
+                "settled tasks that were running when the server stopped; turns that were cut off failed"
+            );
+        }
     }
     Ok(recovered)
 }

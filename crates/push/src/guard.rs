@@ -46,7 +46,9 @@ pub enum Refusal {
     #[error("must not hold a user or a password: credentials belong in authentication")]
     UserInfo,
     /// The host is, or stands for, an address that may not be called.
-    #[error("the host {0} is not a public address, and this agent calls no others")]
+    #[error(
+        "the host {0} is not a public address, and this agent calls no others without --allow-private-webhooks of `nuncio serve`"
+    )]
     Private(String),
 }
 

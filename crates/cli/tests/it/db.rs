@@ -314,6 +314,14 @@ fn tasks_of_another_agent_are_taken_over_on_request_only() {
     for said in ["holds 1 task of another agent, `Ada`", "this agent is `wc`", "--store sqlite:./wc.db", "--adopt"] {
         assert!(refused.err.contains(said), "{}", refused.err);
     }
+    // The hint does not name the database that was refused.
+    std::fs::copy(home.path().join("tasks.db"), home.path().join("wc.db")).unwrap();
+    let refused = home.run(&[&["serve", "--port", "0"][..], &program].concat());
+    assert!(refused.code == 2 && refused.err.contains("--store sqlite:./wc-2.db;"), "{}", refused.err);
+    // A command that finds no database names those in the folder.
+    let missing = home.run(&["db", "check"]);
+    let named = "--store sqlite:./tasks.db or --store sqlite:./wc.db";
+    assert!(missing.code == 2 && missing.err.contains(named), "{}", missing.err);
     // Nothing has happened to the task.
     let again = start(&["--name", "Ada"]);
     assert!(again.banner.contains("holds 1 task from before\n"), "{}", again.banner);

@@ -95,6 +95,7 @@ async fn addresses_that_are_not_public_are_refused_however_they_are_written() {
         for url in [format!("http://{host}/hook"), format!("https://{host}:8443/hook")] {
             let reason = refusal(config(&url)).await;
             assert!(reason.contains("is not a public address"), "{url}: {reason}");
+            assert!(reason.contains("--allow-private-webhooks of `nuncio serve`"), "{url}: {reason}");
         }
     }
 }

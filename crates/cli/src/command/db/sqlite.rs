@@ -41,7 +41,10 @@ pub(super) fn refused(path: &Path, error: &OpenError) -> CliError {
     match error {
         OpenError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             CliError::new(Code::Usage, format!("there is no database at {}", path.display()))
-                .with_hint("say where it is with --store sqlite:PATH")
+                .with_hint(match beside(path) {
+                    Some(others) => format!("say where it is: {others}"),
+                    None => "say where it is with --store sqlite:PATH".to_owned(),
+                })
         }
         OpenError::InUse { .. } => serve::explain(error).with_hint(
             "stop that one first: this command writes; `nuncio db backup`, `check` and `export` need not wait",
@@ -51,4 +54,19 @@ pub(super) fn refused(path: &Path, error: &OpenError) -> CliError {
         ),
         error => serve::explain(error),
     }
+}
+
+/// The flags for databases in the folder of a database that is not there.
+fn beside(path: &Path) -> Option<String> {
+    const MOST: usize = 3;
+    let folder = path.parent()?;
+    let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut names: Vec<_> = std::fs::read_dir(read)
+        .ok()?
+        .filter_map(|entry| Some(folder.join(entry.ok()?.file_name())))
+        .filter(|file| file.extension().is_some_and(|ending| ending == "db") && file.is_file())
+        .collect();
+    names.sort();
+    let flags: Vec<_> = names.iter().take(MOST).map(|file| format!("--store sqlite:{}", file.display())).collect();
+    (!flags.is_empty()).then(|| flags.join(" or "))
 }

@@ -58,6 +58,9 @@ fn parse(path: &Path, text: &str) -> Result<Set, CliError> {
                 None => error.with_hint("`nuncio serve --help` lists the settings"),
             });
         };
+        if let (true, Value::Table(callers)) = (setting.name == "token", &value) {
+            check_callers(&at, callers)?;
+        }
         let values = values(setting, value).map_err(|reason| {
             CliError::usage(format!("{at}: {key} {reason}"))
                 .with_hint(format!("`nuncio serve --help` says what {} is", setting.name))
@@ -85,6 +88,22 @@ fn values(setting: &Setting, value: Value) -> Result<Vec<String>, String> {
         }),
         (_, value) => Ok(vec![plain(value)?]),
     }
+}
+
+/// Refuses a setting that was written behind `[token]`: TOML makes the setting a caller.
+fn check_callers(at: &impl std::fmt::Display, callers: &Table) -> Result<(), CliError> {
+    for (key, secret) in callers {
+        let name = key.replace('_', "-");
+        let is_setting = SETTINGS.iter().any(|it| it.name == name || it.aliases.contains(&&*name));
+        let reason = match secret {
+            _ if is_setting => "is the name of a setting, and the table `[token]` holds callers",
+            Value::String(_) => continue,
+            _ => "is no caller: the secret of a caller is a text in quotes",
+        };
+        return Err(CliError::usage(format!("{at}: `{key}` in `[token]` {reason}"))
+            .with_hint("settings stand before the first table, such as `[token]`"));
+    }
+    Ok(())
 }
 
 /// A caller of the table as one is written elsewhere.
@@ -180,6 +199,21 @@ mod tests {
         let twice = read("port = 1\nport = 2\n").unwrap_err();
         let hint = twice.hint.unwrap();
         assert!(twice.message.contains("line 2") && hint.contains("take one of them out"), "{} {hint}", twice.message);
+    }
+
+    #[test]
+    fn a_setting_behind_the_callers_is_refused() {
+        for (line, key) in [
+            ("port = 8297", "port"),
+            ("host = '::'", "host"),
+            ("public_url = 'https://a'", "public_url"),
+            ("bob = 5", "bob"),
+            ("bob.x = 's'", "bob"),
+        ] {
+            let refused = read(&format!("[token]\nalice = 's'\n{line}\n")).unwrap_err();
+            assert!(refused.message.contains(&format!("`{key}` in `[token]` is")), "{}", refused.message);
+            assert!(refused.hint.unwrap().contains("settings stand before the first table"));
+        }
     }
 
     #[test]

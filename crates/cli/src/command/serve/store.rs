@@ -147,7 +147,7 @@ pub(super) async fn open(wanted: Wanted, agent: &str, adopt: bool) -> Result<Ope
     Err(error.with_hint(format!(
         "give this agent a place of its own, --store sqlite:{}; or take the tasks over with --adopt, after the agent was \
          renamed for example; --name keeps the name of an agent",
-        file_of(agent)
+        free_file_of(agent, Path::new(database))
     )))
 }
 
@@ -175,6 +175,24 @@ fn file_of(agent: &str) -> String {
         "" => "./agent.db".to_owned(),
         name => format!("./{name}.db"),
     }
+}
+
+/// A file for the tasks of an agent that is not the database that was refused.
+fn free_file_of(agent: &str, refused: &Path) -> String {
+    let file = file_of(agent);
+    let is_refused = |file: &str| {
+        let same = |one: &Path, other: &Path| Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
+        Path::new(file) == refused || same(Path::new(file), refused).unwrap_or(false)
+    };
+    if !is_refused(&file) {
+        return file;
+    }
+    let stem = file.trim_end_matches(".db");
+    let others = (2..1000).map(|number| format!("{stem}-{number}.db"));
+    others
+        .into_iter()
+        .find(|other| !Path::new(other).exists() && !is_refused(other))
+        .unwrap_or_else(|| "PATH".to_owned())
 }
 
 /// The file that all agents had in earlier releases.
