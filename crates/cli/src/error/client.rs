@@ -1,9 +1,26 @@
 //! Failures before or outside a request.
 
 use nuncio_auth::credentials::CredentialError;
-use nuncio_client::{ClientError, Failure};
+use nuncio_client::{Binding, ClientError, Failure};
+use url::Url;
 
 use super::{CliError, Code};
+
+/// How the address is written, with the transport that was asked for.
+fn absolute(url: &str, binding: &str) -> String {
+    let transport = match binding.parse() {
+        Ok(Binding::Grpc) => "grpc",
+        Ok(Binding::HttpJson) => "rest",
+        _ => "jsonrpc",
+    };
+    let with_scheme = Url::parse(&format!("http://{}", url.trim())).ok();
+    let is_host = |it: &Url| it.has_host() && it.username().is_empty() && it.password().is_none();
+    let example = match with_scheme.filter(|it| !url.contains("://") && !url.starts_with('/') && is_host(it)) {
+        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+        None => "http://localhost:8080".to_owned(),
+    };
+    format!("give an absolute URL: -e {example} --transport {transport}")
+}
 
 impl From<ClientError> for CliError {
     fn from(error: ClientError) -> Self {
@@ -14,9 +31,7 @@ impl From<ClientError> for CliError {
             ClientError::Reference(_) => {
                 Self::usage(message).with_hint("name an agent by a host, a URL or a file: -a localhost:8080")
             }
-            ClientError::Address { .. } => {
-                Self::usage(message).with_hint("give an absolute URL: -e http://localhost:8080 --transport jsonrpc")
-            }
+            ClientError::Address { url, binding, .. } => Self::usage(message).with_hint(absolute(&url, &binding)),
             ClientError::Origin(_) => Self::usage(message)
                 .with_hint("--trust-origin takes https://agents.example, or host:port as a card names gRPC"),
             ClientError::CardNotFound(missing) if missing.is_file() => Self::new(Code::CardNotFound, message)

@@ -1,5 +1,7 @@
 //! Programs whose server is killed while they are at work.
 
+use std::io::Read as _;
+
 use serde_json::Value;
 
 use crate::agent::{Agent, Home, eventually};
@@ -38,15 +40,19 @@ fn is_over(task: &Value) -> bool {
     ["TASK_STATE_COMPLETED", "TASK_STATE_FAILED"].contains(&task["status"]["state"].as_str().unwrap())
 }
 
-fn after_the_crash(home: &Home, arguments: &[&str], first: &[&str]) -> Value {
+fn after_the_crash(home: &Home, arguments: &[&str], first: &[&str]) -> (Value, String) {
     let mut agent = home.serve(arguments);
     let id = begin(home, &agent, &["first"]);
     eventually("the program has written", || (texts(&read(home, &agent, &id)) == first).then_some(()));
     begin(home, &agent, &["--task-id", &id, "second"]);
     agent.child.kill().unwrap();
     agent.wait();
-    let agent = home.serve(arguments);
-    eventually("the task is over", || Some(read(home, &agent, &id)).filter(is_over))
+    let mut agent = home.serve(arguments);
+    let task = eventually("the task is over", || Some(read(home, &agent, &id)).filter(is_over));
+    agent.child.kill().unwrap();
+    let mut log = String::new();
+    agent.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    (task, log)
 }
 
 #[test]
@@ -54,7 +60,8 @@ fn one_that_may_be_run_again_goes_on_where_it_stopped_and_then_has_the_next_mess
     let home = Home::new();
     home.write("program.sh", PROGRAM);
     let arguments = ["--store", "sqlite:./tasks.db", "--resume", "--jsonl", "--", "sh", "program.sh"];
-    let task = after_the_crash(&home, &arguments, &["one,"]);
+    let (task, log) = after_the_crash(&home, &arguments, &["one,"]);
+    assert!(log.contains("their turns run again"), "{log}");
     assert_eq!(texts(&task), ["one,", "two", "of the second"]);
     assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
 }
@@ -64,7 +71,8 @@ fn one_that_may_not_fails_its_task_with_the_reason() {
     let home = Home::new();
     home.write("program.sh", PROGRAM);
     let arguments = ["--store", "sqlite:./tasks.db", "--jsonl", "--", "sh", "program.sh"];
-    let task = after_the_crash(&home, &arguments, &["one,"]);
+    let (task, log) = after_the_crash(&home, &arguments, &["one,"]);
+    assert!(log.contains("turns that were cut off failed") && !log.contains("run again"), "{log}");
     assert_eq!((&task["status"]["state"], texts(&task)), (&"TASK_STATE_FAILED".into(), vec!["one,".to_owned()]));
     assert!(task["status"]["message"]["parts"][0]["text"].as_str().unwrap().contains("the server stopped"));
 }

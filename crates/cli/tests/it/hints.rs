@@ -110,3 +110,16 @@ fn help_of_serve_is_short_and_complete() {
     let first = long.find("Most used:").unwrap();
     assert!(long.find("Limits:").is_some_and(|limits| first < limits), "{long}");
 }
+
+#[test]
+fn an_endpoint_without_a_scheme_is_written_with_one_and_keeps_its_transport() {
+    for (endpoint, transport, said) in [
+        ("localhost:8297", "rest", "-e http://localhost:8297 --transport rest"),
+        ("127.0.0.1:8297/rpc", "jsonrpc", "-e http://127.0.0.1:8297/rpc --transport jsonrpc"),
+        ("/rpc", "rest", "-e http://localhost:8080 --transport rest"),
+        ("ftp://a", "grpc", "-e http://localhost:8080 --transport grpc"),
+    ] {
+        let run = home_run(&["send", "x", "-e", endpoint, "--transport", transport]);
+        assert!(run.0 == 2 && run.1.contains(&format!("give an absolute URL: {said}\n")), "{run:?}");
+    }
+}

@@ -168,6 +168,24 @@ fn a_signal_names_the_task_once_and_ends_stdout_with_an_error() {
 }
 
 #[test]
+fn a_signal_is_told_to_people_before_the_hint() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let mut command = home.command(&["send", "slow 30", "-o", "text", "-a", &agent.address]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The head names the task.
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let error = told.find("Error: interrupted by SIGINT\n");
+    assert!(error.is_some() && error < told.find("hint: the task goes on"), "{told}");
+    assert_eq!(output.status.code(), Some(130));
+}
+
+#[test]
 fn an_error_that_the_agent_tells_ends_its_stream_at_once() {
     let home = Home::new();
     let result = json!({"task": {"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}}});
