@@ -50,6 +50,12 @@ pub(crate) fn variable_of(name: &str) -> Option<String> {
     sealed.or_else(|| std::env::var(name).ok())
 }
 
+/// The variables that were taken out.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    let sealed = SEALED.get().into_iter().flat_map(|sealed| &sealed.variables);
+    sealed.map(|(name, value)| (name.clone(), value.clone()))
+}
+
 /// The arguments of the process, secrets included. If `nuncio serve` has secrets in its environment or on its command
 /// line, the process executes itself once more without them, and this function returns only there.
 pub(crate) fn arguments() -> Vec<OsString> {

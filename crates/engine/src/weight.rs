@@ -36,12 +36,14 @@ pub fn of_event(event: &StreamResponse) -> usize {
 pub fn reaches(event: &StreamResponse, bytes: usize) -> bool {
     match event {
         StreamResponse::ArtifactUpdate(update) => {
-            let parts = &update.artifact.parts;
-            update.metadata.is_some() && size::of_event(event) >= bytes || reach(parts.iter(), event, bytes)
+            let has_metadata = update.metadata.is_some() || update.artifact.metadata.is_some();
+            has_metadata && size::of_event(event) >= bytes || reach(update.artifact.parts.iter(), event, bytes)
         }
         StreamResponse::StatusUpdate(update) => {
-            let parts = update.status.message.iter().flat_map(|message| message.parts.iter().map(PartRef::from));
-            update.metadata.is_some() && size::of_event(event) >= bytes || reach(parts, event, bytes)
+            let message = update.status.message.as_deref();
+            let has_metadata = update.metadata.is_some() || message.is_some_and(|message| message.metadata.is_some());
+            let parts = message.into_iter().flat_map(|message| message.parts.iter().map(PartRef::from));
+            has_metadata && size::of_event(event) >= bytes || reach(parts, event, bytes)
         }
         StreamResponse::Message(Message { .. }) | StreamResponse::Task(_) => size::of_event(event) >= bytes,
     }
@@ -50,6 +52,9 @@ pub fn reaches(event: &StreamResponse, bytes: usize) -> bool {
 fn reach<'a>(parts: impl Iterator<Item = PartRef<'a>>, event: &StreamResponse, bytes: usize) -> bool {
     let mut sum = 0;
     for part in parts {
+        if part.metadata().is_some() {
+            return size::of_event(event) >= bytes;
+        }
         sum += match part.content {
             PartContentRef::Text(text) | PartContentRef::Url(text) => text.len(),
             PartContentRef::Raw(raw) => raw.len(),
@@ -57,4 +62,24 @@ fn reach<'a>(parts: impl Iterator<Item = PartRef<'a>>, event: &StreamResponse, b
         };
     }
     sum >= bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Artifact, Part, Struct, TaskArtifactUpdateEvent};
+
+    use super::*;
+
+    #[test]
+    fn metadata_counts_wherever_it_stands() {
+        let large = || -> Struct { [("a".to_owned(), "x".repeat(1000).into())].into_iter().collect() };
+        let event = |artifact: Artifact| {
+            StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, ..Default::default() })
+        };
+        let of_part = Artifact { parts: vec![Part::text("x").with_metadata(large())].into(), ..Default::default() };
+        let of_artifact = Artifact { metadata: Some(large().into()), ..Default::default() };
+        for event in [event(of_part), event(of_artifact)] {
+            assert!(reaches(&event, 1000) && !reaches(&event, 10_000));
+        }
+    }
 }

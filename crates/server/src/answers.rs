@@ -25,7 +25,7 @@ use tokio::{
 pub(crate) use self::outgoing::{Outgoing, Taken};
 use self::{
     flight::Flights,
-    shared::{Pool, Shared},
+    shared::{Done, Pool, Shared},
 };
 use crate::{binding::Binding, limits::Limits};
 
@@ -62,6 +62,8 @@ pub(crate) struct Encoding {
 struct Reserved {
     in_all: Permit,
     of_caller: Permit,
+    /// The last field, because the counts must be gone before. An answer that is given up frees its bytes, too.
+    _done: Done,
 }
 
 impl Answers {
@@ -177,11 +179,16 @@ impl Answers {
 
     fn reserve(&self, principal: &Principal, bytes: usize) -> Result<Reserved, Error> {
         let of_caller = self.by_caller.take(principal, bytes)?;
-        Ok(Reserved { in_all: self.in_all.take(principal, bytes)?, of_caller })
+        let in_all = self.in_all.take(principal, bytes)?;
+        Ok(Reserved { in_all, of_caller, _done: Done(Arc::clone(&self.room)) })
     }
 
     /// Puts what was written to the others, or finds the same there.
-    fn pooled(&self, bytes: Bytes, Reserved { mut in_all, mut of_caller }: Reserved) -> (Arc<Shared>, Arc<Permit>) {
+    fn pooled(
+        &self,
+        bytes: Bytes,
+        Reserved { mut in_all, mut of_caller, _done }: Reserved,
+    ) -> (Arc<Shared>, Arc<Permit>) {
         let size = bytes.len();
         let shared = self.pool.find(&bytes).unwrap_or_else(|| {
             in_all.set(size);

@@ -11,7 +11,7 @@ use super::{
     nearest::nearest as name_near,
     setting::{SETTINGS, variable},
 };
-use crate::{args::switch, error::CliError};
+use crate::{args::switch, error::CliError, sealed};
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) struct Layers {
 impl Layers {
     /// Reads the environment, the local file and the user's own. `agent` is the reference given as a flag.
     pub(crate) fn load(config: Option<&Path>, agent: Option<&str>) -> Result<Self, CliError> {
-        let environment = env::vars().filter(|(name, _)| name.starts_with("A2ACLI_"));
+        let environment = env::vars().chain(sealed::variables()).filter(|(name, _)| name.starts_with("A2ACLI_"));
         let environment: BTreeMap<_, _> =
             environment.map(|(name, value)| (name.clone(), (value, Source::Environment(name)))).collect();
         let mut layers = Self::default();

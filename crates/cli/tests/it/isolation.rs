@@ -25,6 +25,19 @@ fn a_program_finds_no_secret_in_environment_and_command_line_of_the_server() {
     assert!(seen.contains("VISIBLE=to programs") && !seen.contains("NUNCIO_SERVE_TOKEN"), "{seen}");
 }
 
+/// The message of a call may be a word that names the command of the server.
+#[test]
+fn a_call_keeps_its_credentials_whatever_its_words_are() {
+    let home = Home::new();
+    let agent = home.serve(&["--token", "bob=made-up-secret"]);
+    for word in ["serve", "server"] {
+        let mut command = home.command(&["send", "-a", &agent.address, word]);
+        command.env("A2ACLI_BEARER", "made-up-secret");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{word}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 #[test]
 fn the_command_line_shows_all_but_the_secret() {
     let home = Home::new();

@@ -42,6 +42,7 @@ impl Older {
                 let outcome = self.transport.call(request).await;
                 match &outcome {
                     Err(other) if is_unknown(other) => return Err(error),
+                    Err(other) if is_undecided(other) => {}
                     _ => self.is_spoken.store(true, Ordering::Relaxed),
                 }
                 outcome
@@ -57,4 +58,16 @@ impl Older {
 /// Whether the agent says that it does not know the method, and so has not done anything.
 fn is_unknown(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::InvalidRequest | ErrorKind::VersionNotSupported)
+}
+
+/// Whether an error tells nothing of the version: it may come from a proxy, or from the way to the agent.
+fn is_undecided(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Unavailable
+            | ErrorKind::DeadlineExceeded
+            | ErrorKind::ResourceExhausted
+            | ErrorKind::Unauthenticated
+            | ErrorKind::PermissionDenied
+    )
 }

@@ -1,6 +1,9 @@
 //! What each word does.
 
-use nuncio_model::{Message, TaskState, op::SendMessageResponse};
+use nuncio_model::{
+    Call, ErrorKind, Message, Request, Scope, TaskState,
+    op::{SendMessageRequest, SendMessageResponse},
+};
 
 use crate::support::{answer, cancel_while_working, demo, events, said, say, status};
 
@@ -132,7 +135,9 @@ async fn the_second_version_takes_the_place_of_the_first() {
 
 #[tokio::test]
 async fn what_breaks_the_rules_is_not_forwarded() {
-    assert_eq!(events(Message::user("two-messages")).await, ["message the first message"]);
+    let request: Call = SendMessageRequest::new(Message::user("two-messages")).into();
+    let error = demo().call(Request::new(Scope::open(), request)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
     let task = say("after-end").await;
     assert_eq!((status(&task), task.artifacts.len()), ((Completed, "that was the end".to_owned()), 0));
 }

@@ -29,7 +29,11 @@ pub(super) async fn call(
         push::name(&mut config, &task);
         let early = PushConfig { config: config.clone(), format: with.push_format.map(Box::from), delivered: 0 };
         shared.early.keep(&scope, &task, early, &shared.limits)?;
-        config
+        // The task may have begun since the first look, and then takes nothing from there any more.
+        match push::known(shared, &scope, &task).await {
+            Ok(known) => push::add(shared, &scope, &task, config, with.push_format, &known).await?,
+            Err(_) => config,
+        }
     };
     Ok(Reply::PushConfig(Box::new(config)))
 }

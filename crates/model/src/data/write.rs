@@ -1,7 +1,7 @@
 //! Writes data: one value after the other, as text, with nothing kept but the text and where the members of open objects
 //! stand in it.
 
-use std::{collections::HashSet, mem, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::value::RawValue;
 
@@ -114,7 +114,7 @@ impl DataWriter {
         self.open = self.open.saturating_sub(1);
         let first = self.objects.pop().unwrap_or_default();
         if has_repetition(&self.text, &self.members[first..]) {
-            self.text = without_repetitions(mem::take(&mut self.text), &self.members[first..]);
+            remove_repetitions(&mut self.text, &self.members[first..]);
             self.has_lost = true;
         }
         self.members.truncate(first);
@@ -184,20 +184,21 @@ fn has_repetition(text: &[u8], members: &[Member]) -> bool {
     !members.iter().all(|member| names.insert(name_of(text, member)))
 }
 
-/// The text up to the end of the last member, without members whose name comes again.
-fn without_repetitions(text: Vec<u8>, members: &[Member]) -> Vec<u8> {
-    let Some(first) = members.first() else { return text };
+/// Removes the members whose name comes again from the object at the end of the text. The cost is that of this object,
+/// not of the text before it.
+fn remove_repetitions(text: &mut Vec<u8>, members: &[Member]) {
+    let Some(first) = members.first() else { return };
     let mut seen = HashSet::with_capacity(members.len());
     let ends = members.iter().skip(1).map(|next| next.start - 1).chain([text.len()]);
     let all: Vec<_> = members.iter().zip(ends).collect();
     let mut kept: Vec<&[u8]> = all
         .into_iter()
         .rev()
-        .filter(|(member, _)| seen.insert(name_of(&text, member)))
+        .filter(|(member, _)| seen.insert(name_of(text, member)))
         .map(|(member, end)| &text[member.start..end])
         .collect();
     kept.reverse();
-    let mut shorter = text[..first.start].to_vec();
-    shorter.extend_from_slice(&kept.join(&b','));
-    shorter
+    let kept = kept.join(&b',');
+    text.truncate(first.start);
+    text.extend_from_slice(&kept);
 }

@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     /// Callers count it once each.
     callers: Mutex<Vec<Weak<Permit>>>,
     room: Arc<Notify>,
+    /// The last field, because the count in all must be gone before. A buffer that no reader got frees its bytes, too.
+    _done: Done,
 }
 
 /// A reader's hold on a buffer.
@@ -44,8 +46,9 @@ struct Held {
     _done: Done,
 }
 
-/// Tells those who wait for room.
-struct Done(Arc<Notify>);
+/// Wakes those who wait for room, when it is dropped.
+#[derive(Debug)]
+pub(super) struct Done(pub(super) Arc<Notify>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,8 +76,8 @@ impl Pool {
     /// Puts in a buffer, which counts.
     pub(super) fn put(self: &Arc<Self>, bytes: Bytes, in_all: Permit, room: &Arc<Notify>) -> Arc<Shared> {
         let mark = mark(&bytes);
-        let (pool, room) = (Arc::clone(self), Arc::clone(room));
-        let shared = Arc::new(Shared { bytes, pool, _in_all: in_all, callers: Mutex::default(), room });
+        let (pool, room, done) = (Arc::clone(self), Arc::clone(room), Done(Arc::clone(room)));
+        let shared = Arc::new(Shared { bytes, pool, _in_all: in_all, callers: Mutex::default(), room, _done: done });
         lock(&self.0).insert(mark, Arc::downgrade(&shared));
         shared
     }

@@ -38,14 +38,22 @@ pub(super) fn read(headers: &HeaderMap) -> Forwarded {
 }
 
 /// The address of the client, as the proxy next to the server saw it: what stands last, because what stands before may
-/// be the client's own word.
+/// be the client's own word. `None` if `Forwarded` and `X-Forwarded-For` differ: a proxy that writes only one of them
+/// passes on the other one as the client sent it.
 pub(super) fn client(headers: &HeaderMap) -> Option<IpAddr> {
     let last = |name| headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next();
     let by_rfc = last("forwarded").and_then(|element| {
         pairs(element).find(|(name, _)| name.eq_ignore_ascii_case("for")).map(|(_, address)| address)
     });
-    let text = by_rfc.or_else(|| last("x-forwarded-for"))?.trim();
-    // `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`
+    match (by_rfc.map(address), last("x-forwarded-for").map(address)) {
+        (Some(one), Some(other)) if one != other => None,
+        (one, other) => one.or(other)?,
+    }
+}
+
+/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
     bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
