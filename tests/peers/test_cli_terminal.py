@@ -38,10 +38,12 @@ def look(nuncio, tmp_path):
             os.close(master)
         result = process.stdout.read().decode() if process.stdout else ""
         assert process.wait(timeout=20) == 0, shown
-        return result, shown.decode().replace("\r\n", "\n")
+        return result, COLOR.sub("", shown.decode().replace("\r\n", "\n"))
 
     return run
 
+
+COLOR = re.compile("\x1b\\[[0-9;]*m")
 
 PROGRESS = re.compile(r"^task \S+ is (\S+)$", re.MULTILINE)
 

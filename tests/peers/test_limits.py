@@ -91,7 +91,7 @@ def read_answer(connection: socket.socket) -> tuple[int, bytes]:
 @pytest.mark.parametrize("path", ["/", "/message:send", "/message:stream"])
 def test_a_body_over_the_limit_is_a_413_in_the_protocols_shape(nuncio, http_wire, path):
     head = (
-        f"POST {path} HTTP/1.1\nHost: x\nA2A-Version: 1.0\nConnection: close\n"
+        f"POST {path} HTTP/1.1\nHost: localhost\nA2A-Version: 1.0\nConnection: close\n"
         f"Content-Type: application/json\nContent-Length: {10**12}\n\n"
     )
     with raw_request(nuncio, head, b'{"jsonrpc":"2.0"') as connection:
@@ -108,7 +108,7 @@ def test_a_body_over_the_limit_is_a_413_in_the_protocols_shape(nuncio, http_wire
 
 def test_a_body_over_the_limit_without_a_length_is_cut_off(nuncio, rest):
     head = (
-        "POST /message:send HTTP/1.1\nHost: x\nA2A-Version: 1.0\nConnection: close\n"
+        "POST /message:send HTTP/1.1\nHost: localhost\nA2A-Version: 1.0\nConnection: close\n"
         "Content-Type: application/json\nTransfer-Encoding: chunked\n\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
@@ -126,7 +126,7 @@ def test_a_body_over_the_limit_without_a_length_is_cut_off(nuncio, rest):
 
 def test_a_body_that_stops_half_way_holds_nobody_up(nuncio, rest):
     head = (
-        "POST /message:send HTTP/1.1\nHost: x\nA2A-Version: 1.0\n"
+        "POST /message:send HTTP/1.1\nHost: localhost\nA2A-Version: 1.0\n"
         "Content-Type: application/json\nContent-Length: 1000\n\n"
     )
     with raw_request(nuncio, head, b'{"message":'):
@@ -149,7 +149,7 @@ def open_and_ignore(nuncio, text: str) -> socket.socket:
     """A stream whose client never reads."""
     body = json.dumps({"message": user_message(text)}).encode()
     head = (
-        "POST /message:stream HTTP/1.1\nHost: x\nA2A-Version: 1.0\nConnection: close\n"
+        "POST /message:stream HTTP/1.1\nHost: localhost\nA2A-Version: 1.0\nConnection: close\n"
         f"Content-Type: application/json\nContent-Length: {len(body)}\n\n"
     )
     connection = socket.socket()
@@ -218,7 +218,7 @@ def test_a_url_of_any_length_gets_an_answer(rest, length, status):
 
 @pytest.mark.parametrize("path", ["/tasks/%", "/tasks/%ff%fe", "/tasks/%00", "//", "/%2e%2e/x"])
 def test_broken_paths_get_an_error_in_the_protocols_shape(nuncio, rest, path):
-    head = f"GET {path} HTTP/1.1\nHost: x\nA2A-Version: 1.0\nConnection: close\n\n"
+    head = f"GET {path} HTTP/1.1\nHost: localhost\nA2A-Version: 1.0\nConnection: close\n\n"
     with raw_request(nuncio, head) as connection:
         status, body = read_answer(connection)
     assert status in (400, 404)

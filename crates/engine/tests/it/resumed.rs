@@ -287,6 +287,7 @@ async fn is_told_again(store: Arc<Rigged>, rests_before: bool, resumes: bool) {
     let told = Arc::<Mutex<Vec<Told>>>::default();
     let engine = |is_after| {
         let mut card = AgentCard::new("test", "Under test.");
+        card.default_output_modes.clear();
         card.capabilities.extensions.push(AgentExtension { uri: "x:known".to_owned(), ..Default::default() });
         let agent = Asks { told: Arc::clone(&told), is_after, resumes };
         Engine::builder(agent).card(card).store(Arc::clone(&store) as _).build()
