@@ -67,6 +67,7 @@ impl Database {
     }
 
     /// What is left of processes that are gone, and does no harm.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "with PostgreSQL there is one to ask"))]
     pub(super) async fn notes(&self) -> Result<Vec<String>, StoreError> {
         match self {
             Self::Sqlite(_) => Ok(Vec::new()),
