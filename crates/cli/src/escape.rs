@@ -1,7 +1,7 @@
 //! Text of a peer on its way to stdout or stderr.
 //!
 //! Such a text must not command the terminal, reorder what a person reads, or look like a line of this program. All
-//! writers of the program use these functions: [`line`] for stderr, logs and fields, [`Block`] for text of several
+//! writers of the program use these functions: [`line()`] for stderr, logs and fields, [`Block`] for text of several
 //! lines, [`json`] for documents.
 
 use std::{borrow::Cow, fmt::Write as _};
