@@ -1,4 +1,4 @@
-//! The agent card: what an agent is, can and wants (section 4.4), and where it is reached.
+//! The agent card: identity, abilities, requirements and addresses of an agent (section 4.4).
 
 mod capabilities;
 mod core_binding;
@@ -24,42 +24,42 @@ pub use skill::{AgentProvider, AgentSkill};
 use crate::json::json_object;
 
 json_object! {
-    /// What an agent says of itself (section 4.4.1).
+    /// The self-description of an agent (section 4.4.1).
     pub struct AgentCard {
-        /// Its name, for people.
+        /// The name, for people.
         pub name: String => required "name",
-        /// What it does, for people and for other agents.
+        /// The purpose of the agent, for people and for other agents.
         pub description: String => required "description",
-        /// Where it is reached, in its order of preference.
+        /// The addresses, in the agent's order of preference.
         pub supported_interfaces: Vec<AgentInterface> => required "supportedInterfaces" | "supported_interfaces",
-        /// Who runs it.
+        /// The operator of the agent.
         pub provider: Option<AgentProvider> => presence "provider",
         /// The agent's own version.
         pub version: String => required "version",
         /// Documentation for people.
         pub documentation_url: Option<String> => presence "documentationUrl" | "documentation_url",
-        /// Which optional parts of the protocol it speaks.
+        /// The optional parts of the protocol that the agent supports.
         pub capabilities: AgentCapabilities => required "capabilities",
         /// The ways to authenticate, by name.
         pub security_schemes: BTreeMap<String, SecurityScheme> => implicit "securitySchemes" | "security_schemes",
-        /// Which of them are needed: one entry, with all of its schemes.
+        /// The required schemes. A caller must satisfy one entry, with all schemes of the entry.
         pub security_requirements: Vec<SecurityRequirement> => implicit "securityRequirements" | "security_requirements" | "security",
-        /// Media types that it takes.
+        /// Accepted media types.
         pub default_input_modes: Vec<String> => required "defaultInputModes" | "default_input_modes",
-        /// Media types that it answers with.
+        /// Media types of the answers.
         pub default_output_modes: Vec<String> => required "defaultOutputModes" | "default_output_modes",
-        /// What it can do.
+        /// The abilities of the agent.
         pub skills: Vec<AgentSkill> => required "skills",
         /// Signatures over the card (section 8.4).
         pub signatures: Vec<AgentCardSignature> => implicit "signatures",
-        /// A picture of it.
+        /// An icon of the agent.
         pub icon_url: Option<String> => presence "iconUrl" | "icon_url",
     }
 }
 
 impl AgentCard {
-    /// A card with a name and a description; version `1.0.0`, text in and out. Its capabilities are left open, so that a
-    /// server fills in what it has; `Some(false)` turns one off.
+    /// A card with a name and a description, version `1.0.0`, and text as input and output. The capabilities are unset,
+    /// so that a server sets those that it supports; `Some(false)` switches a capability off.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -85,7 +85,7 @@ impl AgentCard {
             .map(String::as_str)
     }
 
-    /// Every media type that the agent or one of its skills takes.
+    /// Every media type that the agent or one of its skills accepts.
     pub fn input_modes(&self) -> impl Iterator<Item = &str> {
         self.default_input_modes
             .iter()

@@ -1,7 +1,7 @@
 //! Structured data as JSON text.
 //!
-//! A parsed JSON value of many small values takes up to 150 times its text. Most data is only passed on, so it stays
-//! text until an agent or a client asks for its value.
+//! A parsed JSON value with many small values takes up to 150 times the memory of its text. Most data is only passed
+//! on, so the data remains text until an agent or a client requests the value.
 
 mod read;
 mod write;
@@ -20,9 +20,8 @@ pub use write::{DataWriter, Mark};
 
 /// Structured data: any JSON value, as checked text. A clone shares the text.
 ///
-/// The text is compact: it has no whitespace between values and no line break, each name of a member occurs once in its
-/// object (of several members of one name, the last one stays), and texts and numbers are written in one form. Members
-/// keep their order.
+/// The text has one compact form: no whitespace between values, no line breaks, one spelling of texts and numbers. If
+/// an object repeats the name of a member, the last member remains. Members keep their order.
 ///
 /// ```
 /// use nuncio_model::Data;
@@ -51,8 +50,8 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// If the value cannot be written as JSON: it has a map whose keys are neither texts, numbers nor booleans, or it says
-    /// so itself.
+    /// If the value cannot be written as JSON: because the value has a map with keys other than texts, numbers and
+    /// booleans, or because its serialization fails.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, Error> {
         let json = json::to_string(value)?;
         let mut from = serde_json::Deserializer::from_str(&json);
@@ -69,29 +68,29 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// If the data does not have the form of the type, or if it nests deeper than 128 levels.
+    /// If the data does not match the type, or if the data has more than 128 levels.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_str(self.as_str())
     }
 
-    /// The parsed value. It takes up to 150 times the memory of the text.
+    /// The parsed value. The value takes up to 150 times the memory of the text.
     pub fn to_value(&self) -> Value {
-        // The text is known to be JSON, and a value with as many levels has existed before, or the text was within the
-        // limit of the parser.
+        // This cannot fail: the text is known to be JSON. The depth is also safe, because either a parsed value of the
+        // same depth existed before, or the text was within the limit of the parser.
         self.read().unwrap_or_default()
     }
 
-    /// Whether it is `null`.
+    /// Whether the data is `null`.
     pub fn is_null(&self) -> bool {
         self.as_str() == "null"
     }
 
-    /// Whether it is an object.
+    /// Whether the data is an object.
     pub fn is_object(&self) -> bool {
         self.as_str().starts_with('{')
     }
 
-    /// The member of this name, if the data is an object that has it.
+    /// The member with this name, if the data is an object with such a member.
     pub fn member(&self, name: &str) -> Option<Self> {
         if !self.is_object() {
             return None;
@@ -99,28 +98,28 @@ impl Data {
         self.read_with(read::Member(name)).ok().flatten()
     }
 
-    /// How many JSON values it consists of: itself, and for a list or an object the values in it.
+    /// The number of JSON values in the data: the data itself, and all values inside.
     pub fn values(&self) -> usize {
         self.0.values
     }
 
-    /// How deep lists and objects nest in it: 0 if it is neither.
+    /// The depth of nested lists and objects: 0 for any other value.
     pub fn levels(&self) -> usize {
         self.0.levels
     }
 
-    /// Reads the data with a seed, however deep it nests.
+    /// Reads the data with a seed. The depth is not limited.
     ///
     /// # Errors
     ///
-    /// Those of the seed.
+    /// The errors of the seed.
     pub fn read_with<'a, S: DeserializeSeed<'a>>(&'a self, seed: S) -> Result<S::Value, Error> {
         let mut from = serde_json::Deserializer::from_str(self.as_str());
         from.disable_recursion_limit();
         seed.deserialize(&mut from)
     }
 
-    /// Reads the text again, however deep it nests.
+    /// Reads the text again. The depth is not limited.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.read_with(PhantomData)
     }
@@ -128,7 +127,7 @@ impl Data {
 
 impl<T: Into<Value>> From<T> for Data {
     fn from(value: T) -> Self {
-        // A value has nothing that is not JSON.
+        // This cannot fail: a parsed value contains only JSON.
         Self::deserialize(&value.into()).unwrap_or_default()
     }
 }
@@ -150,10 +149,10 @@ impl Default for Data {
     }
 }
 
-/// The members of objects may have different orders.
+/// Two objects are equal even if their members have different orders.
 impl PartialEq for Data {
     fn eq(&self, other: &Self) -> bool {
-        // Members in another order take as many bytes.
+        // Objects with the same members in another order have the same length.
         self.as_str() == other.as_str()
             || (self.0.values, self.as_str().len()) == (other.0.values, other.as_str().len())
                 && self.to_value() == other.to_value()

@@ -1,4 +1,4 @@
-//! Errors of the protocol: their kinds, and what a peer is told beside the kind (section 3.3.2).
+//! Errors of the protocol: the kinds, and the information for the peer (section 3.3.2).
 
 mod causes;
 
@@ -10,58 +10,58 @@ pub use causes::{with_causes, write_causes};
 
 use crate::json::Value;
 
-/// What went wrong, by the names of sections 3.3.2 and 5.4. `nuncio-wire` holds the one table of their codes.
+/// The kind of an error, by the names of sections 3.3.2 and 5.4. `nuncio-wire` has the table of codes for all bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No such task in the caller's scope.
+    /// The caller's scope has no such task.
     TaskNotFound,
-    /// The task has ended.
+    /// The task is terminal.
     TaskNotCancelable,
-    /// The agent does not push.
+    /// The agent does not support push notifications.
     PushNotificationNotSupported,
-    /// The operation, or this use of it, is not supported: a message to a task that has ended, for example.
+    /// The operation, or this use of the operation, is not supported: a message to a terminal task, for example.
     UnsupportedOperation,
-    /// A media type that the agent does not take or cannot make.
+    /// The agent does not accept the media type, or cannot produce it.
     ContentTypeNotSupported,
-    /// The agent said something that the protocol does not allow.
+    /// The agent sent something against the rules of the protocol.
     InvalidAgentResponse,
-    /// An extended card is declared and none is there.
+    /// The card declares an extended card, but none is configured.
     ExtendedAgentCardNotConfigured,
     /// The client did not declare an extension that the agent requires.
     ExtensionSupportRequired,
-    /// The version is not spoken here.
+    /// The server does not support the version.
     VersionNotSupported,
     /// The body is not JSON, or not protobuf.
     Parse,
-    /// The envelope of the request is wrong.
+    /// The envelope of the request is invalid.
     InvalidRequest,
     /// No such method or path.
     MethodNotFound,
-    /// A parameter is missing or wrong; the details name it.
+    /// A parameter is missing or invalid; the details name the parameter.
     InvalidParams,
-    /// Our fault. The cause is in the log and not in the message.
+    /// An internal fault of the server. The cause is in the log and not in the message.
     Internal,
-    /// No credentials, or wrong ones.
+    /// The credentials are missing or invalid.
     Unauthenticated,
-    /// Not allowed.
+    /// The caller lacks a permission.
     PermissionDenied,
-    /// The request is over a limit of size.
+    /// The request exceeds a size limit.
     PayloadTooLarge,
-    /// The head of the request, its address and its headers, is over a limit of size.
+    /// The head of the request (address and headers) exceeds a size limit.
     HeadTooLarge,
-    /// The request names a host that this server does not answer for (RFC 9110, section 15.5.20).
+    /// The request names a host for which this server is not responsible (RFC 9110, section 15.5.20).
     MisdirectedRequest,
-    /// Too many requests, or too much at once.
+    /// Too many requests, or too many resources at once.
     ResourceExhausted,
-    /// Not now; try again.
+    /// Temporarily unavailable; the caller can try again.
     Unavailable,
-    /// It took too long.
+    /// The operation exceeded its time limit.
     DeadlineExceeded,
 }
 
 impl ErrorKind {
-    /// Whether the protocol defines the error (section 3.3.2), as against JSON-RPC or HTTP.
+    /// Whether the protocol defines the error (section 3.3.2), in contrast to JSON-RPC or HTTP.
     pub const fn is_a2a(self) -> bool {
         matches!(
             self,
@@ -78,16 +78,16 @@ impl ErrorKind {
     }
 }
 
-/// A parameter that is wrong, and why.
+/// An invalid parameter, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldViolation {
-    /// The path of the field in JSON names, `message.parts[0]` for example.
+    /// The path of the field in JSON names, for example `message.parts[0]`.
     pub field: String,
-    /// What is wrong with it.
+    /// The reason why the field is invalid.
     pub description: String,
 }
 
-/// A typed detail beside the message; `google.rpc` messages.
+/// A typed detail in addition to the message; `google.rpc` messages.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Detail {
@@ -95,20 +95,20 @@ pub enum Detail {
     ErrorInfo {
         /// The error in `UPPER_SNAKE_CASE`.
         reason: String,
-        /// Who defines the reason: `a2a-protocol.org`.
+        /// The definer of the reason: `a2a-protocol.org`.
         domain: String,
         /// Facts, for example the task's id.
         metadata: BTreeMap<String, String>,
     },
     /// `google.rpc.BadRequest`.
     BadRequest(Vec<FieldViolation>),
-    /// Anything else, as JSON with its `@type`.
+    /// Any other detail, as JSON with its `@type`.
     Other(Value),
 }
 
-/// An error as the protocol knows it: a kind, a message for the peer, details, and a cause for the log.
+/// An error of the protocol: a kind, a message for the peer, details, and a cause for the log.
 ///
-/// [`Display`](fmt::Display) is what the peer is told. The [`source`](StdError::source) is for the log alone.
+/// [`Display`](fmt::Display) is the message for the peer. The [`source`](StdError::source) is only for the log.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -124,7 +124,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind that tells the peer this.
+    /// An error of this kind with this message for the peer.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -137,31 +137,30 @@ impl Error {
         }))
     }
 
-    /// No task of this id in the caller's scope.
+    /// The caller's scope has no task with this id.
     pub fn task_not_found(id: &str) -> Self {
         Self::new(ErrorKind::TaskNotFound, format!("task {id} was not found")).with_metadata("taskId", id)
     }
 
-    /// A parameter is wrong.
+    /// One parameter is invalid.
     pub fn invalid_params(field: impl Into<String>, description: impl Into<String>) -> Self {
         Self::violations(vec![FieldViolation { field: field.into(), description: description.into() }])
     }
 
-    /// Parameters are wrong.
+    /// Several parameters are invalid.
     pub fn violations(violations: Vec<FieldViolation>) -> Self {
         let mut error = Self::new(ErrorKind::InvalidParams, told(&violations));
         error.0.violations = violations;
         error
     }
 
-    /// Names a field that is wrong, beside what the message says of it.
+    /// Names an invalid field, in addition to the message.
     pub fn with_violation(mut self, field: impl Into<String>, description: impl Into<String>) -> Self {
         self.0.violations.push(FieldViolation { field: field.into(), description: description.into() });
         self
     }
 
-    /// The error with wrong parameters named otherwise, as another place or version of the protocol names them; `None`
-    /// leaves a name as it is.
+    /// Renames the invalid parameters, for another place or version of the protocol; `None` keeps a name.
     pub fn with_fields_named(mut self, name: impl Fn(&str) -> Option<String>) -> Self {
         let is_message = self.0.message == told(&self.0.violations);
         for violation in &mut self.0.violations {
@@ -175,7 +174,7 @@ impl Error {
         self
     }
 
-    /// Our fault: the peer learns only that; the cause goes to the log.
+    /// An internal fault of the server. The peer receives only the fact; the cause goes to the log.
     pub fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(ErrorKind::Internal, "internal error").with_source(source)
     }
@@ -192,7 +191,7 @@ impl Error {
         self
     }
 
-    /// Says when to try again.
+    /// Tells the peer when to try again.
     pub fn with_retry_after(mut self, after: Duration) -> Self {
         self.0.retry_after = Some(after);
         self
@@ -204,7 +203,7 @@ impl Error {
         self
     }
 
-    /// Keeps the details that a peer sent, as it sent them.
+    /// Stores the details from a peer unchanged.
     pub fn with_peer_details(mut self, details: Vec<Detail>) -> Self {
         for detail in &details {
             match detail {
@@ -217,17 +216,17 @@ impl Error {
         self
     }
 
-    /// What went wrong.
+    /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What the peer is told.
+    /// The message for the peer.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Which parameters are wrong.
+    /// The invalid parameters.
     pub fn field_violations(&self) -> &[FieldViolation] {
         &self.0.violations
     }
@@ -237,12 +236,12 @@ impl Error {
         &self.0.metadata
     }
 
-    /// The details that a peer sent with the error; `None` for an error of our own.
+    /// The details from a peer; `None` for an error of this side.
     pub fn peer_details(&self) -> Option<&[Detail]> {
         self.0.peer_details.as_deref()
     }
 
-    /// When to try again, where it is known.
+    /// The time until the next try, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -254,7 +253,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The message, the kind, and the causes, as text: what `fn main() -> Result<(), Error>` prints.
+/// The text form: message, kind and causes. `fn main() -> Result<(), Error>` prints this form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({:?})", self.0.message, self.0.kind)?;
@@ -270,7 +269,7 @@ impl StdError for Error {
         self.0.source.as_ref().map(|source| &**source as &(dyn StdError + 'static))
     }
 }
-/// Wrong parameters as one message.
+/// The message for several invalid parameters.
 fn told(violations: &[FieldViolation]) -> String {
     let mut message = String::new();
     for violation in violations {

@@ -1,4 +1,4 @@
-//! What a stream carries (sections 3.2.3, 4.2.1 and 4.2.2).
+//! The content of a stream (sections 3.2.3, 4.2.1 and 4.2.2).
 
 mod show;
 
@@ -29,7 +29,7 @@ json_object! {
     pub struct TaskStatusUpdateEvent {
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",
-        /// Its context.
+        /// The context of the task.
         pub context_id: ContextId => required "contextId" | "context_id",
         /// The new status.
         pub status: TaskStatus => required "status",
@@ -39,33 +39,33 @@ json_object! {
 }
 
 json_object! {
-    /// A new artifact, or a piece of one (section 4.2.2).
+    /// A new artifact, or a chunk of an artifact (section 4.2.2).
     pub struct TaskArtifactUpdateEvent {
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",
-        /// Its context.
+        /// The context of the task.
         pub context_id: ContextId => required "contextId" | "context_id",
-        /// The artifact, or its next parts.
+        /// The artifact, or the next parts of the artifact.
         pub artifact: Artifact => required "artifact",
-        /// Whether the parts go behind those of the artifact with the same id, instead of replacing it.
+        /// Whether the parts are appended to the artifact with the same id, instead of replacing it.
         pub append: bool => implicit "append",
-        /// Whether nothing more will come for this artifact.
+        /// Whether this is the last chunk of the artifact.
         pub last_chunk: bool => implicit "lastChunk" | "last_chunk",
         /// Data of extensions, keyed by their URI.
         pub metadata: Option<Box<Struct>> => presence "metadata",
     }
 }
 
-/// One event of a stream, one body of a webhook: exactly one of four (section 3.2.3).
+/// An event of a stream, or a body of a webhook: exactly one of four kinds (section 3.2.3).
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamResponse {
-    /// A whole task: the first event of a task's stream.
+    /// A whole task: the first event in the stream of a task.
     Task(Task),
-    /// The agent's direct answer; no task exists.
+    /// The agent's direct answer, without a task.
     Message(Message),
     /// A change of status.
     StatusUpdate(TaskStatusUpdateEvent),
-    /// A new artifact, or a piece of one.
+    /// A new artifact, or a chunk of an artifact.
     ArtifactUpdate(TaskArtifactUpdateEvent),
 }
 
@@ -125,24 +125,24 @@ impl<'de> de::Visitor<'de> for StreamResponseVisitor {
     }
 }
 
-/// An event on its way to a reader: the response, its place in the task's log, and its encodings.
+/// An event for readers: the response, the position in the task's log, and the encodings.
 ///
-/// Shared by all readers of a task, so that an event with many of them is encoded once for each way of encoding.
+/// All readers of a task share the event, so each encoding of an event with many readers is computed once.
 ///
-/// The `Debug` form is one line for people, `#3 status working "two left"` for example; `{:#?}` shows all members.
+/// The `Debug` form is one line for people, for example `#3 status working "two left"`; `{:#?}` shows all members.
 pub struct StreamEvent {
-    /// The place in the task's log: 1, 2, 3 …; a snapshot carries that of the last event in it. `None` where there is
-    /// no log: a direct message, or a remote agent that does not say.
+    /// The position in the task's log: 1, 2, 3 …; a snapshot has the position of the last event in the snapshot. `None`
+    /// if there is no log: for a direct message, or for a remote agent that does not send positions.
     pub sequence: Option<u64>,
-    /// The event itself.
+    /// The response.
     pub response: StreamResponse,
     keeps_encodings: AtomicBool,
     encodings: OnceLock<Box<Encoding>>,
-    /// The event in which its place is told.
+    /// The same event with its position inside.
     marked: OnceLock<Arc<StreamEvent>>,
 }
 
-/// One of the ways in which an event was encoded, and the others. Nearly always there is one.
+/// One encoding of an event, linked to the next encoding. Most events have one.
 #[derive(Debug)]
 struct Encoding {
     slot: usize,
@@ -151,23 +151,23 @@ struct Encoding {
 }
 
 impl StreamEvent {
-    /// An event at this place of the log.
+    /// An event at this position of the log.
     pub fn new(sequence: Option<u64>, response: StreamResponse) -> Self {
         let keeps_encodings = AtomicBool::new(false);
         Self { sequence, response, keeps_encodings, encodings: OnceLock::new(), marked: OnceLock::new() }
     }
 
-    /// Says that the event has many readers, so that its encodings are worth keeping.
+    /// Declares that the event has many readers, so that its encodings are kept.
     pub fn keep_encodings(&self) {
         self.keeps_encodings.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody said that its encodings are worth keeping.
+    /// Whether the encodings are kept.
     pub fn keeps_encodings(&self) -> bool {
         self.keeps_encodings.load(Ordering::Relaxed)
     }
 
-    /// The encoding in this slot, made by `encode` if nobody has asked for it yet.
+    /// The encoding in this slot; `encode` computes the encoding on the first request.
     pub fn encoded(&self, slot: usize, encode: impl Fn(&StreamResponse) -> Bytes) -> &Bytes {
         let mut link = &self.encodings;
         loop {
@@ -180,8 +180,8 @@ impl StreamEvent {
         }
     }
 
-    /// The event in which its place is told too ([`resume::mark`]), for a reader that asked for that; this one is as it
-    /// was. One that has many readers keeps it for them.
+    /// The same event with its position inside ([`resume::mark`]), for a reader that requested positions. The original
+    /// stays unchanged. An event with many readers keeps the result.
     pub fn marked(self: Arc<Self>) -> Arc<Self> {
         let Some(sequence) = self.sequence else { return self };
         let mark = || {
@@ -195,10 +195,10 @@ impl StreamEvent {
     }
 }
 
-/// The events of one task as one reader sees them, in order, none twice, none missing.
+/// The events of one task for one reader: in order, complete and without duplicates.
 ///
-/// It ends after the last event that the operation promises, and says so again when it is asked again. An error is the
-/// last item. Dropping it frees the reader and changes nothing for the task.
+/// The stream ends after the last event that the operation promises; after the end, further polls return `None`. An
+/// error is the last item. Dropping the stream frees the reader and does not affect the task.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Arc<StreamEvent>, Error>> + Send>>;
 
 #[cfg(test)]

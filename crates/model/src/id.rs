@@ -1,7 +1,7 @@
-//! Ids as types, so that a task's id cannot stand where a context's belongs.
+//! Ids as types, so that the compiler refuses a context id in the place of a task id.
 //!
-//! All are opaque strings of the protocol. They are reference-counted: a clone costs no allocation, which matters
-//! because each event of a task carries two of them.
+//! All ids are opaque strings of the protocol. They are reference-counted, so a clone costs no allocation. This matters
+//! because each event of a task carries two ids.
 
 use std::{
     borrow::Borrow,
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::json::Field;
 
-/// A fresh UUID of version 7. If the clock is before 1970, which version 7 cannot express, a random one.
+/// A fresh UUID of version 7, or a random UUID if the clock is before 1970, which version 7 cannot express.
 fn fresh(now: SystemTime) -> Uuid {
     if now < UNIX_EPOCH { Uuid::new_v4() } else { Uuid::now_v7() }
 }
@@ -27,12 +27,12 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// An id from its text, kept verbatim.
+            /// An id with this text, kept unchanged.
             pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
 
-            /// A fresh id (UUID version 7, so ids made later sort later).
+            /// A fresh id (UUID version 7, so ids sort by the time of their creation).
             pub fn generate() -> Self {
                 let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
                 Self(Arc::from(&*fresh(SystemTime::now()).hyphenated().encode_lower(&mut text)))
@@ -111,7 +111,7 @@ macro_rules! id {
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                         f.write_str("a string")
                     }
-                    // Straight from the input: serde's own way to an `Arc<str>` allocates twice.
+                    // Decode directly from the input: serde's own conversion to `Arc<str>` allocates twice.
                     fn visit_str<E>(self, id: &str) -> Result<$name, E> {
                         Ok($name(id.into()))
                     }
@@ -135,15 +135,15 @@ macro_rules! id {
 }
 
 id!(
-    /// The id of a task; made by the server.
+    /// The id of a task; created by the server.
     TaskId
 );
 id!(
-    /// The id of a context, the session that tasks and messages share.
+    /// The id of a context: a session of related tasks and messages.
     ContextId
 );
 id!(
-    /// The id of a message; made by its sender.
+    /// The id of a message; created by the sender.
     MessageId
 );
 id!(
@@ -155,7 +155,7 @@ id!(
     PushConfigId
 );
 id!(
-    /// The opaque routing id of an agent's interface (section 8.3.2); empty where there is none.
+    /// The opaque routing id of an agent's interface (section 8.3.2); empty if there is none.
     Tenant
 );
 

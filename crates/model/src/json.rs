@@ -1,16 +1,15 @@
-//! ProtoJSON, written once: how a field of each kind is read and written, and the macro that makes a message of fields.
+//! ProtoJSON: how a field of each kind is read and written, and the macro that defines a message by its fields.
 //!
-//! serde's derive can express these rules only with four attributes a field, so `json_object!` states them in one
-//! word instead:
+//! With serde's derive, these rules need four attributes for each field. `json_object!` needs one word:
 //!
 //! | word | proto3 | written | read |
 //! |---|---|---|---|
-//! | `required` | `REQUIRED` field behaviour | always, also when empty (card signatures count on it) | absent or `null` is the default; [`Validate`](crate::Validate) complains |
-//! | `implicit` | no presence | when not the default | `""`, `0`, `false` count as unset |
+//! | `required` | `REQUIRED` field behaviour | always, also when empty (card signatures depend on this) | absent or `null` is the default; [`Validate`](crate::Validate) reports the field |
+//! | `implicit` | no presence | unless equal to the default | `""`, `0`, `false` count as unset |
 //! | `presence` | `optional`, and every message | when set, also to the default | kept as sent |
 //!
-//! Behind the JSON name stand other names under which a field is read, and behind `unless` the name of its opposite in
-//! earlier texts. Members that are not known are ignored. The last one of a repeated member wins.
+//! Further names after the JSON name are also read. A name after `unless` has the opposite meaning; earlier texts of
+//! the specification have such a name. Unknown members are ignored. If a member is repeated, the last value counts.
 
 mod fields;
 mod metadata;
@@ -41,13 +40,13 @@ pub use serde_json::Value;
 /// A JSON object with any members; `google.protobuf.Struct`.
 pub type Struct = serde_json::Map<String, Value>;
 
-/// What is wrong with a text, without the place in it.
+/// The reason for a parse error, without the position in the text.
 pub fn reason(error: &serde_json::Error) -> String {
     let mut reason = error.to_string();
     if let Some(place) = reason.rfind(" at line ") {
         reason.truncate(place);
     }
-    // Both are said of half a pair and of nothing else: the first where no escape follows it at all.
+    // serde_json reports these two errors only for half of a surrogate pair: the first if no escape follows at all.
     if error.is_syntax() && ["unexpected end of hex escape", "lone leading surrogate in hex escape"].contains(&&*reason)
     {
         return "a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair".to_owned();
@@ -55,7 +54,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     reason
 }
 
-/// How a type stands in ProtoJSON as the value of a field.
+/// The form of a type in ProtoJSON as the value of a field.
 pub trait Field: Sized + Default {
     /// Reads a value that is not `null`.
     fn decode<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
@@ -66,7 +65,7 @@ pub trait Field: Sized + Default {
     /// Whether a field without presence leaves this value out.
     fn is_unset(&self) -> bool;
 
-    /// Folds the spelled-out default of a field without presence into "unset".
+    /// Converts an explicit default of a field without presence to "unset".
     fn settle(self) -> Self {
         self
     }
@@ -95,12 +94,12 @@ pub(crate) fn next_field<'de, A: MapAccess<'de>, T: Field>(map: &mut A) -> Resul
     Ok(map.next_value::<Option<In<T>>>()?.map_or_else(T::default, |field| field.0))
 }
 
-/// Reads a switch by the name of its opposite: off unless that is said to be false.
+/// Reads a switch by the name of its opposite: the switch is on only if the opposite is explicitly false.
 pub(crate) fn next_opposite<'de, A: MapAccess<'de>>(map: &mut A) -> Result<bool, A::Error> {
     Ok(map.next_value::<Option<In<bool>>>()?.is_some_and(|opposite| !opposite.0))
 }
 
-/// The key of a member, borrowed from the input where it can be.
+/// The key of a member, borrowed from the input if possible.
 #[derive(Debug)]
 pub struct Key<'de>(pub Cow<'de, str>);
 
@@ -123,7 +122,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     }
 }
 
-/// What a message's fields are called, so that a test can hold them against the specification.
+/// The names of a message's fields, so that a test can compare them with the specification.
 pub trait Described {
     /// The fields, in the order of the specification's table.
     const FIELDS: &'static [FieldInfo];
@@ -140,7 +139,7 @@ pub struct FieldInfo {
     pub presence: &'static str,
 }
 
-/// Reads a field from a JSON value that was already parsed.
+/// Reads a field from a parsed JSON value.
 pub(crate) fn from_value<T: Field, E: de::Error>(value: Value) -> Result<T, E> {
     T::decode(value.into_deserializer()).map_err(E::custom)
 }

@@ -1,16 +1,16 @@
-//! The table of leniencies: mistakes of peers that are read all the same. Nuncio writes none of them.
+//! The table of leniencies: mistakes of peers that Nuncio reads. Nuncio never writes them.
 //!
-//! A reader tries the strict form first. Where that fails and a leniency makes the value readable, the reader calls
-//! [`Leniency::note`]. `docs/versions.md` shows the table, and a test of `nuncio-wire` reads one input for each row.
+//! A reader tries the strict form first. If the strict form fails and a leniency makes the value readable, the reader
+//! calls [`Leniency::note`]. `docs/versions.md` shows the table. A test of `nuncio-wire` reads one input for each row.
 
 use std::cell::Cell;
 
-/// The target of the log records that say which leniency was used.
+/// The target of the log records about used leniencies.
 pub const TARGET: &str = "nuncio_model::leniency";
 
 macro_rules! leniencies {
     ($($(#[$meta:meta])* $variant:ident $name:literal $versions:literal $mistake:literal => $reading:literal;)*) => {
-        /// A mistake of a peer that is read all the same.
+        /// A mistake of a peer that Nuncio reads.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Leniency {
@@ -21,22 +21,22 @@ macro_rules! leniencies {
             /// The whole table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name in logs.
+            /// The name in log records.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The versions in which the mistake is read, and where.
+            /// The versions and places in which the mistake is read.
             pub const fn versions(self) -> &'static str {
                 match self { $(Self::$variant => $versions,)* }
             }
 
-            /// What the peer sends.
+            /// The input with the mistake.
             pub const fn mistake(self) -> &'static str {
                 match self { $(Self::$variant => $mistake,)* }
             }
 
-            /// What is read.
+            /// The value that is read instead.
             pub const fn reading(self) -> &'static str {
                 match self { $(Self::$variant => $reading,)* }
             }
@@ -98,7 +98,7 @@ leniencies! {
 }
 
 impl Leniency {
-    /// Says in the log, at the level `DEBUG`, that the mistake was met.
+    /// Logs the mistake at the level `DEBUG`.
     #[cold]
     pub fn note(self) {
         tracing::debug!(
@@ -115,8 +115,8 @@ thread_local! {
     static IN_ANSWER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads an answer once more, after the strict form could not be read: values that are refused in a request, an unknown
-/// task state for example, are then read as the default.
+/// Reads an answer again after the strict reading failed. Values that are errors in a request, for example an unknown
+/// task state, are then read as the default.
 pub fn in_answer<T>(read: impl FnOnce() -> T) -> T {
     struct Reset(bool);
     impl Drop for Reset {

@@ -1,11 +1,12 @@
-//! The one data model of Nuncio: the messages of A2A 1.0, its eleven operations, errors and scope.
+//! The data model of Nuncio: the messages of A2A 1.0, the eleven operations, the errors and the scope.
 //!
-//! Everything else speaks these types: engines and stores keep them, agents make them, clients return them. Other
-//! versions of the protocol exist only in `nuncio-wire`, which turns their bytes into this model and back. This crate
-//! does no I/O, but for `Part::from_path`.
+//! All other crates use these types: engines and stores keep them, agents create them, clients return them. Other
+//! versions of the protocol exist only in `nuncio-wire`, which converts their bytes to this model and back. This crate
+//! does no I/O, except in `Part::from_path`.
 //!
-//! The serde implementations are ProtoJSON, exactly: `camelCase` names out; `camelCase` and `snake_case`, `null`,
-//! numeric and short enum forms, both base64 alphabets and unknown members in (see [`json`]).
+//! The serde implementations are exactly ProtoJSON. Output has `camelCase` names. Input can have `camelCase` and
+//! `snake_case` names, `null`, numeric and short forms of enums, both base64 alphabets and unknown members (see
+//! [`json`]).
 
 pub mod card;
 pub mod error;

@@ -7,9 +7,9 @@ use crate::{
 };
 
 json_enum! {
-    /// Who sent a message (section 4.1.5).
+    /// The sender of a message (section 4.1.5).
     pub enum Role("ROLE_", unknown UnknownRole) {
-        /// Not said.
+        /// Not specified.
         #[default]
         Unspecified = 0, "UNSPECIFIED", "unspecified";
         /// The client.
@@ -20,23 +20,23 @@ json_enum! {
 }
 
 json_object! {
-    /// One turn of the conversation between a client and an agent (section 4.1.4).
+    /// A message in the conversation between a client and an agent (section 4.1.4).
     pub struct Message {
-        /// The id that the sender gave it.
+        /// The id from the sender.
         pub message_id: MessageId => required "messageId" | "message_id",
-        /// The context that it belongs to; servers always set it.
+        /// The context of the message; servers always set this field.
         pub context_id: Option<ContextId> => implicit "contextId" | "context_id",
-        /// The task that it belongs to, where there is one.
+        /// The task of the message, if there is one.
         pub task_id: Option<TaskId> => implicit "taskId" | "task_id",
-        /// Who sent it.
+        /// The sender.
         pub role: Role => required "role",
         /// The content: at least one part.
         pub parts: Vec<Part> => required "parts",
         /// Data of extensions, keyed by their URI.
         pub metadata: Option<Box<Struct>> => presence "metadata",
-        /// URIs of the extensions that contributed to it.
+        /// URIs of the extensions that contributed to the message.
         pub extensions: Vec<Box<str>> => implicit "extensions",
-        /// Other tasks that it refers to.
+        /// Related tasks.
         pub reference_task_ids: Vec<TaskId> => implicit "referenceTaskIds" | "reference_task_ids",
     }
 }
@@ -57,13 +57,13 @@ impl Message {
         Self::new(Role::Agent, vec![part.into()])
     }
 
-    /// Continues this task.
+    /// Adds the message to this task.
     pub fn with_task_id(mut self, task_id: impl Into<TaskId>) -> Self {
         self.task_id = Some(task_id.into());
         self
     }
 
-    /// Belongs to this context.
+    /// Adds the message to this context.
     pub fn with_context_id(mut self, context_id: impl Into<ContextId>) -> Self {
         self.context_id = Some(context_id.into());
         self

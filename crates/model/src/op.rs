@@ -1,7 +1,7 @@
-//! The eleven operations (section 3.1), one file each, and the call and reply that stand for any of them.
+//! The eleven operations (section 3.1), one file each, and the call and reply types for all operations.
 //!
-//! A call has the same shape at both ends, `Request -> Reply`, so a local engine, a remote agent and a gateway are the
-//! same service.
+//! A call has the same form at both ends, `Request -> Reply`. A local engine, a remote agent and a gateway are
+//! therefore the same service.
 
 mod cancel_task;
 mod create_task_push_notification_config;
@@ -42,12 +42,12 @@ use crate::{
     validate::Validate,
 };
 
-/// An operation: its request's type knows which it is and what it gives.
+/// An operation. The type of the request determines the operation and the output.
 pub trait Operation: sealed::Sealed + Into<Call> + Validate {
-    /// What a successful call gives.
+    /// The result of a successful call.
     type Output: TryFrom<Reply, Error = Error>;
 
-    /// Which operation it is.
+    /// The operation of this request type.
     const METHOD: Method;
 }
 
@@ -55,7 +55,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Ties a request's type to its method, call and output.
+/// Connects the type of a request with its method, call and output.
 macro_rules! operation {
     ($request:ty, $method:ident -> $output:ty) => {
         impl $crate::op::sealed::Sealed for $request {}
@@ -74,7 +74,7 @@ macro_rules! operation {
 }
 use operation;
 
-/// The operations, the call for each, and the name that every binding knows it by.
+/// Defines the operations with their calls, and the common name of each operation in all bindings.
 macro_rules! methods {
     ($($(#[$meta:meta])* $method:ident($request:ty),)*) => {
         /// An operation of the protocol.
@@ -84,33 +84,33 @@ macro_rules! methods {
         }
 
         impl Method {
-            /// All of them.
+            /// All operations.
             pub const ALL: [Self; 11] = [$(Self::$method,)*];
 
-            /// The name in version 1.0, of the JSON-RPC method and the gRPC call alike.
+            /// The name in version 1.0, for JSON-RPC methods and gRPC calls.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$method => stringify!($method),)* }
             }
 
-            /// The operation of this name.
+            /// The operation with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $(stringify!($method) => Some(Self::$method),)* _ => None }
             }
         }
 
-        /// A call of any operation.
+        /// A call of an operation.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Call {
             $($(#[$meta])* $method($request),)*
         }
 
         impl Call {
-            /// Which operation it calls.
+            /// The operation of this call.
             pub const fn method(&self) -> Method {
                 match self { $(Self::$method(_) => Method::$method,)* }
             }
 
-            /// The tenant that the request names.
+            /// The tenant in the request.
             pub fn tenant(&self) -> Option<&Tenant> {
                 match self { $(Self::$method(request) => request.tenant.as_ref(),)* }
             }
@@ -130,9 +130,9 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Sends a message and waits for the outcome (section 3.1.1).
+    /// Sends a message and waits for the result (section 3.1.1).
     SendMessage(SendMessageRequest),
-    /// Sends a message and streams what comes of it (section 3.1.2).
+    /// Sends a message and streams the result (section 3.1.2).
     SendStreamingMessage(SendStreamingMessageRequest),
     /// Reads a task (section 3.1.3).
     GetTask(GetTaskRequest),
@@ -140,7 +140,7 @@ methods! {
     ListTasks(ListTasksRequest),
     /// Cancels a task (section 3.1.5).
     CancelTask(CancelTaskRequest),
-    /// Streams a task that exists (section 3.1.6).
+    /// Streams an existing task (section 3.1.6).
     SubscribeToTask(SubscribeToTaskRequest),
     /// Registers a webhook (section 3.1.7).
     CreateTaskPushNotificationConfig(TaskPushNotificationConfig),
@@ -155,54 +155,55 @@ methods! {
 }
 
 impl Method {
-    /// Whether it answers with a stream.
+    /// Whether the answer is a stream.
     pub const fn is_streaming(self) -> bool {
         matches!(self, Self::SendStreamingMessage | Self::SubscribeToTask)
     }
 
-    /// Whether calling it again changes nothing more (section 3.3.1).
+    /// Whether a repeated call has no further effect (section 3.3.1).
     pub const fn is_idempotent(self) -> bool {
         !matches!(self, Self::SendMessage | Self::SendStreamingMessage | Self::CreateTaskPushNotificationConfig)
     }
 }
 
-/// A call, and all that goes with it into the engine.
+/// A call with its context for the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The call.
     pub call: Call,
-    /// Who calls, under which tenant.
+    /// The caller and the tenant.
     pub scope: Scope,
     /// URIs of the extensions that the client declared.
     pub extensions: Vec<Box<str>>,
-    /// The sequence number of the last event that the client saw, where it resumes a stream by `SubscribeToTask`.
+    /// The sequence number of the last event that the client received, for a `SubscribeToTask` that resumes a stream.
     pub last_event: Option<u64>,
-    /// What is settled of the task that a message without one begins, where the caller's version settles it. Where that
-    /// task exists, the message goes to it.
+    /// The task to create for a message without a task, if the protocol version of the caller determines the task. If
+    /// the task already exists, the message is added to the task.
     pub begins: Option<Box<Begins>>,
-    /// A word for how webhooks that this call registers are to be written to. It is kept with them and means something
-    /// only to who delivers; `None` is the protocol's own way.
+    /// The format of the notifications to webhooks that this call registers. The engine stores the value with each
+    /// webhook, and only the sender of notifications interprets the value. `None` is the protocol's own format.
     pub push_format: Option<&'static str>,
 }
 
-/// What is settled of a task before it begins.
+/// The properties of a task that are determined before its creation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Begins {
-    /// Its id, which no other task of any caller may have.
+    /// The id, which no other task of any caller can have.
     pub id: TaskId,
-    /// Its metadata.
+    /// The metadata.
     pub metadata: Option<Box<Struct>>,
-    /// A task of the same caller whose webhooks it has from its beginning. One that has that task's id has its own.
+    /// A task of the same caller; the new task starts with copies of that task's webhooks. A webhook whose id is the id
+    /// of the old task gets the id of the new task.
     pub webhooks_of: Option<TaskId>,
 }
 
-/// What takes calls: an engine, a remote agent, a gateway.
+/// A receiver of calls: an engine, a remote agent, a gateway.
 pub trait Caller: Send + Sync {
     /// Makes a call.
     fn call(&self, request: Request) -> Calling<'_>;
 }
 
-/// A call under way.
+/// The future of a call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send + 'a>>;
 
 impl Request {
@@ -211,13 +212,14 @@ impl Request {
         Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, begins: None, push_format: None }
     }
 
-    /// Whether it resumes a stream of a peer that is known to give what comes after the last event and nothing else.
+    /// Whether the request resumes a stream, and the peer is known to send only the events after the last received
+    /// event.
     pub fn is_resumption(&self) -> bool {
         self.last_event.is_some() && self.extensions.iter().any(|uri| **uri == *crate::resume::URI)
     }
 }
 
-/// What a successful call gives.
+/// The result of a successful call.
 pub enum Reply {
     /// Of `SendMessage`: the task.
     Task(Arc<Task>),
@@ -252,7 +254,7 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-/// Takes a reply apart, or says that the peer answered another question.
+/// Extracts the expected reply; the error says that the peer answered a different operation.
 macro_rules! output {
     ($type:ty, $($pattern:pat => $value:expr),+) => {
         impl TryFrom<Reply> for $type {

@@ -23,7 +23,7 @@ use crate::{
     json::{Field, Key, Struct, field_by_serde, next_field},
 };
 
-/// What a part carries: exactly one of four kinds.
+/// The content of a part: exactly one of four kinds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartContent {
     /// Text; may be empty.
@@ -36,9 +36,9 @@ pub enum PartContent {
     Data(Data),
 }
 
-/// One piece of a [`Message`](crate::Message) or an [`Artifact`](crate::Artifact): text, a file or data.
+/// A piece of a [`Message`](crate::Message) or an [`Artifact`](crate::Artifact): text, a file or data.
 ///
-/// Thirty-two bytes: tasks of many small chunks are made of these, so what is rare is boxed.
+/// A part has 32 bytes, because a task can consist of many small chunks. Rare members are therefore boxed.
 #[derive(Clone, PartialEq)]
 pub struct Part {
     /// The content.
@@ -53,7 +53,7 @@ struct Rare {
     media_type: Option<Box<str>>,
 }
 
-/// A [`Part`] where it stands: what [`Parts`](crate::Parts) are read as.
+/// A borrowed [`Part`]: the items of [`Parts`](crate::Parts).
 #[derive(Clone, Copy, PartialEq)]
 pub struct PartRef<'a> {
     /// The content.
@@ -61,7 +61,7 @@ pub struct PartRef<'a> {
     rare: Option<&'a Rare>,
 }
 
-/// The [`PartContent`] of a part, where it stands.
+/// The borrowed [`PartContent`] of a part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PartContentRef<'a> {
     /// Text; may be empty.
@@ -75,7 +75,7 @@ pub enum PartContentRef<'a> {
 }
 
 impl Part {
-    /// A part with this content and nothing beside it.
+    /// A part with this content and no other member.
     pub fn new(content: PartContent) -> Self {
         Self { content, rare: None }
     }
@@ -95,16 +95,17 @@ impl Part {
         Self::new(PartContent::Url(url.into()))
     }
 
-    /// A part of structured data: [`Data`], or what becomes a JSON value (`json!(…)`, a number, a list of texts …).
+    /// A part of structured data: [`Data`], or a type with a conversion to JSON (`json!(…)`, a number, a list of texts
+    /// …).
     pub fn data(data: impl Into<Data>) -> Self {
         Self::new(PartContent::Data(data.into()))
     }
 
-    /// A part of structured data: anything that serde can write as JSON.
+    /// A part of structured data: any value that serde can write as JSON.
     ///
     /// # Errors
     ///
-    /// As [`Data::of`].
+    /// See [`Data::of`].
     pub fn json(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
         Data::of(value).map(Self::data)
     }
@@ -127,17 +128,17 @@ impl Part {
         self
     }
 
-    /// The media type, where one is named.
+    /// The media type, if set.
     pub fn media_type(&self) -> Option<&str> {
         PartRef::from(self).media_type()
     }
 
-    /// The file's name, where there is one.
+    /// The file name, if set.
     pub fn filename(&self) -> Option<&str> {
         PartRef::from(self).filename()
     }
 
-    /// The metadata, where there is some.
+    /// The metadata, if set.
     pub fn metadata(&self) -> Option<&Struct> {
         PartRef::from(self).metadata()
     }
@@ -152,15 +153,15 @@ impl Part {
         PartRef::from(self).as_data()
     }
 
-    /// Whether the part is structured data of a vendor's media type, `application/vnd.…`, which the framework of the
-    /// sender may have added for itself.
+    /// Whether the part is structured data with a vendor's media type, `application/vnd.…`. The framework of the sender
+    /// can add such parts for its own use.
     pub fn is_vendor_data(&self) -> bool {
         let is_vendors =
             |media_type: &str| media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case("application/vnd."));
         matches!(self.content, PartContent::Data(_)) && self.media_type().is_some_and(is_vendors)
     }
 
-    /// Takes the part to pieces: content, metadata, filename, media type.
+    /// Splits the part into content, metadata, filename and media type.
     #[expect(clippy::type_complexity, reason = "pieces without a name of their own")]
     pub fn into_pieces(self) -> (PartContent, Option<Struct>, Option<Box<str>>, Option<Box<str>>) {
         let rare = self.rare.map(|rare| *rare).unwrap_or_default();
@@ -178,27 +179,27 @@ impl Part {
 }
 
 impl<'a> PartRef<'a> {
-    /// A text with nothing beside it.
+    /// A text without other members.
     pub(crate) fn text(text: &'a str) -> Self {
         Self { content: PartContentRef::Text(text), rare: None }
     }
 
-    /// Whether there is nothing beside the content.
+    /// Whether the part has no member except the content.
     pub fn is_bare(self) -> bool {
         self.rare.is_none()
     }
 
-    /// The media type, where one is named.
+    /// The media type, if set.
     pub fn media_type(self) -> Option<&'a str> {
         self.rare?.media_type.as_deref()
     }
 
-    /// The file's name, where there is one.
+    /// The file name, if set.
     pub fn filename(self) -> Option<&'a str> {
         self.rare?.filename.as_deref()
     }
 
-    /// The metadata, where there is some.
+    /// The metadata, if set.
     pub fn metadata(self) -> Option<&'a Struct> {
         self.rare?.metadata.as_ref()
     }
@@ -233,7 +234,7 @@ impl<'a> From<&'a Part> for PartRef<'a> {
     }
 }
 
-/// A copy of it.
+/// A copy of the borrowed part.
 impl From<PartRef<'_>> for Part {
     fn from(part: PartRef<'_>) -> Self {
         let content = match part.content {
@@ -363,7 +364,7 @@ impl<'de> de::Visitor<'de> for PartVisitor {
 }
 
 #[expect(clippy::match_same_arms, reason = "the arms are in order of precedence")]
-/// The one member that is set. A member spelled out as its default (`""`, `null`) does not hide another beside it.
+/// The content member that is set. A member with an explicit default (`""`, `null`) does not hide another member.
 fn one_content<E: de::Error>(
     text: Option<Box<str>>,
     raw: Option<Base64>,
@@ -382,7 +383,7 @@ fn one_content<E: de::Error>(
         ([_, true, ..], _, Some(raw), ..) => Ok(PartContent::Raw(raw.0)),
         ([_, _, true, _], _, _, Some(url), _) => Ok(PartContent::Url(url)),
         ([.., true], .., Some(data)) => Ok(PartContent::Data(data)),
-        // Nothing is set to more than its default: the first that is there counts.
+        // No member is set to more than its default: the first present member counts.
         (_, Some(text), ..) => Ok(PartContent::Text(text)),
         (_, None, Some(_), ..) => Ok(PartContent::Raw(Box::default())),
         (_, None, None, Some(url), _) => Ok(PartContent::Url(url)),
@@ -391,7 +392,7 @@ fn one_content<E: de::Error>(
     }
 }
 
-/// Bytes as they stand in JSON; read where they stand, so that an error names their member.
+/// Bytes in their JSON form. They are decoded during reading, so that an error names their member.
 struct Base64(Box<[u8]>);
 
 impl<'de> Deserialize<'de> for Base64 {
@@ -410,11 +411,11 @@ impl<'de> Deserialize<'de> for Base64 {
     }
 }
 
-/// As lenient readers elsewhere have it: bits behind the last byte count for nothing.
+/// Like other lenient readers: ignore the unused bits after the last byte.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// Reads base64 in the standard or the URL-safe alphabet, with or without padding, whatever the bits behind the last
-/// byte are. Fails with the reason.
+/// Reads base64 in the standard or the URL-safe alphabet, with or without padding. The unused bits after the last byte
+/// are ignored. The error is the reason.
 pub fn decode_base64(text: &str) -> Result<Box<[u8]>, String> {
     let standard: String = text
         .trim_end_matches('=')
@@ -466,7 +467,7 @@ mod tests {
         for text in ["+/8=", "+/8", "-_8=", "-_8"] {
             assert_eq!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap(), Part::raw([0xfb, 0xff]), "{text}");
         }
-        // The bits behind the last byte.
+        // The unused bits after the last byte.
         for text in ["+/9=", "+/-", "-_-=", "-__"] {
             assert_eq!(read(&format!(r#"{{"raw":"{text}"}}"#)).unwrap(), Part::raw([0xfb, 0xff]), "{text}");
         }

@@ -1,8 +1,7 @@
-//! The parts of an artifact: few as they are, many in little memory.
+//! The parts of an artifact: a plain list for few parts, compact blocks for many.
 //!
-//! What an agent streams becomes an artifact of thousands of short texts. One behind the other in blocks, they take
-//! what they carry and two bytes each; a clone shares the blocks with its original, and a new part changes the last one
-//! only.
+//! A streaming agent produces artifacts of thousands of short texts. In blocks, a text takes its bytes and two more. A
+//! clone shares the blocks with its original; a new part changes only the last block.
 
 use std::{fmt, iter::FusedIterator, mem, slice, sync::Arc, vec};
 
@@ -17,22 +16,22 @@ use crate::{
     part::{Part, PartRef},
 };
 
-/// So many parts stand in a list, those behind them in blocks.
+/// The number of parts in the list; the parts after them are in blocks.
 const FEW: usize = 16;
 
-/// Bytes of text in a block, and in a text that is short enough to stand there.
+/// Bytes of text in a block, and the longest text for a block of texts.
 const TEXT: usize = 4 * 1024;
 
-/// Texts in a block.
+/// The limit of texts in a block.
 const TEXTS: usize = 1024;
 
-/// Parts of any kind in a block.
+/// The limit of parts of any kind in a block.
 const MIXED: usize = 128;
 
-/// The parts of an [`Artifact`](crate::Artifact), in their order.
+/// The parts of an [`Artifact`](crate::Artifact), in order.
 ///
-/// They are made from a list, grow at their end, and are read one after the other as [`PartRef`]s. To clone many of
-/// them is cheap, since a clone shares with its original what they have in common.
+/// Parts are created from a list, can be appended, and are read in order as [`PartRef`]s. A clone of many parts is
+/// cheap, because clone and original share the common blocks.
 ///
 /// ```
 /// use nuncio_model::{Part, PartRef, Parts};
@@ -45,7 +44,7 @@ const MIXED: usize = 128;
 #[derive(Clone)]
 pub struct Parts(Kept);
 
-/// As large as a list: events have one part each, and there are many of them.
+/// The size of a list: most events have one part, and there are many events.
 #[derive(Clone)]
 enum Kept {
     Few(Vec<Part>),
@@ -61,7 +60,7 @@ struct Many {
 
 #[derive(Clone)]
 enum Block {
-    /// Short texts with nothing beside them, and where each of them ends.
+    /// Short texts without other members, and the end of each text.
     Texts {
         text: String,
         ends: Vec<u16>,
@@ -70,12 +69,12 @@ enum Block {
 }
 
 impl Parts {
-    /// None at all.
+    /// An empty list of parts.
     pub fn new() -> Self {
         Vec::new().into()
     }
 
-    /// How many there are.
+    /// The number of parts.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -84,7 +83,7 @@ impl Parts {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no parts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -94,17 +93,18 @@ impl Parts {
         self.iter().next()
     }
 
-    /// The part, where there is no other.
+    /// The part, if there is exactly one.
     pub fn only(&self) -> Option<PartRef<'_>> {
         self.first().filter(|_| self.len() == 1)
     }
 
-    /// The part at this place, from 0 on. It takes longer the further back that is: [`iter`](Self::iter) looks at each.
+    /// The part at this index, from 0. The cost grows with the index, because [`iter`](Self::iter) visits each part
+    /// before.
     pub fn get(&self, index: usize) -> Option<PartRef<'_>> {
         self.iter().nth(index)
     }
 
-    /// One part after the other.
+    /// The parts in order.
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
         let (first, rest): (&[_], &[_]) = match &self.0 {
@@ -119,7 +119,7 @@ impl Parts {
         match &mut self.0 {
             Kept::Few(parts) if parts.len() < FEW => {
                 if parts.is_empty() {
-                    // Most artifacts have one part, for which `push` would make room for four.
+                    // Most artifacts have one part; `push` would reserve memory for four.
                     parts.reserve_exact(1);
                 }
                 parts.push(part);
@@ -144,14 +144,14 @@ impl Parts {
         }
     }
 
-    /// Changes each of them.
+    /// Changes each part.
     pub fn for_each_mut(&mut self, change: impl FnMut(&mut Part)) {
         let mut parts = mem::take(self).into_vec();
         parts.iter_mut().for_each(change);
         *self = parts.into();
     }
 
-    /// All of them in a list.
+    /// All parts as a list.
     pub fn into_vec(self) -> Vec<Part> {
         match self.0 {
             Kept::Few(parts) => parts,
@@ -160,7 +160,7 @@ impl Parts {
     }
 }
 
-/// The text of a part that can stand in a block of texts.
+/// The text of a part, if the part fits into a block of texts.
 fn short_text(part: PartRef<'_>) -> Option<&str> {
     part.as_text().filter(|text| text.len() <= TEXT && part.is_bare())
 }
@@ -187,7 +187,8 @@ impl Many {
 }
 
 impl Block {
-    /// A block that begins with this text. One that follows several will be full, by all appearances.
+    /// A block with this first text. `will_be_full` reserves the full size, because a block after several full blocks
+    /// probably becomes full too.
     fn of_text(text: &str, will_be_full: bool) -> Self {
         let room = if will_be_full { TEXT } else { text.len() };
         let mut block = Self::Texts { text: String::with_capacity(room), ends: Vec::new() };
@@ -202,7 +203,7 @@ impl Block {
         }
     }
 
-    /// Whether there is room for any part: where a few texts stand, they are made parts.
+    /// Whether the block has room for a part of any kind. A block with few texts is converted to parts.
     fn can_be_mixed(&self) -> bool {
         match self {
             Self::Texts { ends, .. } => ends.len() < FEW,
@@ -249,7 +250,7 @@ impl<'a> Iterator for Texts<'a> {
     }
 }
 
-/// Reads [`Parts`] one after the other.
+/// Reads [`Parts`] in order.
 #[derive(Clone)]
 pub struct Iter<'a> {
     parts: slice::Iter<'a, Part>,

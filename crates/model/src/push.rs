@@ -8,11 +8,11 @@ use crate::{
 };
 
 json_object! {
-    /// How a webhook is to be called: `Authorization: {scheme} {credentials}` (section 4.3.2).
+    /// The authentication at a webhook: `Authorization: {scheme} {credentials}` (section 4.3.2).
     pub struct AuthenticationInfo {
-        /// An HTTP authentication scheme, `Bearer` for example.
+        /// An HTTP authentication scheme, for example `Bearer`.
         pub scheme: String => required "scheme" | "schemes" via first_scheme,
-        /// The credentials. A secret: `get` and `list` do not give it back.
+        /// The credentials. A secret: `get` and `list` omit this field.
         pub credentials: Option<String> => implicit "credentials",
     }
 }
@@ -20,55 +20,55 @@ json_object! {
 json_object! {
     /// A webhook for the updates of one task (section 4.3.1).
     pub struct TaskPushNotificationConfig {
-        /// The tenant, where the interface has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
-        /// Its id; the server makes one where the client gave none. An engine takes an empty one as that of the task.
+        /// The id. The server creates an id if the field is absent; an empty id stands for the id of the task.
         pub id: Option<PushConfigId> => implicit "id",
-        /// The task; empty inside a `SendMessage`.
+        /// The task; empty within a `SendMessage`.
         pub task_id: Option<TaskId> => implicit "taskId" | "task_id",
-        /// Where notifications are posted.
+        /// The URL of the webhook.
         pub url: String => required "url",
-        /// Sent along as `X-A2A-Notification-Token`. A secret: `get` and `list` do not give it back.
+        /// The token, sent in the header `X-A2A-Notification-Token`. A secret: `get` and `list` omit this field.
         pub token: Option<String> => implicit "token",
-        /// How to authenticate there.
+        /// The authentication at the webhook.
         pub authentication: Option<AuthenticationInfo> => presence "authentication",
     }
 }
 
 impl AuthenticationInfo {
-    /// Authenticates with this scheme, `Bearer` for example, and these credentials.
+    /// Authentication with this scheme, for example `Bearer`, and these credentials.
     pub fn new(scheme: impl Into<String>, credentials: impl Into<String>) -> Self {
         Self { scheme: scheme.into(), credentials: Some(credentials.into()) }
     }
 }
 
 impl TaskPushNotificationConfig {
-    /// A webhook at this URL for the updates of this task. In a `SendMessage` the task may be empty.
+    /// A webhook at this URL for the updates of this task. Within a `SendMessage` the task can be empty.
     pub fn new(task_id: impl Into<TaskId>, url: impl Into<String>) -> Self {
         let task_id = Some(task_id.into()).filter(|id| !id.is_empty());
         Self { task_id, url: url.into(), ..Self::default() }
     }
 
-    /// Names the configuration. Without a name the server makes one.
+    /// Sets the id of the configuration. Without an id, the server creates one.
     pub fn with_id(mut self, id: impl Into<PushConfigId>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Sends this token along, as `X-A2A-Notification-Token`.
+    /// Sets the token for the header `X-A2A-Notification-Token`.
     pub fn with_token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Authenticates at the webhook.
+    /// Sets the authentication at the webhook.
     pub fn with_authentication(mut self, authentication: AuthenticationInfo) -> Self {
         self.authentication = Some(authentication);
         self
     }
 }
 
-/// Earlier texts of 1.0 have `schemes`, a list (contradiction C-5); its first entry counts.
+/// Reads `schemes`, a list in earlier texts of 1.0, and keeps the first entry (section 4.3.2, "AuthenticationInfo").
 fn first_scheme<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
     struct Scheme(String);
     impl<'de> Deserialize<'de> for Scheme {

@@ -1,5 +1,5 @@
-//! Resuming a stream: where an event stands in its task's log, told within the event (an extension of our own;
-//! `docs/extensions/resume.md` has all of it, section 4.6 what an extension is).
+//! Resumable streams: the position of an event in its task's log, inside of the event. This is an extension of Nuncio
+//! (section 4.6); `docs/extensions/resume.md` is its specification.
 
 use crate::{
     card::{AgentCard, AgentExtension},
@@ -9,26 +9,26 @@ use crate::{
     json::{Struct, Value},
 };
 
-/// What identifies the extension, and the key of its data in metadata.
+/// The identifier of the extension, and the key of its data in metadata.
 pub const URI: &str = "https://nuncio.dev/a2a/extensions/resume/v1";
 
-/// The service parameter (section 3.2.6) by which a client says which event it saw last.
+/// The service parameter (section 3.2.6) with the position of the last event that the client received.
 pub const PARAMETER: &str = "a2a-last-event-id";
 
-/// The fact of an error that says why a stream cannot be resumed from where its client asked for.
+/// The metadata key of an error with the reason why a stream cannot be resumed from the requested position.
 pub const FACT: &str = "resume";
 
-/// [`FACT`]: what the client gave is no place in a log.
+/// [`FACT`]: the text from the client is not a position.
 pub const INVALID: &str = "invalid";
-/// [`FACT`]: the place is beyond the end of this task's log.
+/// [`FACT`]: the position is after the end of this task's log.
 pub const AHEAD: &str = "ahead";
-/// [`FACT`]: events behind the place are no longer kept, or never were.
+/// [`FACT`]: the events after the position are deleted, or were never stored.
 pub const EXPIRED: &str = "expired";
 
-/// The member of the extension's data that has the place.
+/// The member of the extension's data for the position.
 const EVENT_ID: &str = "eventId";
 
-/// What a card says of the extension.
+/// The entry in a card that declares the extension.
 pub fn declaration() -> AgentExtension {
     AgentExtension {
         uri: URI.to_owned(),
@@ -37,16 +37,16 @@ pub fn declaration() -> AgentExtension {
     }
 }
 
-/// Whether a card declares it.
+/// Whether a card declares the extension.
 pub fn is_declared(card: &AgentCard) -> bool {
     card.capabilities.extensions.iter().any(|extension| extension.uri == URI)
 }
 
-/// Reads the place that a client names: decimal digits. `None` where it names none, which an empty text is too.
+/// Reads a position from a client: decimal digits. `None` if the text is empty.
 ///
 /// # Errors
 ///
-/// `InvalidParams` where it is anything else.
+/// `InvalidParams` for any other text.
 pub fn read(text: &str) -> Result<Option<u64>, Error> {
     match text.trim() {
         "" => Ok(None),
@@ -58,18 +58,19 @@ pub fn read(text: &str) -> Result<Option<u64>, Error> {
     }
 }
 
-/// The error for a place that is none, or that has no meaning for the call.
+/// The error for an invalid position, or for a position in a call without a meaning for positions.
 pub fn invalid(reason: &str) -> Error {
     Error::invalid_params(PARAMETER, reason).with_metadata(FACT, INVALID)
 }
 
-/// The error for a place beyond the end of a log.
+/// The error for a position after the end of a log.
 pub fn ahead(task: &TaskId, place: u64, end: u64) -> Error {
     let reason = format!("event {place} is beyond the last one of task {task}, {end}; subscribe without it");
     Error::invalid_params(PARAMETER, reason).with_metadata(FACT, AHEAD).with_metadata("taskId", task.as_str())
 }
 
-/// The error for events that are no longer kept, or never were: those of a task that began and ended in one moment.
+/// The error for events that are deleted, or were never stored. A task that began and ended in one step has no stored
+/// events.
 pub fn expired(task: &TaskId, place: u64) -> Error {
     let message =
         format!("the events of task {task} behind {place} were not kept, or are no longer; read it with GetTask");
@@ -78,15 +79,15 @@ pub fn expired(task: &TaskId, place: u64) -> Error {
         .with_metadata("taskId", task.as_str())
 }
 
-/// Whether an error says that a stream cannot be resumed from where its client asked for, though it may well be without
-/// that.
+/// Whether an error says that the stream cannot be resumed from the requested position. The stream may still be
+/// available without a position.
 pub fn is_lost(error: &Error) -> bool {
-    // Versions before 1.0 have facts as they are.
+    // Versions before 1.0 carry the facts without a wrapper.
     let is_told = |detail: &Detail| matches!(detail, Detail::Other(data) if data.get(FACT).is_some());
     error.metadata().contains_key(FACT) || error.peer_details().is_some_and(|details| details.iter().any(is_told))
 }
 
-/// Tells within an event where it stands. A direct message has no place.
+/// Writes the position of an event into the event. A direct message has no position.
 pub fn mark(response: &mut StreamResponse, place: u64) {
     if let Some(metadata) = metadata(response) {
         let id = Value::Object([(EVENT_ID.to_owned(), place.to_string().into())].into_iter().collect());
@@ -94,7 +95,7 @@ pub fn mark(response: &mut StreamResponse, place: u64) {
     }
 }
 
-/// Takes out what [`mark`] put in.
+/// Removes the position that [`mark`] wrote.
 pub fn take(response: &mut StreamResponse) -> Option<u64> {
     let metadata = metadata(response)?;
     let data = metadata.as_mut()?.remove(URI)?;

@@ -1,7 +1,7 @@
 //! JSON schemas of Rust types, for structured data in both directions (feature `schema`).
 //!
-//! The protocol has no member for a schema. An agent declares what its skills take and give by an extension of the card
-//! (`docs/extensions/schema.md`). A client asks for data of a certain shape by the member `schema` in the metadata of a
+//! The protocol has no member for a schema. An agent declares the input and output of its skills by an extension of the
+//! card (`docs/extensions/schema.md`). A client requests data of a type by the member `schema` in the metadata of a
 //! part.
 
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::{
     part::Part,
 };
 
-/// What identifies the extension.
+/// The identifier of the extension.
 pub const URI: &str = "https://nuncio.dev/a2a/extensions/schema/v1";
 
 /// The media type of structured data.
@@ -24,8 +24,7 @@ pub fn of<T: JsonSchema>() -> Value {
     schemars::schema_for!(T).to_value()
 }
 
-/// Declares in a card that a skill takes data of one type and gives data of another. The skill then takes and gives
-/// `application/json` beside the modes that it has.
+/// Declares the input and output types of a skill in a card. The skill then also has the modes `application/json`.
 pub fn declare<In: JsonSchema, Out: JsonSchema>(card: &mut AgentCard, skill: &str) {
     if let Some(skill) = card.skills.iter_mut().find(|it| it.id == skill) {
         for (modes, of_card) in
@@ -50,7 +49,7 @@ pub fn declare<In: JsonSchema, Out: JsonSchema>(card: &mut AgentCard, skill: &st
 }
 
 impl Part {
-    /// Asks the agent for data of this type: puts its schema into the metadata of the part.
+    /// Requests data of this type from the agent: adds the schema to the metadata of the part.
     pub fn asking_for<T: JsonSchema>(self) -> Self {
         let mut metadata = self.metadata().cloned().unwrap_or_default();
         metadata.insert("schema".to_owned(), of::<T>());
@@ -58,7 +57,7 @@ impl Part {
     }
 }
 
-/// The schemas that a card declares for a skill: of its input and of its output.
+/// The schemas of input and output that a card declares for a skill.
 pub fn declared<'a>(card: &'a AgentCard, skill: &str) -> Option<(&'a Value, &'a Value)> {
     let extension = card.capabilities.extensions.iter().find(|it| it.uri == URI)?;
     let schemas: &Struct = extension.params.as_ref()?.get(skill)?.as_object()?;

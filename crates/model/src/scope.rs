@@ -1,16 +1,16 @@
-//! Who calls, and what they may see (section 13.1).
+//! Callers and the tasks that they can see (section 13.1, "Data Access and Authorization Scoping").
 
 use std::{fmt, sync::Arc};
 
 use crate::id::Tenant;
 
-/// A caller, as an authenticator knows them.
+/// A caller, as identified by an authenticator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Principal {
-    /// Nobody was asked: the agent is open and everybody shares one scope.
+    /// The agent requires no authentication: all callers share one scope.
     Open,
-    /// A caller without credentials, let in beside callers with them.
+    /// A caller without credentials, on a server that also accepts callers with credentials.
     Anonymous,
     /// An authenticated caller.
     Named(Arc<str>),
@@ -30,7 +30,7 @@ impl Principal {
         }
     }
 
-    /// Whether the caller showed credentials that were accepted.
+    /// Whether the credentials of the caller were accepted.
     pub const fn is_authenticated(&self) -> bool {
         matches!(self, Self::Named(_))
     }
@@ -46,11 +46,11 @@ impl fmt::Display for Principal {
     }
 }
 
-/// What a call may see: the tasks of one caller under one tenant. Every call of an engine or a store takes one, so a
-/// foreign id and a missing id cannot be told apart.
+/// The tasks that a call can see: those of one caller under one tenant. Every call of an engine or a store takes a
+/// scope, so a foreign id and a missing id have the same result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// The tenant; empty where there is none.
+    /// The tenant; empty if the interface has no tenant.
     pub tenant: Tenant,
     /// The caller.
     pub principal: Principal,
@@ -67,7 +67,7 @@ impl Scope {
         Self::new(Tenant::default(), Principal::Open)
     }
 
-    /// The scope as one text that no other scope has, for a store's key.
+    /// The scope as a text, unique for each scope. Stores use the text as a key.
     pub fn key(&self) -> Arc<str> {
         let caller = match &self.principal {
             Principal::Open if self.tenant.is_empty() => return Arc::default(),
@@ -78,7 +78,7 @@ impl Scope {
         format!("{}:{caller}{}", caller.len(), self.tenant).into()
     }
 
-    /// The scope that has this [`key`](Self::key); `None` where none has.
+    /// The scope with this [`key`](Self::key); `None` if the text is not a key.
     pub fn from_key(key: &str) -> Option<Self> {
         if key.is_empty() {
             return Some(Self::open());
@@ -91,7 +91,7 @@ impl Scope {
             (_, Some(name)) => Principal::named(name),
             _ => return None,
         };
-        // A key is written in one way only.
+        // `key` writes each scope in one form only, so any other form is not a key.
         Some(Self::new(Tenant::from(tenant), principal)).filter(|scope| *scope.key() == *key)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// A number of bytes as people read it: `16 MiB`, `1.5 KiB`, `1 byte`. Up to 64 KiB nothing is rounded, so that a size and
-/// the limit which it exceeds look different.
+/// A number of bytes in a readable form: `16 MiB`, `1.5 KiB`, `1 byte`. Up to 64 KiB the number is not rounded, so that
+/// a size and the limit below it have different texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub u64);
 
 impl Size {
-    /// The size of something in memory.
+    /// The size of a value in memory.
     pub fn of(bytes: usize) -> Self {
         Self(u64::try_from(bytes).unwrap_or(u64::MAX))
     }

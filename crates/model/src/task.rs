@@ -9,32 +9,32 @@ use crate::{
 };
 
 json_enum! {
-    /// Where a task stands in its life (section 4.1.3).
+    /// The state of a task (section 4.1.3).
     pub enum TaskState("TASK_STATE_", unknown UnknownState) {
-        /// Not known.
+        /// Unknown.
         #[default]
         Unspecified = 0, "UNSPECIFIED", "unspecified";
-        /// Accepted; the agent has not spoken yet.
+        /// Accepted; the agent has not sent anything yet.
         Submitted = 1, "SUBMITTED", "submitted";
-        /// The agent is at work.
+        /// The agent is working.
         Working = 2, "WORKING", "working";
-        /// Done. Terminal.
+        /// The agent has finished the task. Terminal.
         Completed = 3, "COMPLETED", "completed";
-        /// Ended by an error. Terminal.
+        /// The task ended with an error. Terminal.
         Failed = 4, "FAILED", "failed";
-        /// Canceled before it was done. Terminal.
+        /// The task was canceled before its completion. Terminal.
         Canceled = 5, "CANCELED", "canceled";
-        /// The agent needs another message to go on. Interrupted.
+        /// The agent needs another message to continue. Interrupted.
         InputRequired = 6, "INPUT_REQUIRED", "input-required";
         /// The agent declined the task. Terminal.
         Rejected = 7, "REJECTED", "rejected";
-        /// The agent needs credentials to go on. Interrupted.
+        /// The agent needs credentials to continue. Interrupted.
         AuthRequired = 8, "AUTH_REQUIRED", "auth-required";
     }
 }
 
 impl TaskState {
-    /// Whether the task has ended for good.
+    /// Whether the state is terminal.
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
     }
@@ -46,24 +46,24 @@ impl TaskState {
 }
 
 json_object! {
-    /// Where a task stands, since when, and what the agent says about it (section 4.1.2).
+    /// The state of a task, with the time of the change and a message of the agent (section 4.1.2).
     pub struct TaskStatus {
         /// The state.
         pub state: TaskState => required "state",
-        /// The agent's words about it: a question, a reason, progress.
+        /// A message of the agent about the state: a question, a reason, progress.
         pub message: Option<Box<Message>> => presence "message",
-        /// Since when.
+        /// The time of the change.
         pub timestamp: Option<Timestamp> => presence "timestamp",
     }
 }
 
 impl TaskStatus {
-    /// A status as of now.
+    /// A status with the current time.
     pub fn new(state: TaskState) -> Self {
         Self { state, message: None, timestamp: Some(Timestamp::now()) }
     }
 
-    /// Says something about it.
+    /// Adds a message of the agent.
     pub fn with_message(mut self, message: impl Into<Message>) -> Self {
         self.message = Some(Box::new(message.into()));
         self
@@ -71,15 +71,15 @@ impl TaskStatus {
 }
 
 json_object! {
-    /// The unit of work: a conversation with an aim, its state, its results (section 4.1.1).
+    /// The unit of work, with state, messages and results (section 4.1.1).
     pub struct Task {
-        /// Its id, made by the server.
+        /// The id, created by the server.
         pub id: TaskId => required "id",
-        /// The context that it belongs to.
+        /// The context of the task.
         pub context_id: Option<ContextId> => implicit "contextId" | "context_id",
-        /// Where it stands.
+        /// The current status.
         pub status: TaskStatus => required "status",
-        /// What the agent has produced.
+        /// The outputs of the agent.
         pub artifacts: Vec<Artifact> => implicit "artifacts",
         /// The messages so far, oldest first.
         pub history: Vec<Message> => implicit "history",
@@ -89,22 +89,22 @@ json_object! {
 }
 
 impl Task {
-    /// A task that was just submitted.
+    /// A task in the state submitted.
     pub fn new(id: TaskId, context_id: ContextId) -> Self {
         Self { id, context_id: Some(context_id), status: TaskStatus::new(TaskState::Submitted), ..Self::default() }
     }
 
-    /// The state.
+    /// The state of the task.
     pub const fn state(&self) -> TaskState {
         self.status.state
     }
 
-    /// All its messages: the history, and behind it the one of its status.
+    /// All messages: the history, then the message of the status.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.history.iter().chain(self.status.message.as_deref())
     }
 
-    /// The same, to change them.
+    /// All messages, mutable.
     pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut Message> {
         self.history.iter_mut().chain(self.status.message.as_deref_mut())
     }

@@ -1,4 +1,4 @@
-//! Moments in time, as the protocol writes them (section 5.6.1).
+//! Moments in time, in the form of the protocol (section 5.6.1).
 
 use std::{fmt, str::FromStr};
 
@@ -13,59 +13,59 @@ const FIRST: i64 = -62_135_596_800;
 /// The last second of the year 9999.
 const LAST: i64 = 253_402_300_799;
 
-/// After 400 years the calendar repeats itself. The calendar here ends some hours before the protocol's last year does,
-/// so that dates are looked up in the cycle before.
+/// The calendar repeats after 400 years. The calendar library ends some hours before the protocol's last year does.
+/// Dates are therefore looked up 400 years earlier.
 const CYCLE_YEARS: i16 = 400;
 const CYCLE: i64 = 146_097 * 86_400;
 
 /// A moment in UTC, with nanoseconds, in the years 1 to 9999; `google.protobuf.Timestamp`.
 ///
-/// Written as RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second. [`FromStr`] wants an offset, any; in JSON a time
-/// without one is a time in UTC.
+/// The text form is RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second. [`FromStr`] requires an offset. JSON also
+/// accepts a time without an offset, as a time in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp {
-    /// Since 1970.
+    /// Seconds since 1970.
     second: i64,
-    /// After the second; never negative.
+    /// Nanoseconds after the second; never negative.
     nanosecond: i32,
 }
 
 impl Timestamp {
-    /// The present moment, cut to the millisecond as section 5.6.1 recommends.
+    /// The current time, cut to the millisecond, as section 5.6.1 recommends.
     pub fn now() -> Self {
         let now = jiff::Timestamp::now().as_millisecond();
         Self::from_millisecond(now).unwrap_or_default()
     }
 
-    /// The moment so many milliseconds after 1970; `None` outside the years 1 to 9999, as protobuf has it.
+    /// The moment at this number of milliseconds after 1970; `None` outside the years 1 to 9999, the range of protobuf.
     pub fn from_millisecond(millisecond: i64) -> Option<Self> {
         let (second, rest) = (millisecond.div_euclid(1_000), millisecond.rem_euclid(1_000));
         Self::from_parts(second, i32::try_from(rest * 1_000_000).ok()?)
     }
 
-    /// Milliseconds since 1970, rounded towards it.
+    /// Milliseconds since 1970, rounded towards 1970.
     pub fn as_millisecond(self) -> i64 {
         let millisecond = self.second * 1_000 + i64::from(self.nanosecond / 1_000_000);
         millisecond + i64::from(millisecond < 0 && self.nanosecond % 1_000_000 != 0)
     }
 
-    /// The moment so many seconds and nanoseconds after 1970, as protobuf carries it; `None` outside its years, and
-    /// where the nanoseconds are negative or make a second.
+    /// The moment at these seconds and nanoseconds after 1970, the form of protobuf. `None` outside the years 1 to
+    /// 9999, or if the nanoseconds are negative or 1,000,000,000 or more.
     pub fn from_parts(second: i64, nanosecond: i32) -> Option<Self> {
         let is_within = (FIRST..=LAST).contains(&second) && (0..1_000_000_000).contains(&nanosecond);
         is_within.then_some(Self { second, nanosecond })
     }
 
-    /// Seconds since 1970 and the nanoseconds after them, never negative, as protobuf wants them.
+    /// Seconds since 1970 and the nanoseconds after them, never negative, as protobuf requires.
     pub fn into_parts(self) -> (i64, i32) {
         (self.second, self.nanosecond)
     }
 
-    /// Reads the time of a peer: RFC 3339, or without a zone a time in UTC ([`Leniency::TimeWithoutZone`]).
+    /// Reads a time from a peer: RFC 3339, or without an offset a time in UTC ([`Leniency::TimeWithoutZone`]).
     ///
     /// # Errors
     ///
-    /// Says why the text is no time.
+    /// The reason why the text is not a time.
     pub fn read(text: &str) -> Result<Self, String> {
         text.parse().or_else(|reason| {
             let time = format!("{text}Z").parse().map_err(|_: String| reason)?;
@@ -80,7 +80,7 @@ impl Timestamp {
         Self::from_parts(second - i64::from(carry), nanosecond + carry * 1_000_000_000)
     }
 
-    /// Reads a moment of the last hours of the year 9999, where the calendar here does not reach.
+    /// Reads a moment in the last hours of the year 9999, which the calendar library does not support.
     fn of_last_hours(text: &str) -> Option<Self> {
         let pieces = Pieces::parse(text).ok()?;
         let (date, time, offset) = (pieces.date(), pieces.time()?, pieces.to_numeric_offset()?);
@@ -91,7 +91,7 @@ impl Timestamp {
 }
 
 impl Timestamp {
-    /// Writes the text into `to` and gives it back. By hand, since every event carries a time.
+    /// Writes the text into `to` and returns it. A hand-written formatter, because every event carries a time.
     #[expect(clippy::cast_sign_loss, reason = "no part of a time is negative, for the years begin with 1")]
     fn write(self, to: &mut [u8; 30]) -> &str {
         let cycle_before = jiff::Timestamp::from_second(self.second - CYCLE).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Timestamp {
     }
 }
 
-/// Fills `to` with the last digits of a number.
+/// Fills `to` with the last decimal digits of a number.
 fn digits(to: &mut [u8], mut number: u32) {
     for digit in to.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
@@ -250,13 +250,13 @@ mod tests {
             let text = at.to_string();
             proptest::prop_assert_eq!(text.parse(), Ok(at));
             proptest::prop_assert!(text.ends_with('Z') && text.len() <= 30 && text.as_bytes()[4] == b'-');
-            // What it is elsewhere, where the year there has four digits.
+            // The same moment with an offset, if the local year has four digits.
             if let Some(there) = Timestamp::from_parts(second + offset * 60, nanosecond) {
                 let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.abs());
                 let there = there.to_string().replace('Z', &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60));
                 proptest::prop_assert_eq!(there.parse(), Ok(at), "{}", there);
             }
-            // As the calendar has it, as far as it reaches.
+            // Compare with the calendar library inside its range.
             if let Ok(known) = jiff::Timestamp::new(second, nanosecond) {
                 proptest::prop_assert_eq!(known.as_millisecond(), at.as_millisecond());
                 proptest::prop_assert_eq!(text.parse(), Ok::<_, String>(Timestamp::of(known).unwrap()));

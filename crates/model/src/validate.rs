@@ -1,16 +1,16 @@
-//! Checks what a type alone cannot hold: required fields that are empty (section 5.7).
+//! Checks beyond the types: empty required fields, for example (section 5.7).
 
 use crate::error::{Error, FieldViolation};
 
 /// A message whose required fields can be checked.
 ///
-/// Reading is lenient and validation is separate, because a client must be able to read what a sloppy server sends,
-/// and a server must say all that is wrong at once.
+/// Reading is lenient and validation is separate, for two reasons: a client must be able to read the answers of an
+/// imprecise server, and a server must report all violations at once.
 pub trait Validate {
-    /// Adds what is wrong to `violations`; `path` is where this message stands, empty at the top.
+    /// Adds the violations to `violations`; `path` is the position of this message, empty at the top.
     fn validate_at(&self, path: &str, violations: &mut Vec<FieldViolation>);
 
-    /// `InvalidParams` that names every wrong field, or nothing.
+    /// Returns `InvalidParams` with every invalid field, or nothing.
     fn validate(&self) -> Result<(), Error> {
         let mut violations = Vec::new();
         self.validate_at("", &mut violations);
@@ -23,12 +23,12 @@ pub(crate) fn member(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Notes that a field is wrong.
+/// Adds a violation for this field.
 pub(crate) fn wrong(violations: &mut Vec<FieldViolation>, field: String, description: &str) {
     violations.push(FieldViolation { field, description: description.to_owned() });
 }
 
-/// Notes a required field that is empty.
+/// Adds a violation if a required field is empty.
 pub(crate) fn require(violations: &mut Vec<FieldViolation>, path: &str, name: &str, is_there: bool) {
     if !is_there {
         wrong(violations, member(path, name), "is required");
@@ -60,7 +60,7 @@ impl Validate for crate::AuthenticationInfo {
     }
 }
 
-/// `historyLength`: negative is wrong (HIST-4).
+/// A negative `historyLength` is invalid (section 3.2.4, "History Length Semantics").
 pub(crate) fn history_length(violations: &mut Vec<FieldViolation>, path: &str, length: Option<i32>) {
     if length.is_some_and(|length| length < 0) {
         wrong(violations, member(path, "historyLength"), "must not be negative");

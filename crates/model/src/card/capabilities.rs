@@ -1,15 +1,15 @@
-//! What an agent can do beside the core operations (sections 4.4.3 and 4.4.4).
+//! Optional abilities of an agent (sections 4.4.3 and 4.4.4).
 
 use crate::json::{Struct, json_object};
 
 json_object! {
-    /// Optional parts of the protocol, each off unless declared (section 4.4.3).
+    /// Optional parts of the protocol; each is off unless declared (section 4.4.3).
     pub struct AgentCapabilities {
         /// `SendStreamingMessage` and `SubscribeToTask`.
         pub streaming: Option<bool> => presence "streaming",
         /// The four push notification operations.
         pub push_notifications: Option<bool> => presence "pushNotifications" | "push_notifications",
-        /// Extensions of the protocol that the agent knows.
+        /// The protocol extensions of the agent.
         pub extensions: Vec<AgentExtension> => implicit "extensions",
         /// `GetExtendedAgentCard`.
         pub extended_agent_card: Option<bool> => presence "extendedAgentCard" | "extended_agent_card",
@@ -36,13 +36,13 @@ impl AgentCapabilities {
 json_object! {
     /// An extension of the protocol (section 4.6).
     pub struct AgentExtension {
-        /// What identifies it.
+        /// The identifier of the extension.
         pub uri: String => implicit "uri",
-        /// How the agent uses it, for people.
+        /// The agent's use of the extension, for people.
         pub description: Option<Box<str>> => implicit "description",
-        /// Whether a client must declare it.
+        /// Whether clients must declare the extension.
         pub required: bool => implicit "required",
-        /// Settings that are the extension's own.
+        /// Settings defined by the extension.
         pub params: Option<Box<Struct>> => presence "params",
     }
 }

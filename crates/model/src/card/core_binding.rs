@@ -16,10 +16,10 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// All of them.
+    /// All core bindings.
     pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
 
-    /// The name that a card has for it.
+    /// The name of the binding in a card.
     pub const fn name(self) -> &'static str {
         match self {
             Self::JsonRpc => binding::JSONRPC,
@@ -28,7 +28,7 @@ impl Binding {
         }
     }
 
-    /// The binding of a card's name for it, in any case.
+    /// The binding with this card name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|binding| binding.name().eq_ignore_ascii_case(name.trim()))
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Binding {
     }
 }
 
-/// The text is not the name of a core binding.
+/// The error for a text that is not the name of a core binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownBinding(String);
 

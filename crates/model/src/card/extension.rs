@@ -1,5 +1,5 @@
-//! URIs of the extensions that are this project's own (section 4.6).
+//! URIs of Nuncio's own extensions (section 4.6).
 
-/// A message that is sent again with its id gets the answer of the first. `docs/extensions/idempotency.md` has the
-/// text.
+/// A repeated message (same id) gets the answer to the first message. `docs/extensions/idempotency.md` is the
+/// specification of this extension.
 pub const IDEMPOTENCY: &str = "https://nuncio.dev/a2a/extensions/idempotency/v1";

@@ -1,4 +1,4 @@
-//! How callers authenticate (section 4.5).
+//! Authentication of callers (section 4.5).
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::Serialize
 use crate::json::{Described, FieldInfo, In, Key, Value, field_by_serde, from_value, json_object};
 
 json_object! {
-    /// A list of strings, as maps of lists need one in protobuf.
+    /// A list of strings: protobuf needs a message for a list inside a map.
     pub struct StringList {
         /// The strings.
         pub list: Vec<String> => implicit "list",
     }
 }
 
-/// Schemes that are needed together, each with its scopes (section 4.5.1).
+/// Schemes that are required together, each with scopes (section 4.5.1).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SecurityRequirement {
     /// Scopes by the scheme's name.
@@ -22,7 +22,7 @@ pub struct SecurityRequirement {
 }
 
 impl SecurityRequirement {
-    /// Needs this scheme, without scopes.
+    /// Requires this scheme, without scopes.
     pub fn scheme(name: impl Into<String>) -> Self {
         Self { schemes: BTreeMap::from([(name.into(), StringList::default())]) }
     }
@@ -42,8 +42,8 @@ impl Serialize for SecurityRequirement {
     }
 }
 
-/// Reads `{"schemes":{"oauth":{"list":["read"]}}}`, and `{"oauth":["read"]}` as earlier texts have it (contradiction
-/// C-17).
+/// Reads `{"schemes":{"oauth":{"list":["read"]}}}`. Also reads `{"oauth":["read"]}`, the form of the sample card in
+/// earlier texts of 1.0 (section 8.5, "Sample Agent Card").
 impl<'de> Deserialize<'de> for SecurityRequirement {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut schemes = BTreeMap::new();
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for SecurityRequirement {
 
 field_by_serde!(SecurityRequirement);
 
-/// A message that is one of several, as a wrapper member names them.
+/// Defines a message that is one of several, distinguished by a wrapper member.
 macro_rules! json_oneof {
     (
         $(#[$meta:meta])*
@@ -75,7 +75,7 @@ macro_rules! json_oneof {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_meta])* $variant($type),)*
-            /// None that this version knows.
+            /// A variant that this version does not know.
             #[default]
             Unknown,
         }
@@ -136,7 +136,7 @@ macro_rules! json_oneof {
 }
 
 json_oneof! {
-    /// One way to authenticate (section 4.5.2).
+    /// A method of authentication (section 4.5.2).
     pub enum SecurityScheme {
         /// A key in a header, the query or a cookie.
         ApiKey(APIKeySecurityScheme) = "api_key_security_scheme" "apiKeySecurityScheme",
@@ -152,7 +152,7 @@ json_oneof! {
 }
 
 json_object! {
-    /// A key that the caller sends along (section 4.5.3).
+    /// A key that the caller sends with each request (section 4.5.3).
     pub struct APIKeySecurityScheme {
         /// A description for people.
         pub description: Option<Box<str>> => implicit "description",
@@ -168,9 +168,9 @@ json_object! {
     pub struct HTTPAuthSecurityScheme {
         /// A description for people.
         pub description: Option<Box<str>> => implicit "description",
-        /// The scheme's registered name, `Bearer` for example.
+        /// The registered name of the scheme, for example `Bearer`.
         pub scheme: String => required "scheme",
-        /// What a bearer token looks like, `JWT` for example.
+        /// The format of a bearer token, for example `JWT`.
         pub bearer_format: Option<Box<str>> => implicit "bearerFormat" | "bearer_format",
     }
 }
@@ -182,7 +182,7 @@ json_object! {
         pub description: Option<Box<str>> => implicit "description",
         /// The flow.
         pub flows: OAuthFlows => required "flows",
-        /// Where the authorization server describes itself (RFC 8414).
+        /// The URL of the authorization server's metadata (RFC 8414).
         pub oauth2_metadata_url: Option<Box<str>> => implicit "oauth2MetadataUrl" | "oauth2_metadata_url",
     }
 }
@@ -192,7 +192,7 @@ json_object! {
     pub struct OpenIdConnectSecurityScheme {
         /// A description for people.
         pub description: Option<Box<str>> => implicit "description",
-        /// The discovery document.
+        /// The URL of the discovery document.
         pub open_id_connect_url: String => required "openIdConnectUrl" | "open_id_connect_url",
     }
 }
@@ -206,7 +206,7 @@ json_object! {
 }
 
 json_oneof! {
-    /// How a token is got (section 4.5.8).
+    /// The flow to obtain a token (section 4.5.8).
     pub enum OAuthFlows {
         /// The authorization code flow.
         AuthorizationCode(AuthorizationCodeOAuthFlow) = "authorization_code" "authorizationCode",
@@ -224,15 +224,15 @@ json_oneof! {
 json_object! {
     /// The authorization code flow (section 4.5.9).
     pub struct AuthorizationCodeOAuthFlow {
-        /// Where a person consents.
+        /// The URL at which a person consents.
         pub authorization_url: String => required "authorizationUrl" | "authorization_url",
-        /// Where a code becomes a token.
+        /// The URL that exchanges a code for a token.
         pub token_url: String => required "tokenUrl" | "token_url",
-        /// Where a token is refreshed.
+        /// The URL that refreshes a token.
         pub refresh_url: Option<Box<str>> => implicit "refreshUrl" | "refresh_url",
-        /// Scopes and what they allow.
+        /// Scopes with their descriptions.
         pub scopes: BTreeMap<String, String> => required "scopes",
-        /// Whether PKCE is needed (RFC 7636).
+        /// Whether PKCE is required (RFC 7636).
         pub pkce_required: bool => implicit "pkceRequired" | "pkce_required",
     }
 }
@@ -240,9 +240,9 @@ json_object! {
 json_object! {
     /// The client credentials flow (section 4.5.10).
     pub struct ClientCredentialsOAuthFlow {
-        /// Where the token is got.
+        /// The URL that issues tokens.
         pub token_url: String => required "tokenUrl" | "token_url",
-        /// Where a token is refreshed.
+        /// The URL that refreshes a token.
         pub refresh_url: Option<Box<str>> => implicit "refreshUrl" | "refresh_url",
         /// Scopes and what they allow.
         pub scopes: BTreeMap<String, String> => required "scopes",
@@ -264,11 +264,11 @@ json_object! {
 json_object! {
     /// The password flow; deprecated by OAuth 2.1.
     pub struct PasswordOAuthFlow {
-        /// Where the token is got.
+        /// The URL that issues tokens.
         pub token_url: Option<Box<str>> => implicit "tokenUrl" | "token_url",
-        /// Where a token is refreshed.
+        /// The URL that refreshes a token.
         pub refresh_url: Option<Box<str>> => implicit "refreshUrl" | "refresh_url",
-        /// Scopes and what they allow.
+        /// Scopes with their descriptions.
         pub scopes: BTreeMap<String, String> => implicit "scopes",
     }
 }
@@ -276,13 +276,13 @@ json_object! {
 json_object! {
     /// The device code flow (RFC 8628).
     pub struct DeviceCodeOAuthFlow {
-        /// Where a device code is got.
+        /// The URL that issues device codes.
         pub device_authorization_url: String => required "deviceAuthorizationUrl" | "device_authorization_url",
-        /// Where the token is got.
+        /// The URL that issues tokens.
         pub token_url: String => required "tokenUrl" | "token_url",
-        /// Where a token is refreshed.
+        /// The URL that refreshes a token.
         pub refresh_url: Option<Box<str>> => implicit "refreshUrl" | "refresh_url",
-        /// Scopes and what they allow.
+        /// Scopes with their descriptions.
         pub scopes: BTreeMap<String, String> => required "scopes",
     }
 }

@@ -1,4 +1,4 @@
-//! Reads data from any format of serde, as it comes: each value is written as text at once.
+//! Reads data from any serde format in a streaming way: each value is written as text immediately.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl<'de> Deserialize<'de> for Data {
     }
 }
 
-/// Reads a value, and writes it.
+/// Reads a value and writes the value as text.
 struct OneValue<'a>(&'a mut DataWriter);
 
 impl<'de> DeserializeSeed<'de> for OneValue<'_> {
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for OneValue<'_> {
     }
 }
 
-/// Reads one member of an object.
+/// Finds the member with this name in an object.
 pub(super) struct Member<'a>(pub(super) &'a str);
 
 impl<'de> DeserializeSeed<'de> for Member<'_> {

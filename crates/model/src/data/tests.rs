@@ -99,7 +99,7 @@ fn the_last_of_members_of_one_name_stays() {
     assert!(data.as_str().ends_with(r#""49":49,"60":60,"61":61,"62":62,"63":63,"64":64,"65":65,"66":66,"67":67,"68":68,"69":69,"70":70,"71":71,"72":72,"73":73,"74":74,"75":75,"76":76,"77":77,"78":78,"79":79,"80":80,"81":81,"82":82,"83":83,"84":84,"85":85,"86":86,"87":87,"88":88,"89":89,"90":90,"91":91,"92":92,"93":93,"94":94,"95":95,"96":96,"97":97,"98":98,"99":99,"50":50,"51":51,"52":52,"53":53,"54":54,"55":55,"56":56,"57":57,"58":58,"59":59}"#));
 }
 
-/// 200,000 objects: if each copied the text before it, this test would copy 200 GB.
+/// 200,000 objects: if each object copied the text before it, this test would copy 200 GB.
 #[test]
 fn a_repetition_costs_its_object_and_not_the_text_before_it() {
     let objects = vec![r#"{"a":0,"a":1}"#; 200_000];

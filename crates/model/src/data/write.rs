@@ -1,5 +1,5 @@
-//! Writes data: one value after the other, as text, with nothing kept but the text and where the members of open objects
-//! stand in it.
+//! Writes data value by value as text. The writer stores only the text and the positions of the members of open
+//! objects.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::{Checked, Data};
 use crate::json;
 
-/// Writes [`Data`] value by value, so that no tree of values is made.
+/// Writes [`Data`] value by value, without a tree of values.
 ///
-/// The calls must be those of one JSON value: between [`begin_object`](Self::begin_object) and
+/// The calls must form one JSON value: between [`begin_object`](Self::begin_object) and
 /// [`end_object`](Self::end_object) each value follows a [`key`](Self::key).
 #[derive(Debug, Default)]
 pub struct DataWriter {
@@ -21,20 +21,20 @@ pub struct DataWriter {
     levels: usize,
     /// The members of open objects.
     members: Vec<Member>,
-    /// Where the members of each open object begin.
+    /// The start of each open object in `members`.
     objects: Vec<usize>,
-    /// Whether a member was taken out of the text again, so that it has to be counted anew.
+    /// Whether a repeated member was removed from the text, so that the values must be counted again.
     has_lost: bool,
 }
 
-/// Where a member stands in the text.
+/// The position of a member in the text.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     start: usize,
     value: usize,
 }
 
-/// A place to which a [`DataWriter`] can go back.
+/// A position for [`DataWriter::go_back`].
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     text: usize,
@@ -70,7 +70,7 @@ impl DataWriter {
         self.scalar(value);
     }
 
-    /// Writes a number; JSON has `null` for one that is not finite.
+    /// Writes a number; a number that is not finite is written as `null`.
     pub fn f64(&mut self, value: f64) {
         self.scalar(value);
     }
@@ -87,7 +87,7 @@ impl DataWriter {
         self.begin(b'[');
     }
 
-    /// Ends the list that was begun last.
+    /// Ends the innermost list.
     pub fn end_list(&mut self) {
         self.open = self.open.saturating_sub(1);
         self.text.push(b']');
@@ -100,7 +100,7 @@ impl DataWriter {
         self.objects.push(self.members.len());
     }
 
-    /// Begins a member of the object that was begun last.
+    /// Begins a member of the innermost object.
     pub fn key(&mut self, key: &str) {
         self.separate();
         let start = self.text.len();
@@ -109,7 +109,7 @@ impl DataWriter {
         self.members.push(Member { start, value: self.text.len() });
     }
 
-    /// Ends the object that was begun last. Of members of one name, the last one stays.
+    /// Ends the innermost object. If the object repeats a name, the last member remains.
     pub fn end_object(&mut self) {
         self.open = self.open.saturating_sub(1);
         let first = self.objects.pop().unwrap_or_default();
@@ -121,20 +121,20 @@ impl DataWriter {
         self.text.push(b'}');
     }
 
-    /// The place where the next value begins. No list or object that is open now may be ended before
-    /// [`go_back`](Self::go_back) is called with it.
+    /// The position of the next value. Lists and objects that are open now must remain open until the call of
+    /// [`go_back`](Self::go_back) with this mark.
     pub fn mark(&self) -> Mark {
         Mark { text: self.text.len(), values: self.values, levels: self.levels }
     }
 
-    /// Takes back what was written since the mark; lists and objects that were begun since then must have been ended.
+    /// Removes all text after the mark. Lists and objects that were begun after the mark must be ended.
     pub fn go_back(&mut self, mark: Mark) {
         self.text.truncate(mark.text);
         self.values = mark.values;
         self.levels = mark.levels;
     }
 
-    /// The data that was written: `null` if that is not one value.
+    /// The written data; `null` if the text is not exactly one value.
     pub fn finish(self) -> Data {
         let Self { text, values, levels, has_lost, .. } = self;
         let text = String::from_utf8(text).ok().and_then(|text| RawValue::from_string(text).ok());
@@ -145,7 +145,7 @@ impl DataWriter {
 
     fn scalar(&mut self, value: impl serde::Serialize) {
         self.begin_value();
-        // Numbers are always written: those that are not finite as `null`.
+        // This cannot fail: a number that is not finite is written as `null`.
         let _ = json::write(&value, &mut self.text);
     }
 
@@ -160,7 +160,8 @@ impl DataWriter {
         self.levels = self.levels.max(self.open);
     }
 
-    /// Writes the comma before an item or a member that is not the first one. A value never ends with one of these bytes.
+    /// Writes the comma before an item or a member, except before the first. The text of a value never ends with one of
+    /// these bytes.
     fn separate(&mut self) {
         if !matches!(self.text.last(), None | Some(b'[' | b'{' | b':')) {
             self.text.push(b',');
@@ -172,9 +173,9 @@ fn name_of<'a>(text: &'a [u8], member: &Member) -> &'a [u8] {
     &text[member.start..member.value]
 }
 
-/// Whether two members have one name. Names are written in one form, so equal names are equal bytes.
+/// Whether two members have the same name. Names have one spelling, so equal names have equal bytes.
 fn has_repetition(text: &[u8], members: &[Member]) -> bool {
-    /// So few names are compared with each other; of more, a table is made.
+    /// Up to this number, names are compared with each other; for more names, a hash set is faster.
     const FEW: usize = 8;
     if members.len() <= FEW {
         let is_again = |(index, member)| members[..index].iter().any(|it| name_of(text, it) == name_of(text, member));
@@ -184,8 +185,8 @@ fn has_repetition(text: &[u8], members: &[Member]) -> bool {
     !members.iter().all(|member| names.insert(name_of(text, member)))
 }
 
-/// Removes the members whose name comes again from the object at the end of the text. The cost is that of this object,
-/// not of the text before it.
+/// Removes repeated members (all except the last of each name) from the object at the end of the text. The cost depends
+/// on the object, not on the text before the object.
 fn remove_repetitions(text: &mut Vec<u8>, members: &[Member]) {
     let Some(first) = members.first() else { return };
     let mut seen = HashSet::with_capacity(members.len());

@@ -1,15 +1,16 @@
 //! An error as text: its message and the messages of its causes.
 //!
-//! `fn main() -> Result<(), Error>` prints the `Debug` form of an error, so the error types of Nuncio write text there.
+//! The error types of Nuncio write text in their `Debug` form, because `fn main() -> Result<(), Error>` prints this
+//! form.
 
 use std::{error::Error, fmt, fmt::Write as _};
 
-/// Writes an error and its causes on one line, separated by `: `. A cause whose text is already there is left out.
+/// Writes an error and its causes on one line, separated by `: `. A cause is omitted if its text was already written.
 pub fn write_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     f.write_str(&with_causes(error))
 }
 
-/// An error and its causes on one line, separated by `: `. A cause whose text is already there is left out.
+/// An error and its causes on one line, separated by `: `. A cause is omitted if its text was already written.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut last = text.clone();
@@ -25,7 +26,7 @@ pub fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// Gives error types a `Debug` form that is text: the message and its causes.
+/// Implements a `Debug` form that is text: the message and its causes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_is_text {

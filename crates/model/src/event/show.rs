@@ -1,11 +1,11 @@
-//! An event as one line for people: what `{:?}` prints.
+//! An event as one line for people: the output of `{:?}`.
 
 use std::fmt::{self, Formatter};
 
 use super::{StreamEvent, StreamResponse};
 use crate::{artifact::Artifact, message::Message, part::PartRef, task::TaskStatus};
 
-/// Characters of a text that are shown.
+/// The number of shown characters of a text.
 const SHOWN: usize = 120;
 
 impl fmt::Debug for StreamEvent {
@@ -57,7 +57,7 @@ fn artifact(f: &mut Formatter<'_>, artifact: &Artifact, appends: bool) -> fmt::R
     artifact.parts.iter().try_for_each(|it| part(f, it))
 }
 
-/// A text in quotes, shortened; of any other part what it is.
+/// A shortened text in quotes; for any other part, a description.
 fn part(f: &mut Formatter<'_>, part: PartRef<'_>) -> fmt::Result {
     use crate::part::PartContentRef::{Data, Raw, Text, Url};
     f.write_str(" ")?;

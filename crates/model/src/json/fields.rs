@@ -1,4 +1,4 @@
-//! How values of each type stand in JSON.
+//! The JSON form of values of each type.
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
@@ -130,7 +130,7 @@ impl<T: Field> Field for Vec<T> {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
                 let Some(first) = seq.next_element::<In<T>>()? else { return Ok(Vec::new()) };
-                // Most lists have one item, for which `push` would make room for four.
+                // Most lists have one item; `push` would reserve memory for four.
                 let mut list = vec![first.0];
                 while let Some(item) = seq.next_element::<In<T>>()? {
                     list.push(item.0);

@@ -1,6 +1,7 @@
-//! Metadata is parsed when it is read, so the number of its values is limited where strangers send it.
+//! Metadata is parsed on reading, so the number of values in the metadata of foreign documents is limited.
 //!
-//! serde hands nothing down to the fields of a message, so the limit is one of the thread while a document is read.
+//! serde passes no context to the fields of a message. The limit is therefore stored in the thread while a document is
+//! read.
 
 use std::{cell::Cell, fmt};
 
@@ -13,16 +14,16 @@ use serde_json::Number;
 use super::{Struct, Value};
 use crate::Data;
 
-/// Values in all metadata of one document that [`with_few_values`] reads.
+/// The limit of values in all metadata of one document read by [`with_few_values`].
 pub const METADATA_VALUES: usize = 10_000;
 
 thread_local! {
-    /// How many values metadata may still have, while there is a limit.
+    /// The number of values that metadata can still have; `None` if there is no limit.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Reads a document of a stranger. Metadata in it may have so many values in all as [`METADATA_VALUES`] says; metadata
-/// with more is an error of reading, before it is in memory.
+/// Reads a foreign document. All metadata of the document together can have [`METADATA_VALUES`] values. More values are
+/// a read error, which occurs before the values take memory.
 pub fn with_few_values<R>(read: impl FnOnce() -> R) -> R {
     struct Restore(Option<usize>);
     impl Drop for Restore {
@@ -34,7 +35,7 @@ pub fn with_few_values<R>(read: impl FnOnce() -> R) -> R {
     read()
 }
 
-/// There are more values in metadata than there may be.
+/// The metadata of a document has more values than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyValues;
 
@@ -44,24 +45,24 @@ impl fmt::Display for TooManyValues {
     }
 }
 
-/// Counts so many values of metadata, if there may be so many.
+/// Counts values of metadata against the limit.
 fn count(values: usize) -> Result<(), TooManyValues> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.checked_sub(values).ok_or(TooManyValues)?));
     Ok(())
 }
 
-/// The members of data that is an object, as metadata; of other data there are none.
+/// The members of an object as metadata; no members if the data is not an object.
 ///
 /// # Errors
 ///
-/// Within [`with_few_values`], if there are too many.
+/// Within [`with_few_values`], if the limit is exceeded.
 pub fn members(data: &Data) -> Result<Struct, TooManyValues> {
     count(data.values())?;
     Ok(data.read_with(std::marker::PhantomData).unwrap_or_default())
 }
 
-/// Reads metadata, counting its values.
+/// Reads metadata and counts the values.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Struct, D::Error> {
     struct Members;
 
@@ -89,7 +90,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Struct, D::Erro
     from.deserialize_map(Members)
 }
 
-/// Reads a value, counting it and those in it.
+/// Reads a value; counts the value and all values inside.
 struct Counted;
 
 impl<'de> DeserializeSeed<'de> for Counted {
@@ -178,19 +179,19 @@ mod tests {
 
     #[test]
     fn all_metadata_of_a_document_is_counted() {
-        // The list, its items, and the object around them.
+        // The list, its items, and the surrounding object.
         let many = |items: usize| format!(r#"{{"a":[{}]}}"#, vec!["{}"; items].join(","));
         let read = |json: &str| with_few_values(|| serde_json::from_str::<Message>(json));
         read(&message(&many(METADATA_VALUES - 2))).unwrap();
         let error = read(&message(&many(METADATA_VALUES - 1))).unwrap_err().to_string();
         assert!(error.starts_with("metadata has more than 10000 values (metadata_values)"), "{error}");
-        // Elsewhere there is no limit.
+        // Outside of `with_few_values` there is no limit.
         serde_json::from_str::<Message>(&message(&many(METADATA_VALUES))).unwrap();
 
         let half = many(METADATA_VALUES / 2);
         let request = format!(r#"{{"message":{},"metadata":{half}}}"#, message(&half));
         assert!(with_few_values(|| serde_json::from_str::<SendMessageRequest>(&request)).is_err());
-        // Each document begins anew.
+        // The count starts again with each document.
         for _ in 0..3 {
             read(&message(&half)).unwrap();
         }

@@ -16,13 +16,13 @@ macro_rules! json_enum {
         }
 
         impl $name {
-            /// The leniency with which a value that no version has is read.
+            /// The leniency for a value that no version defines.
             pub const UNKNOWN: $crate::Leniency = $crate::Leniency::$unknown;
 
-            /// Every value, in the order of their numbers.
+            /// Every value, by ascending number.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The proto name, as JSON carries it.
+            /// The proto name, as written in JSON.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => concat!($prefix, $upper),)* }
             }
@@ -42,7 +42,8 @@ macro_rules! json_enum {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
 
-            /// What is read of a value that is not known: the default in the second look at an answer, else an error.
+            /// The result for an unknown value: the default in the second, lenient reading of an answer; otherwise an
+            /// error.
             fn unknown<E>(error: impl FnOnce() -> E) -> Result<Self, E> {
                 if !$crate::leniency::is_in_answer() {
                     return Err(error());
@@ -51,7 +52,7 @@ macro_rules! json_enum {
                 Ok(Self::default())
             }
 
-            /// The value of a name: the proto name, or its short form in any case, with `-` or `_`.
+            /// The value with this name: the proto name, or the short form in any case, with `-` or `_`.
             pub fn from_name(name: &str) -> Option<Self> {
                 $(if name == concat!($prefix, $upper) { return Some(Self::$variant); })*
                 let mut short = name.to_ascii_lowercase().replace('_', "-");

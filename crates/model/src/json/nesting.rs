@@ -1,9 +1,10 @@
-//! How deep lists and objects nest within one another.
+//! The depth of nested lists and objects.
 
 use super::{Struct, Value};
 
-/// Whether a value nests no deeper than so many levels. Texts, numbers and the like have none; a list or an object has
-/// one more than the deepest value in it. What is deeper is not looked at, so that no value is too deep to be asked.
+/// Whether a value has at most this many levels. A text, a number, a boolean and `null` have no level. A list or an
+/// object has one level more than its deepest value. Deeper values are not visited, so the depth of a value does not
+/// matter.
 pub fn nests_within(value: &Value, levels: usize) -> bool {
     match (value, levels.checked_sub(1)) {
         (Value::Array(_) | Value::Object(_), None) => false,
@@ -13,7 +14,7 @@ pub fn nests_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The same of an object.
+/// Whether the members of an object, with the object itself, have at most this many levels.
 pub fn members_nest_within(members: &Struct, levels: usize) -> bool {
     levels.checked_sub(1).is_some_and(|levels| members.values().all(|value| nests_within(value, levels)))
 }

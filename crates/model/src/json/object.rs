@@ -1,6 +1,6 @@
-//! Messages: a struct, its fields and their presence, and the serde implementations that follow from them.
+//! Messages: a struct, the fields with their presence, and the resulting serde implementations.
 
-/// A message: its fields, their JSON names, and the serde implementations that follow from them.
+/// Defines a message by its fields and their JSON names, and implements serde for the message.
 macro_rules! json_object {
     (
         $(#[$meta:meta])*
@@ -87,7 +87,7 @@ macro_rules! json_object {
     (@read $presence:ident $map:ident) => { $crate::json::next_field(&mut $map)? };
 }
 
-/// A [`Field`] that is what its serde implementations say, and never unset.
+/// Implements [`Field`] by the serde implementations of the type; the value is never unset.
 macro_rules! field_by_serde {
     ($name:ident) => {
         impl $crate::json::Field for $name {

@@ -1,6 +1,6 @@
-//! Compact JSON with a line for each value, for people.
+//! Compact JSON as indented lines, for people.
 
-/// Writes compact JSON as serde_json writes it for people: in lines, with an indent of two spaces for each level.
+/// Formats compact JSON like serde_json's pretty printer: in lines, with an indent of two spaces for each level.
 pub fn pretty(compact: &str) -> String {
     let mut lines = String::with_capacity(compact.len() * 2);
     let mut depth = 0_usize;

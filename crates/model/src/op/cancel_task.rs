@@ -1,4 +1,4 @@
-//! `CancelTask` (section 3.1.5): asks for a task to be stopped, and waits until it is.
+//! `CancelTask` (section 3.1.5): requests the cancellation of a task and waits for the end of the task.
 
 use super::operation;
 use crate::{
@@ -10,9 +10,9 @@ use crate::{
 };
 
 json_object! {
-    /// Which task.
+    /// The parameters of `CancelTask`.
     pub struct CancelTaskRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub id: TaskId => required "id",

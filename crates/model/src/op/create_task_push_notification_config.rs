@@ -1,5 +1,5 @@
-//! `CreateTaskPushNotificationConfig` (section 3.1.7): registers a webhook. The request is the configuration itself;
-//! the same id replaces.
+//! `CreateTaskPushNotificationConfig` (section 3.1.7): registers a webhook. The request is the configuration itself; an
+//! existing configuration with the same id is replaced.
 
 use super::operation;
 use crate::{

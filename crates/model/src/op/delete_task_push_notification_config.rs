@@ -1,4 +1,4 @@
-//! `DeleteTaskPushNotificationConfig` (section 3.1.10): removes a webhook; doing it twice is no error.
+//! `DeleteTaskPushNotificationConfig` (section 3.1.10): removes a webhook. A repeated removal is not an error.
 
 use super::operation;
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
 };
 
 json_object! {
-    /// Which webhook of which task.
+    /// The parameters of `DeleteTaskPushNotificationConfig`.
     pub struct DeleteTaskPushNotificationConfigRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",

@@ -4,9 +4,9 @@ use super::operation;
 use crate::{card::AgentCard, error::FieldViolation, id::Tenant, json::json_object, validate::Validate};
 
 json_object! {
-    /// Asks for the extended card.
+    /// The parameters of `GetExtendedAgentCard`.
     pub struct GetExtendedAgentCardRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
     }
 }

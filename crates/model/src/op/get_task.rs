@@ -10,13 +10,13 @@ use crate::{
 };
 
 json_object! {
-    /// Which task, and how much of its history.
+    /// The parameters of `GetTask`.
     pub struct GetTaskRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub id: TaskId => required "id",
-        /// How many messages of history to give back, newest kept; all where unset.
+        /// The maximum number of messages in the history; the newest messages are kept. Unset means all messages.
         pub history_length: Option<i32> => presence "historyLength" | "history_length",
     }
 }

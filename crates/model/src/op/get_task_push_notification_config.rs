@@ -10,9 +10,9 @@ use crate::{
 };
 
 json_object! {
-    /// Which webhook of which task.
+    /// The parameters of `GetTaskPushNotificationConfig`.
     pub struct GetTaskPushNotificationConfigRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",

@@ -10,25 +10,26 @@ use crate::{
 };
 
 json_object! {
-    /// Which task, and which page.
+    /// The parameters of `ListTaskPushNotificationConfigs`.
     pub struct ListTaskPushNotificationConfigsRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub task_id: TaskId => required "taskId" | "task_id",
-        /// How many a page holds; all where zero. A server may give fewer, and a `nextPageToken`.
+        /// The maximum number of configurations in a page; zero means all. A server may return fewer, with a
+        /// `nextPageToken`.
         pub page_size: i32 => implicit "pageSize" | "page_size",
-        /// Where the page begins: the `nextPageToken` of the page before.
+        /// The start of the page: the `nextPageToken` of the previous page.
         pub page_token: Option<Box<str>> => implicit "pageToken" | "page_token",
     }
 }
 
 json_object! {
-    /// A page of configurations. The list is always written, also when it is empty.
+    /// A page of configurations. The list is always written, even if empty.
     pub struct ListTaskPushNotificationConfigsResponse {
         /// The configurations.
         pub configs: Vec<TaskPushNotificationConfig> => required "configs",
-        /// Where the next page begins; empty on the last.
+        /// The start of the next page; empty on the last page.
         pub next_page_token: Box<str> => implicit "nextPageToken" | "next_page_token",
     }
 }

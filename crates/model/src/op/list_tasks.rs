@@ -16,32 +16,32 @@ use crate::{
 };
 
 json_object! {
-    /// Which tasks, and how much of each.
+    /// The parameters of `ListTasks`.
     pub struct ListTasksRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// Only tasks of this context.
         pub context_id: Option<ContextId> => implicit "contextId" | "context_id",
-        /// Only tasks in this state; any where unspecified.
+        /// Only tasks in this state; unspecified means any state.
         pub status: TaskState => implicit "status" via exact_state,
-        /// How many tasks a page holds: 1 to 100, by default 50.
+        /// The maximum number of tasks in a page: 1 to 100; the default is 50.
         pub page_size: Option<i32> => presence "pageSize" | "page_size",
-        /// Where the page begins: the `nextPageToken` of the page before.
+        /// The start of the page: the `nextPageToken` of the previous page.
         pub page_token: Option<Box<str>> => implicit "pageToken" | "page_token",
-        /// How many messages of history each task has; all where unset.
+        /// The maximum number of messages in the history of each task; unset means all.
         pub history_length: Option<i32> => presence "historyLength" | "history_length",
-        /// Only tasks whose status is of this time or later.
+        /// Only tasks with a status of this time or later.
         pub status_timestamp_after: Option<Timestamp> => presence
             "statusTimestampAfter" | "status_timestamp_after" | "lastUpdatedAfter" | "last_updated_after",
-        /// Whether tasks have their artifacts.
+        /// Whether the tasks include their artifacts.
         pub include_artifacts: Option<bool> => presence "includeArtifacts" | "include_artifacts",
     }
 }
 
 impl ListTasksRequest {
-    /// How many tasks a page holds when the client does not say.
+    /// The page size if the client does not specify one.
     pub const DEFAULT_PAGE_SIZE: i32 = 50;
-    /// How many tasks a page can hold.
+    /// The largest page size.
     pub const MAX_PAGE_SIZE: i32 = 100;
 }
 
@@ -50,17 +50,17 @@ json_object! {
     pub struct ListTasksResponse {
         /// The tasks.
         pub tasks: Vec<Task> => required "tasks",
-        /// Where the next page begins; empty on the last.
+        /// The start of the next page; empty on the last page.
         pub next_page_token: Box<str> => required "nextPageToken" | "next_page_token",
-        /// The page size that was used.
+        /// The applied page size.
         pub page_size: i32 => required "pageSize" | "page_size",
-        /// How many tasks match in all.
+        /// The number of matching tasks on all pages.
         pub total_size: i32 => required "totalSize" | "total_size",
     }
 }
 
-/// A filter takes proto names and numbers alone (contradiction C-15): a short form that were read here but not by the
-/// next agent would list other tasks there.
+/// Reads the `status` filter: only proto names and numbers (section 3.1.4, "List Tasks"). If Nuncio accepted a short
+/// form, an agent without this leniency would list other tasks for the same request.
 fn exact_state<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskState, A::Error> {
     struct Exact(TaskState);
     impl<'de> Deserialize<'de> for Exact {

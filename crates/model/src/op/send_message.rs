@@ -1,5 +1,5 @@
-//! `SendMessage` (section 3.1.1): sends a message; waits until the task has ended or is interrupted, unless told not
-//! to.
+//! `SendMessage` (section 3.1.1): sends a message and waits until the task is terminal or interrupted, unless the
+//! client requests an immediate answer.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -17,13 +17,13 @@ use crate::{
 };
 
 json_object! {
-    /// A message to an agent.
+    /// The parameters of `SendMessage`: a message to an agent.
     pub struct SendMessageRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The message.
         pub message: Message => required "message",
-        /// How the client wants it handled.
+        /// The client's wishes for the answer.
         pub configuration: Option<Box<SendMessageConfiguration>> => presence "configuration",
         /// Data of extensions, keyed by their URI.
         pub metadata: Option<Box<Struct>> => presence "metadata",
@@ -31,44 +31,44 @@ json_object! {
 }
 
 json_object! {
-    /// How a client wants its message handled (section 3.2.2).
+    /// The client's wishes for the answer (section 3.2.2).
     pub struct SendMessageConfiguration {
-        /// Media types that the client takes, best first; empty for any.
+        /// The media types that the client accepts, by preference; empty means any.
         pub accepted_output_modes: Vec<String> => implicit "acceptedOutputModes" | "accepted_output_modes",
         /// A webhook for the task.
         pub task_push_notification_config: Option<TaskPushNotificationConfig> => presence
             "taskPushNotificationConfig" | "task_push_notification_config" | "pushNotificationConfig" | "push_notification_config",
-        /// How many messages of history to give back; all where unset.
+        /// The maximum number of messages in the history of the answer; unset means all.
         pub history_length: Option<i32> => presence "historyLength" | "history_length",
-        /// Whether to answer as soon as the task exists.
+        /// Whether the server answers as soon as the task exists.
         pub return_immediately: bool => implicit "returnImmediately" | "return_immediately" unless "blocking",
     }
 }
 
 impl SendMessageRequest {
-    /// Sends this message, and waits.
+    /// Sends this message and waits for the result.
     pub fn new(message: Message) -> Self {
         Self { message, ..Self::default() }
     }
 
-    /// Says how it is to be handled.
+    /// Sets the client's wishes for the answer.
     pub fn with_configuration(mut self, configuration: SendMessageConfiguration) -> Self {
         self.configuration = Some(Box::new(configuration));
         self
     }
 
-    /// The history length that the client asks for.
+    /// The requested history length.
     pub fn history_length(&self) -> Option<i32> {
         self.configuration.as_ref()?.history_length
     }
 
-    /// Whether the client wants its answer at once.
+    /// Whether the client requests an immediate answer.
     pub fn returns_immediately(&self) -> bool {
         self.configuration.as_ref().is_some_and(|configuration| configuration.return_immediately)
     }
 }
 
-/// The task that came of a message, or the agent's direct answer.
+/// The resulting task, or the agent's direct answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SendMessageResponse {
     /// The task.
@@ -78,10 +78,10 @@ pub enum SendMessageResponse {
 }
 
 impl SendMessageResponse {
-    /// The text of the answer: that of the direct message; else that of the task's artifacts, a line for each; else
-    /// that of the task's status.
+    /// The text of the answer: the text of the direct message; otherwise the text of the task's artifacts, with a line
+    /// for each artifact; otherwise the text of the task's status.
     ///
-    /// A task that failed has the reason in its status: look at [`Self::task`] where that matters.
+    /// A failed task has the reason in its status. A caller for which failure matters must examine [`Self::task`].
     pub fn text(&self) -> String {
         let task = match self {
             Self::Message(message) => return message.text(),
@@ -93,13 +93,13 @@ impl SendMessageResponse {
         task.artifacts.iter().map(Artifact::text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The structured data of the answer as this type: the first data part of the direct message, or of the task's
-    /// artifacts, or of its status.
+    /// The structured data of the answer as this type: the first data part of the direct message, of the task's
+    /// artifacts, or of the task's status.
     ///
     /// # Errors
     ///
-    /// `InvalidAgentResponse` if there is no data part, with the text of the answer; or if its data does not have the form
-    /// of the type.
+    /// `InvalidAgentResponse` with the text of the answer, if the answer has no data part, or if the data does not
+    /// match the type.
     pub fn data<T: DeserializeOwned>(&self) -> Result<T, Error> {
         let of_message = |message: &Message| message.parts.iter().find_map(Part::as_data).cloned();
         let data = match self {
@@ -147,7 +147,7 @@ impl Serialize for SendMessageResponse {
 impl<'de> Deserialize<'de> for SendMessageResponse {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         json_object! {
-            /// Both members, of which one is set.
+            /// The two members, of which exactly one is set.
             #[allow(unreachable_pub, reason = "the macro makes public types")]
             pub struct Members {
                 /// The task.

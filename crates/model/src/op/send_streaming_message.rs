@@ -1,4 +1,4 @@
-//! `SendStreamingMessage` (section 3.1.2): sends a message and streams the task that comes of it.
+//! `SendStreamingMessage` (section 3.1.2): sends a message and streams the resulting task.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{SendMessageRequest, operation};
 use crate::{error::FieldViolation, event::EventStream, validate::Validate};
 
-/// A message to an agent whose answer is to be streamed. The fields are those of [`SendMessageRequest`].
+/// A message with a streamed answer. The fields are the fields of [`SendMessageRequest`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SendStreamingMessageRequest(pub SendMessageRequest);

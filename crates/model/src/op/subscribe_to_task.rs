@@ -1,4 +1,4 @@
-//! `SubscribeToTask` (section 3.1.6): streams a task that exists, beginning with a snapshot of it.
+//! `SubscribeToTask` (section 3.1.6): streams an existing task, beginning with a snapshot of the task.
 
 use super::operation;
 use crate::{
@@ -10,9 +10,9 @@ use crate::{
 };
 
 json_object! {
-    /// Which task.
+    /// The parameters of `SubscribeToTask`.
     pub struct SubscribeToTaskRequest {
-        /// The tenant of the interface, where it has one.
+        /// The tenant, if the interface has a tenant.
         pub tenant: Option<Tenant> => implicit "tenant",
         /// The task.
         pub id: TaskId => required "id",

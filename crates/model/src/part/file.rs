@@ -1,14 +1,14 @@
-//! A part from a file, with its name and its media type.
+//! A part from a file, with file name and media type.
 
 use std::{fs, io, path::Path};
 
 use super::Part;
 
 impl Part {
-    /// A part with the content of a file, its name, and the media type that its name stands for.
+    /// A part with the content of a file, the file name, and the media type of the file name's extension.
     ///
-    /// The whole file is read into memory, and the call blocks while it is read. Agents and clients have limits of what
-    /// they take in one message; a large file is better sent as [`Part::url`].
+    /// The whole file is read into memory, and the call blocks during reading. Agents and clients limit the size of a
+    /// message; for a large file, [`Part::url`] is better.
     ///
     /// # Errors
     ///
@@ -20,8 +20,8 @@ impl Part {
         Ok(Self::file(path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default(), bytes))
     }
 
-    /// A part with these bytes and this file name, and the media type that the name stands for;
-    /// `application/octet-stream` if it stands for none.
+    /// A part with these bytes and this file name. The media type follows from the extension of the name; the default
+    /// is `application/octet-stream`.
     pub fn file(name: impl AsRef<str>, bytes: impl Into<Box<[u8]>>) -> Self {
         let name = name.as_ref();
         let media_type = mime_guess::from_path(name).first_or_octet_stream();

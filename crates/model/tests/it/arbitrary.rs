@@ -1,11 +1,11 @@
-//! Any JSON that a message can be written as, made from the specification's tables.
+//! Arbitrary JSON of messages, created from the specification's tables.
 
 use proptest::{collection::vec, option, prelude::*, strategy::Union};
 use serde_json::{Map, Value};
 
 use crate::spec::{Field, Messages};
 
-/// Any message of this name, as it is written: no field that is left out, none missing that is not.
+/// An arbitrary message of this type in its written form: optional fields at random, required fields always.
 pub(crate) fn message(messages: &Messages, name: &str) -> BoxedStrategy<Value> {
     let fields = &messages.messages[name].fields;
     let mut object = Just(Map::new()).boxed();
@@ -37,7 +37,7 @@ fn with(
         .boxed()
 }
 
-/// A field with a value, which is its default only where that is written.
+/// A field with a value. The value is the default only if the default is written.
 fn member(messages: &Messages, field: &Field) -> BoxedStrategy<Member> {
     let name = field.json_name.clone();
     let kind = field.map_value.as_ref().unwrap_or(&field.kind);

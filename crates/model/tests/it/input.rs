@@ -1,4 +1,4 @@
-//! What ProtoJSON and the specification's contradictions allow on input.
+//! The input that ProtoJSON and the earlier texts of the specification allow.
 
 use nuncio_model::{
     AgentCard, Message, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig,
@@ -146,7 +146,7 @@ fn deep_nesting_is_an_error() {
         assert!(serde_json::from_str::<Part>(&format!(r#"{{"data":{nested}}}"#)).is_err());
         assert!(serde_json::from_str::<Task>(&format!(r#"{{"id":"t","metadata":{{"a":{nested}}}}}"#)).is_err());
         assert!(serde_json::from_str::<AgentCard>(&format!(r#"{{"security":[{{"a":{nested}}}]}}"#)).is_err());
-        // What nobody reads does no harm.
+        // Unread members do not matter.
         assert!(serde_json::from_str::<Task>(&format!(r#"{{"id":"t","x":{nested}}}"#)).is_ok());
     }
     assert!(serde_json::from_str::<Part>(&format!(r#"{{"data":{}}}"#, deep(100))).is_ok());

@@ -23,7 +23,7 @@ fn take_the_request_of_the_service() {
     fn check<T: Operation + Default>(messages: &Messages) {
         let rpc = messages.services["A2AService"].methods.iter().find(|rpc| rpc.name == T::METHOD.name()).unwrap();
         let name = std::any::type_name::<T>().rsplit("::").next().unwrap();
-        // The two ways of sending share a request in the specification, and here its fields.
+        // Both send operations have one request message in the specification; here both have its fields.
         assert_eq!(name.replace("SendStreamingMessage", "SendMessage"), rpc.request);
         assert_eq!(Into::<Call>::into(T::default()).method(), T::METHOD);
     }

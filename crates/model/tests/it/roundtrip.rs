@@ -1,4 +1,4 @@
-//! Any message survives JSON, and any JSON that a message is written as survives the message.
+//! Any message survives writing and reading, and any written JSON survives reading and writing.
 
 use nuncio_model::{
     AgentCard, StreamResponse, Task, TaskPushNotificationConfig,

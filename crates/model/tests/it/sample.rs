@@ -1,10 +1,10 @@
-//! JSON of any message, made from the specification's tables.
+//! JSON samples of any message, created from the specification's tables.
 
 use serde_json::{Map, Value, json};
 
 use crate::spec::{Field, Messages};
 
-/// Every form of a message in which all fields are set: one for each member of its `oneof`, else one.
+/// All forms of a message with all fields set: one form for each member of the `oneof`, or a single form.
 pub(crate) fn full(messages: &Messages, name: &str) -> Vec<Value> {
     let fields = &messages.messages[name].fields;
     let choices = fields.iter().filter(|field| field.oneof.is_some()).count();
@@ -16,7 +16,7 @@ pub(crate) fn full(messages: &Messages, name: &str) -> Vec<Value> {
     (0..choices.max(1)).map(with).collect()
 }
 
-/// What a message that has nothing set is written as: its required fields alone.
+/// The written form of a message without set fields: only the required fields.
 pub(crate) fn empty(messages: &Messages, name: &str) -> Value {
     let fields = messages.messages[name].fields.iter().filter(|field| field.required);
     Value::Object(fields.map(|field| (field.json_name.clone(), field.default(messages))).collect())

@@ -1,4 +1,4 @@
-//! What each type looks like on the wire, with everything set.
+//! The JSON of each type with all fields set.
 
 use nuncio_model::{
     AgentCard, StreamResponse, Task, TaskPushNotificationConfig,
@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{sample, spec::Messages};
 
-/// Every form of a message as one document, in the order in which the model writes it.
+/// All forms of a message in one document, in the order in which the model writes fields.
 fn wire<T: Serialize + DeserializeOwned>(name: &str) -> String {
     let forms = sample::full(&Messages::load(), name);
     let written =

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where the facts are.
+/// The folder of the specification's facts.
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec"))
 }
 
-/// A JSON file of the facts. The tests cannot do without it.
+/// Reads a JSON file of the facts; the tests require this file.
 pub(crate) fn file<T: serde::de::DeserializeOwned>(name: &str) -> T {
     let path = folder().join(name);
     let json = std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
@@ -63,7 +63,7 @@ impl Messages {
 }
 
 impl Field {
-    /// `required`, `presence` or `implicit`, as the model's macro calls it.
+    /// `required`, `presence` or `implicit`: the words of the model's macro.
     pub(crate) fn presence(&self, messages: &Messages) -> &'static str {
         let is_message = messages.messages.contains_key(&self.kind) || self.kind.starts_with("google.protobuf.");
         match self {
@@ -74,7 +74,7 @@ impl Field {
         }
     }
 
-    /// The value that the field has when it is not set.
+    /// The value of an unset field.
     pub(crate) fn default(&self, messages: &Messages) -> Value {
         match (&*self.cardinality, &*self.kind) {
             ("repeated", _) => serde_json::json!([]),

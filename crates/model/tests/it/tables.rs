@@ -1,4 +1,4 @@
-//! Every message of the specification's tables, field by field: there, named right, kept, read and left out as it says.
+//! Compares every message with the specification's tables, field by field: presence, name, reading and omission.
 
 use std::{collections::BTreeSet, fmt::Debug};
 
@@ -27,10 +27,10 @@ use crate::{
     spec::{Field, Messages},
 };
 
-/// Fields that are written although the table would leave them out when empty: readers want the list.
+/// Fields that are written even if empty, in contrast to the table: readers require the list.
 const ALWAYS_WRITTEN: &[(&str, &str)] = &[("ListTaskPushNotificationConfigsResponse", "configs")];
 
-/// Calls a generic function for every message, with the type, the name, and the fields as the model describes them.
+/// Calls a generic function for every message, with the type, the name, and the model's description of the fields.
 macro_rules! for_each_message {
     ($check:ident) => {{
         let messages = Messages::load();
@@ -89,7 +89,7 @@ macro_rules! for_each_message {
         described!(TaskPushNotificationConfig);
         described!(TaskStatus);
         described!(TaskStatusUpdateEvent);
-        // Written by hand, so that a part is small and a response is an enum.
+        // Hand-written implementations: a part must be small, and a response is an enum.
         one!(Part, None);
         one!(SendMessageResponse, None);
         one!(StreamResponse, None);
@@ -186,7 +186,7 @@ fn null_is_unset() {
         let (fields, base) = base(messages, name);
         let mut json = base.clone();
         for field in fields {
-            // The null of a `google.protobuf.Value` is a value.
+            // The `null` of a `google.protobuf.Value` is a value.
             if field.kind != "google.protobuf.Value" && base.get(&field.json_name).is_none() {
                 json[&field.json_name] = Value::Null;
             }
@@ -199,7 +199,7 @@ fn null_is_unset() {
 #[test]
 fn unknown_members_are_ignored() {
     fn check<T: Json>(messages: &Messages, name: &str, _: Option<&[FieldInfo]>) {
-        // Any member of this one may be a scheme, as earlier texts have it.
+        // Earlier texts allow any member of this message as a scheme.
         if name == "SecurityRequirement" {
             return;
         }
@@ -218,7 +218,8 @@ fn a_list_is_no_single_value_and_a_single_value_no_list() {
     fn check<T: Json>(messages: &Messages, name: &str, _: Option<&[FieldInfo]>) {
         for json in sample::full(messages, name) {
             for field in &messages.messages[name].fields {
-                // `scheme` takes the first of a list, as earlier texts have it (contradiction C-5).
+                // `scheme` accepts a list and keeps the first entry, because earlier texts have a list (section 4.3.2,
+                // "AuthenticationInfo").
                 let lenient = field.kind == "google.protobuf.Value" || name == "AuthenticationInfo";
                 if json.get(&field.json_name).is_none() || lenient {
                     continue;
@@ -235,7 +236,7 @@ fn a_list_is_no_single_value_and_a_single_value_no_list() {
     for_each_message!(check);
 }
 
-/// The fields of a message, and the least that can be read: nothing, or the first choice of a `oneof`.
+/// The fields of a message, and the smallest readable input: an empty object, or the first choice of a `oneof`.
 fn base<'a>(messages: &'a Messages, name: &str) -> (&'a [Field], Value) {
     let fields = &*messages.messages[name].fields;
     let mut base = json!({});

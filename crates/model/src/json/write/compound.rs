@@ -1,4 +1,4 @@
-//! Writes lists and objects: what stands between and around their values.
+//! Writes lists and objects: the separators between and around their values.
 
 use serde::{
     Serialize, Serializer,
@@ -11,10 +11,10 @@ use serde_json::Error;
 
 use super::Writer;
 
-/// What serde_json calls a value that is JSON already, and its only field.
+/// serde_json's name for a value that is already JSON, and for the only field of that value.
 pub(super) const RAW: &str = "$serde_json::private::RawValue";
 
-/// A list or an object that is being written.
+/// A list or an object during writing.
 pub(crate) struct Compound<'a> {
     to: &'a mut Vec<u8>,
     is_first: bool,

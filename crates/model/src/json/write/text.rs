@@ -1,10 +1,10 @@
-//! Writes text: its bytes between quotes, escaped where they have to be.
+//! Writes text: the bytes between quotes, with the necessary escapes.
 
 const HALF: usize = size_of::<u32>();
 const WORD: usize = size_of::<u64>();
 const BLOCK: usize = 16;
 
-/// This byte in each place of a word.
+/// A word with this byte in each place.
 const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; WORD])
 }
@@ -22,7 +22,7 @@ pub(super) fn write(text: &str, to: &mut Vec<u8>) {
     to.push(b'"');
 }
 
-/// Whether no byte is to be escaped. Looks at as many at a time as the text has; at its end at some of them twice.
+/// Whether no byte needs an escape. Examines the largest possible blocks; the last block can overlap the block before.
 fn is_plain(bytes: &[u8]) -> bool {
     if let Some(last) = bytes.last_chunk::<BLOCK>() {
         return bytes.as_chunks::<BLOCK>().0.iter().all(is_plain_block) && is_plain_block(last);
@@ -37,7 +37,7 @@ fn is_plain(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| escape(*byte) == Escape::None)
 }
 
-/// The same of sixteen bytes. Without an early end, so that it becomes a few instructions on all of them at once.
+/// The same for sixteen bytes. The loop has no early exit, so that the compiler uses a few instructions for all bytes.
 #[inline]
 fn is_plain_block(bytes: &[u8; BLOCK]) -> bool {
     let is_special = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
@@ -49,9 +49,10 @@ const fn is_plain_word(word: u64) -> bool {
     special_of(word) == 0
 }
 
-/// The highest bit of the place of the lowest byte that is to be escaped; those above it tell nothing.
+/// The highest bit in the place of the lowest byte that needs an escape. The bits of higher places have no meaning.
 const fn special_of(word: u64) -> u64 {
-    // The highest bit of a place tells that its byte was below, if none further down was.
+    // The highest bit of a place is set if the byte is below the bound. The bit is reliable only if no lower place is
+    // set.
     const fn below(word: u64, bound: u8) -> u64 {
         word.wrapping_sub(each(bound)) & !word & each(0x80)
     }
@@ -78,7 +79,7 @@ const fn escape(byte: u8) -> Escape {
     }
 }
 
-/// Writes what stands between bytes that are to be escaped in one piece.
+/// Copies the bytes between two escaped bytes in one step.
 fn write_escaped(mut bytes: &[u8], to: &mut Vec<u8>) {
     while let Some(at) = first_special(bytes) {
         to.extend_from_slice(&bytes[..at]);
@@ -88,7 +89,7 @@ fn write_escaped(mut bytes: &[u8], to: &mut Vec<u8>) {
     to.extend_from_slice(bytes);
 }
 
-/// Where the first byte stands that is to be escaped.
+/// The position of the first byte that needs an escape.
 fn first_special(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<WORD>();
     for (place, word) in words.iter().enumerate() {
