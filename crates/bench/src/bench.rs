@@ -86,7 +86,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
     }
     facts.extend(summary);
     if let Some(file) = &options.markdown {
-        markdown::write(file, &facts, &report)?;
+        markdown::write(file, options.results(), &facts, &report)?;
     }
     Ok(refused == 0)
 }

@@ -6,21 +6,19 @@ use anyhow::{Context as _, Result};
 
 use crate::report::{HEADINGS, Report, Table};
 
-const BEGIN: &str = "<!-- results -->";
-const END: &str = "<!-- end of results -->";
-
-/// Replaces what stands between the markers of `file`.
-pub(crate) fn write(file: &Path, facts: &[(&str, String)], report: &Report) -> Result<()> {
+/// Replaces the text between the markers `<!-- NAME -->` and `<!-- end of NAME -->` of `file`.
+pub(crate) fn write(file: &Path, name: &str, facts: &[(&str, String)], report: &Report) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let replaced = replace(&text, &render(facts, report));
-    let replaced = replaced.with_context(|| format!("{} has no `{BEGIN}` and `{END}`", file.display()))?;
+    let replaced = replace(&text, name, &render(facts, report));
+    let replaced = replaced.with_context(|| format!("{} has no markers for `{name}`", file.display()))?;
     fs::write(file, replaced).with_context(|| format!("cannot write {}", file.display()))
 }
 
-fn replace(text: &str, results: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{results}\n{END}{after}"))
+fn replace(text: &str, name: &str, results: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- {name} -->"), format!("<!-- end of {name} -->"));
+    let (before, rest) = text.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n\n{results}\n{end}{after}"))
 }
 
 fn render(facts: &[(&str, String)], report: &Report) -> String {
@@ -46,9 +44,9 @@ mod tests {
 
     #[test]
     fn keeps_the_text_around_the_results() {
-        let text = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let replaced = replace(&text, "new\n").unwrap();
-        assert_eq!(replaced, format!("before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"));
-        assert_eq!(replace("no markers", "new"), None);
+        let text = "before\n<!-- peers -->\nold\n<!-- end of peers -->\nafter\n";
+        let replaced = replace(text, "peers", "new\n").unwrap();
+        assert_eq!(replaced, "before\n<!-- peers -->\n\nnew\n\n<!-- end of peers -->\nafter\n");
+        assert_eq!(replace(text, "results", "new"), None);
     }
 }

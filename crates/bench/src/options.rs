@@ -54,7 +54,8 @@ pub(crate) struct RunOptions {
         conflicts_with = "words"
     )]
     pub(crate) soak: Option<u64>,
-    /// Write the tables into this file too, between its `results` markers.
+    /// Write the tables into this file too, between its `results` markers; those of `peers` alone between its `peers`
+    /// markers.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "BENCHMARKS.md")]
     pub(crate) markdown: Option<PathBuf>,
     /// The binary to measure; by default `nuncio` beside this one.
@@ -160,6 +161,11 @@ impl RunOptions {
         // Its servers have to be built first.
         sections.extend(self.words.iter().find(|word| **word == Word::Peers));
         sections
+    }
+
+    /// The name of the markers between which the tables stand in a file.
+    pub(crate) fn results(&self) -> &'static str {
+        if self.sections() == [Word::Peers] { "peers" } else { "results" }
     }
 
     /// The amounts that go with the command line.
