@@ -1,4 +1,4 @@
-//! The seam to callers' identities: what a server asks about the head of each request (section 7.4).
+//! The interface for the identification of callers: a server calls it with the head of each request (section 7.4).
 
 use std::collections::BTreeMap;
 
@@ -11,48 +11,50 @@ use nuncio_model::{
 
 use crate::error::AuthError;
 
-/// Knows callers by their requests.
+/// Identifies callers by their requests.
 ///
-/// A server asks once a request, on every binding alike, before it reads the body. Over gRPC the headers are the call's
+/// A server calls the authenticator once for each request, on every binding, before the server reads the body. Over
+/// gRPC the headers are the metadata of the call.
 /// metadata.
 #[async_trait]
 pub trait Authenticator: Send + Sync + 'static {
-    /// Who sent a request with this head.
+    /// Identifies the caller of a request with this head.
     ///
     /// # Errors
     ///
-    /// `Missing` and `Invalid` become 401 with [`Declaration::challenge`], `Forbidden` 403, `Unavailable` 503, in the
-    /// shape of the binding.
+    /// `Missing` and `Invalid` result in 401 with [`Declaration::challenge`], `Forbidden` in 403, `Unavailable` in 503,
+    /// in the form of the binding.
     async fn authenticate(&self, parts: &Parts) -> Result<Principal, AuthError>;
 
-    /// What the agent's card says of it.
+    /// The declaration for the agent's card.
     fn declaration(&self) -> Declaration;
 
-    /// Whether it lets everybody in without asking. A server then skips [`authenticate`](Self::authenticate), takes
-    /// every caller for [`Principal::Open`], and refuses to listen where strangers can reach it.
+    /// Whether all callers are accepted without identification. A server then does not call
+    /// [`authenticate`](Self::authenticate), uses [`Principal::Open`] for every caller, and refuses to listen on
+    /// addresses that others can reach.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Whether callers without credentials are let in, all of them or beside others. A server protects such callers
-    /// from pages in browsers, which can reach whatever the browser can reach.
+    /// Whether callers without credentials are accepted. A server protects such callers against web pages: a page in a
+    /// browser can send requests to every address that the browser can reach.
     fn admits_strangers(&self) -> bool {
         self.is_open()
     }
 }
 
-/// What a card says about authentication (section 4.5), and what a refused caller is told.
+/// The card's members about authentication (section 4.5), and the challenge for a refused caller.
 #[derive(Debug, Clone, Default)]
 pub struct Declaration {
-    /// The schemes, by the names that the requirements use.
+    /// The schemes, by the names in the requirements.
     pub schemes: BTreeMap<String, SecurityScheme>,
-    /// One of these is needed; an empty one stands for callers without credentials.
+    /// The alternatives: a caller must satisfy one. An empty requirement stands for callers without credentials.
     pub requirements: Vec<SecurityRequirement>,
-    /// The value of `WWW-Authenticate` beside a 401.
+    /// The value of `WWW-Authenticate` in an answer with status 401.
     pub challenge: Option<HeaderValue>,
 }
 
-/// Asks nobody: every caller is [`Principal::Open`], and all share one scope.
+/// No authentication: every caller is [`Principal::Open`], and all callers share one scope.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Open;
 

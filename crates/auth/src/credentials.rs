@@ -1,4 +1,4 @@
-//! What a client shows, where the card wants it, and to whom (sections 7.3 and 3.1.11).
+//! Credentials of a client: secrets, their places by the card, and their receivers (sections 7.3 and 3.1.11).
 
 mod origin;
 mod placement;
@@ -13,7 +13,7 @@ pub use origin::{Origin, OriginError};
 pub use placement::Placement;
 use secrecy::SecretString;
 
-/// One secret of a client. Its `Debug` form does not show it.
+/// A secret of a client. The `Debug` form does not show the secret.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Credential {
@@ -44,30 +44,30 @@ impl Credential {
     }
 }
 
-/// The secrets of a client, bound to the origins that may see them.
+/// The secrets of a client, bound to the origins that can receive them.
 ///
-/// They are placed where the agent's card says: the first of its requirements that they meet wins. Where a card
-/// declares nothing, a bearer token goes into `Authorization` and a key into `X-API-Key`.
+/// Credentials are placed as the agent's card requires: the first requirement with a credential for each scheme is
+/// used. If a card declares no requirements, a bearer token is sent in `Authorization` and a key in `X-API-Key`.
 #[derive(Clone, Default)]
 pub struct Credentials {
     held: Vec<Credential>,
     origins: Vec<Origin>,
 }
 
-/// Why credentials cannot be placed.
+/// The reason why credentials cannot be placed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// The card wants schemes that no credential is for.
+    /// The card requires schemes without a matching credential.
     #[error("the agent wants credentials for {}, and none at hand is for that", .0.join(" or "))]
     NoMatch(Vec<String>),
-    /// A secret has characters that its place cannot carry.
+    /// A secret has characters that are not allowed at its place.
     #[error("a credential has characters that {0} cannot carry")]
     BadSecret(&'static str),
-    /// The card's scheme puts the key where no key can be.
+    /// The scheme of the card has an invalid location for the key.
     #[error("the agent wants a key in `{0}`, which is none of header, query and cookie")]
     BadLocation(String),
-    /// The card names a header, parameter or cookie that cannot be.
+    /// The card has an invalid name of a header, parameter or cookie.
     #[error("the agent wants a key named `{0}`, which cannot be")]
     BadName(String),
 }
@@ -75,7 +75,8 @@ pub enum CredentialError {
 nuncio_model::debug_is_text!(CredentialError);
 
 impl Credentials {
-    /// Nothing, for this origin: where an agent is, by the user's word and not by that of a card.
+    /// No credentials, for this origin. The origin must be the agent's address given by the user, not an address from a
+    /// card.
     pub fn new(origin: Origin) -> Self {
         Self { held: Vec::new(), origins: vec![origin] }
     }
@@ -86,7 +87,7 @@ impl Credentials {
         self
     }
 
-    /// Lets another origin see them too.
+    /// Adds another origin that can receive the credentials.
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
         self
@@ -97,16 +98,18 @@ impl Credentials {
         self.held.is_empty()
     }
 
-    /// Whether this address may see them.
+    /// Whether this address can receive the credentials.
     pub fn allows(&self, address: &str) -> bool {
         Origin::parse(address).is_ok_and(|origin| self.origins.contains(&origin))
     }
 
-    /// What to add to a request to this address of the agent with this card; nothing where the address may not see it.
+    /// The additions to a request to this address of the agent with this card; nothing if the address must not receive
+    /// credentials.
     ///
     /// # Errors
     ///
-    /// `NoMatch` where the card wants credentials of another kind, and the others where what it wants cannot be done.
+    /// `NoMatch` if the card requires other kinds of credentials; another error if the card's requirement cannot be
+    /// satisfied.
     pub fn place(&self, address: &str, card: Option<&AgentCard>) -> Result<Placement, CredentialError> {
         let mut placement = Placement::default();
         if !self.allows(address) {
@@ -140,7 +143,7 @@ impl Credentials {
         Err(CredentialError::NoMatch(wanted().map(names).collect()))
     }
 
-    /// A credential for each scheme of a requirement, if there is one for all.
+    /// A credential for each scheme of a requirement; `None` if a scheme has no credential.
     fn pairs<'a>(
         &'a self,
         requirement: &SecurityRequirement,

@@ -1,21 +1,21 @@
-//! Why a caller was not let in (ERR-3, ERR-4).
+//! The reasons to refuse a caller (section 3.3.2, "Error Handling": authentication and authorization errors).
 
 use nuncio_model::{Error, ErrorKind};
 
-/// Why a caller was not let in. The texts are for the peer, and tell apart no more than they must.
+/// The reason to refuse a caller. The texts are for the peer and contain only the necessary information.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
     /// The request carries no credentials.
     #[error("credentials are required")]
     Missing,
-    /// The credentials are wrong, expired, or of a scheme that is not taken here.
+    /// The credentials are wrong, expired, or of an unsupported scheme.
     #[error("the credentials were not accepted")]
     Invalid,
-    /// The credentials are right and do not allow this.
+    /// The credentials are valid, but do not permit this request.
     #[error("the caller may not do this")]
     Forbidden,
-    /// Whoever knows the callers does not answer; trying again may help.
+    /// The source of identities does not answer; a later try can succeed.
     #[error("callers cannot be authenticated at the moment")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -23,13 +23,13 @@ pub enum AuthError {
 nuncio_model::debug_is_text!(AuthError);
 
 impl AuthError {
-    /// Whether the caller should be challenged for credentials, with status 401.
+    /// Whether the answer is a challenge for credentials (status 401).
     pub const fn is_challenge(&self) -> bool {
         matches!(self, Self::Missing | Self::Invalid)
     }
 }
 
-/// What a peer is told.
+/// The protocol error for the peer.
 impl From<AuthError> for Error {
     fn from(error: AuthError) -> Self {
         let kind = match &error {

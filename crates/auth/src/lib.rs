@@ -1,8 +1,9 @@
-//! Who calls (section 7): authenticators for servers, credentials for clients.
+//! Authentication (section 7): authenticators for servers, credentials for clients.
 //!
-//! A server asks its [`Authenticator`] about the head of each request, before it reads a byte of the body, and gets a
-//! `Principal`, which becomes part of the call's scope. [`Tokens`] knows callers by bearer tokens and API keys;
-//! [`Open`] asks nobody. A client holds [`Credentials`] and has them placed where the agent's card wants them.
+//! A server calls its [`Authenticator`] with the head of each request, before the server reads the body. The result is
+//! a `Principal`, which becomes part of the call's scope. [`Tokens`] identifies callers by bearer tokens and API keys;
+//! [`Open`] accepts all callers. A client has [`Credentials`], which are placed in requests as the agent's card
+//! requires.
 //!
 //! No type of this crate shows a secret in its `Debug` form.
 

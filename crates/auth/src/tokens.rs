@@ -1,4 +1,4 @@
-//! Callers known by a shared secret: a bearer token or an API key (sections 4.5.3 and 4.5.4).
+//! Identification by a shared secret: a bearer token or an API key (sections 4.5.3 and 4.5.4).
 
 mod hash;
 mod presented;
@@ -24,12 +24,12 @@ const API_KEY_SCHEME: &str = "apiKey";
 
 /// Callers by name, each with one or more secrets.
 ///
-/// A secret is good as `Authorization: Bearer <secret>` and as `X-API-Key: <secret>`. Only its SHA-256 is kept, and
-/// compared in a time that does not depend on it. Several entries of one name are one caller, so that a secret can be
-/// changed without a gap.
+/// A secret is valid as `Authorization: Bearer <secret>` and as `X-API-Key: <secret>`. Only the SHA-256 of a secret is
+/// stored. The comparison takes the same time for all secrets. Several entries with one name are one caller, so that a
+/// secret can be replaced without downtime.
 ///
-/// Without credentials a caller gets 401, unless [`with_anonymous`](Self::with_anonymous) lets them in. Wrong
-/// credentials are always 401.
+/// A caller without credentials gets 401, unless [`with_anonymous`](Self::with_anonymous) accepts such callers. Wrong
+/// credentials always result in 401.
 ///
 /// ```
 /// use nuncio_auth::Tokens;
@@ -50,11 +50,11 @@ struct Entry {
     hash: Hash,
 }
 
-/// Why a token cannot be configured. Never shows the secret.
+/// The reason why a token cannot be configured. The text never contains the secret.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// There is no `=` between a name and a secret.
+    /// The entry has no `=` between name and secret.
     #[error("a token is written NAME=SECRET")]
     NoSeparator,
     /// The name is empty.
@@ -66,7 +66,7 @@ pub enum TokenError {
     /// The secret has characters that a header cannot carry.
     #[error("the token of `{0}` has characters other than visible ASCII and spaces inside")]
     BadSecret(String),
-    /// Two names have the same secret, so nobody could tell them apart.
+    /// Two names have the same secret, so the callers cannot be distinguished.
     #[error("`{0}` and `{1}` have the same token: each caller needs one of its own")]
     Shared(String, String),
 }
@@ -74,16 +74,16 @@ pub enum TokenError {
 nuncio_model::debug_is_text!(TokenError);
 
 impl Tokens {
-    /// No callers: nobody gets in.
+    /// No callers: every request is refused.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a caller, or another secret of one.
+    /// Adds a caller, or another secret for an existing caller.
     ///
     /// # Errors
     ///
-    /// Where the name or the secret cannot be used, and where another caller has the same secret.
+    /// If the name or the secret is invalid, or if another caller has the same secret.
     pub fn with(mut self, name: &str, secret: &str) -> Result<Self, TokenError> {
         if name.is_empty() {
             return Err(TokenError::NoName);
@@ -102,29 +102,29 @@ impl Tokens {
         Ok(self)
     }
 
-    /// Adds a caller written `NAME=SECRET`; the secret may contain `=`.
+    /// Adds a caller in the form `NAME=SECRET`; the secret can contain `=`.
     ///
     /// # Errors
     ///
-    /// Those of [`with`](Self::with), and where there is no `=`.
+    /// The errors of [`with`](Self::with), and an error if the entry has no `=`.
     pub fn with_entry(self, entry: &str) -> Result<Self, TokenError> {
         let (name, secret) = entry.split_once('=').ok_or(TokenError::NoSeparator)?;
         self.with(name, secret)
     }
 
-    /// Whether callers without credentials are let in, as [`Principal::Anonymous`]. They share one scope, and do not
-    /// see the extended card.
+    /// Whether callers without credentials are accepted, as [`Principal::Anonymous`]. These callers share one scope and
+    /// cannot see the extended card.
     pub fn with_anonymous(mut self, anonymous: bool) -> Self {
         self.anonymous = anonymous;
         self
     }
 
-    /// Whether there is a caller.
+    /// Whether there are no callers.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The caller of a secret. Looks at every entry, whichever it is.
+    /// The caller of a secret. The search compares every entry, so that its time does not depend on the match.
     fn caller(&self, secret: &[u8]) -> Option<&Arc<str>> {
         let hash = Hash::of(secret);
         self.entries.iter().fold(None, |found, entry| if entry.hash.equals(&hash) { Some(&entry.name) } else { found })

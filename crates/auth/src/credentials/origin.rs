@@ -1,10 +1,10 @@
-//! To whom credentials may go (RFC 6454).
+//! The receivers of credentials: origins (RFC 6454).
 
 use std::fmt;
 
 use url::{Host, Url};
 
-/// A scheme, a host and a port: those that share them share credentials.
+/// A scheme, a host and a port: addresses with the same origin share credentials.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     is_secure: bool,
@@ -12,7 +12,7 @@ pub struct Origin {
     port: u16,
 }
 
-/// The text is not an address that has an origin.
+/// The error for a text that is not an address with an origin.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address such as https://agent.example or agent.example:443")]
 pub struct OriginError(String);
@@ -20,7 +20,7 @@ pub struct OriginError(String);
 nuncio_model::debug_is_text!(OriginError);
 
 impl Origin {
-    /// The origin of an address: `http(s)://…`, `grpc(s)://…`, or `host:port`, which is taken for TLS.
+    /// The origin of an address: `http(s)://…`, `grpc(s)://…`, or `host:port`, which means TLS.
     ///
     /// `grpc` counts as `http`, because one port serves both.
     pub fn parse(address: &str) -> Result<Self, OriginError> {
@@ -37,7 +37,7 @@ impl Origin {
         Ok(Self { is_secure: scheme == "https", host, port })
     }
 
-    /// Whether it is reached over TLS.
+    /// Whether the origin uses TLS.
     pub const fn is_secure(&self) -> bool {
         self.is_secure
     }

@@ -1,4 +1,4 @@
-//! Credentials on their way into a request.
+//! The placement of credentials in a request.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{Credential, CredentialError};
 use crate::tokens::API_KEY_HEADER;
 
-/// What credentials add to a request. Its `Debug` form shows names only.
+/// The additions of credentials to a request. The `Debug` form shows only names.
 #[derive(Clone, Default)]
 pub struct Placement {
     headers: HeaderMap,
@@ -21,12 +21,12 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Headers, marked as sensitive. Over gRPC they are the call's metadata.
+    /// The headers, marked as sensitive. Over gRPC the headers are the metadata of the call.
     pub const fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// Adds the parameters to a query: `query` is what a URL has behind its `?`, or empty.
+    /// Adds the parameters to a query: `query` is the text after `?` in a URL, or empty.
     pub fn extend_query(&self, query: &mut String) {
         for (name, value) in &self.query {
             if !query.is_empty() {
@@ -38,12 +38,12 @@ impl Placement {
         }
     }
 
-    /// Whether it adds nothing.
+    /// Whether there are no additions.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty() && self.query.is_empty()
     }
 
-    /// Adds a credential where the scheme says, or at its usual place.
+    /// Adds a credential at the place of the scheme, or at the default place.
     pub(super) fn add(
         &mut self,
         credential: &Credential,

@@ -26,7 +26,7 @@ fn http(scheme: &str) -> SecurityScheme {
     SecurityScheme::HttpAuth(HTTPAuthSecurityScheme { scheme: scheme.into(), ..Default::default() })
 }
 
-/// The headers and the query, as text.
+/// The added headers and the query, as text.
 fn placed(placement: &Placement) -> (Vec<(&str, &str)>, String) {
     let mut query = String::new();
     placement.extend_query(&mut query);

@@ -1,12 +1,12 @@
-//! Secrets as they are kept: hashed, compared in constant time.
+//! Secrets as hashes, compared in constant time.
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// The SHA-256 of a secret.
 ///
-/// Tokens are random and long, not chosen by people, so a plain hash is enough: what leaks with a configuration in
-/// memory cannot be presented.
+/// Tokens are long and random, not chosen by people, so a plain hash is sufficient: a hash that leaks from memory
+/// cannot be used as a credential.
 #[derive(Clone)]
 pub(super) struct Hash([u8; 32]);
 

@@ -9,7 +9,7 @@ use nuncio_model::{Error, ErrorKind};
 
 use super::*;
 
-/// Authenticates a request with these headers; `Tokens` never waits.
+/// Authenticates a request with these headers. `Tokens` never waits, so one poll is sufficient.
 fn ask(tokens: &Tokens, headers: &[(&str, &str)]) -> Result<Principal, AuthError> {
     let mut request = Request::new(());
     for (name, value) in headers {
