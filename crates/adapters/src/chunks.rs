@@ -1,4 +1,4 @@
-//! The one artifact that a program's output becomes: its chunks, and which of them is the last.
+//! The artifact of a program's output: its chunks, and the `lastChunk` flag.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use nuncio_engine::{AgentError, Turn};
 use nuncio_model::{Artifact, ArtifactId, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent};
 use tokio::time::Instant;
 
-/// The name of the artifact, and its id in the first turn that makes one.
+/// The name of the artifact, and the id of the artifact in the first turn.
 const NAME: &str = "output";
 
-/// Writes chunks one behind, so that the last can be marked as such when it turns out to be the last.
+/// Delays each chunk until the next chunk, so that the last chunk gets the `lastChunk` flag.
 #[derive(Debug)]
 pub(crate) struct Chunks<'a> {
     turn: &'a Turn,
     id: ArtifactId,
-    /// How long a chunk may be kept back; `None` for as long as it takes.
+    /// The maximum delay of a chunk; `None` means no maximum.
     patience: Option<Duration>,
     kept: Option<Part>,
     due: Option<Instant>,
@@ -22,26 +22,28 @@ pub(crate) struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// Chunks of the turn's output. A chunk is kept back at most for `patience`.
+    /// The chunks of the turn's output. `patience` is the maximum delay of a chunk.
     pub(crate) fn new(turn: &'a Turn, patience: Option<Duration>) -> Self {
         Self { turn, id: free_id(turn), patience, kept: None, due: None, begun: false }
     }
 
-    /// The artifact's id: one that no artifact of an earlier turn has.
+    /// The id of the artifact, different from all artifacts of earlier turns.
     pub(crate) fn id(&self) -> &ArtifactId {
         &self.id
     }
 
-    /// Takes note of an artifact that was written otherwise: chunks go on with it when it is theirs.
+    /// Notes an artifact update that was written by other code. If the update has this artifact's id, later chunks are
+    /// appended.
     pub(crate) fn adopt(&mut self, id: &ArtifactId) {
         self.begun |= *id == self.id;
     }
 
-    /// Writes a chunk, some time before the next.
+    /// Adds a chunk, which is written before the next chunk at the latest.
     pub(crate) async fn push(&mut self, part: Part) -> Result<(), AgentError> {
         let has_some = self.begun || self.kept.is_some();
         if self.patience.is_some() && has_some && part == Part::text("") {
-            // It adds nothing; kept, it would be a part or the mark of the end, as time has it.
+            // An empty text adds no content. If it were stored, the timing would decide between an extra part and a
+            // mere `lastChunk` flag.
             return Ok(());
         }
         self.flush().await?;
@@ -50,7 +52,7 @@ impl<'a> Chunks<'a> {
         Ok(())
     }
 
-    /// Waits until a chunk has been kept back for long enough; for ever when there is none.
+    /// Waits until the maximum delay of the held chunk has passed; forever if no chunk is held.
     pub(crate) async fn due(&self) {
         match self.due {
             Some(due) => tokio::time::sleep_until(due).await,
@@ -58,7 +60,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Writes what is kept back; more may come.
+    /// Writes the held chunk; more chunks can follow.
     pub(crate) async fn flush(&mut self) -> Result<(), AgentError> {
         self.due = None;
         match self.kept.take() {
@@ -67,8 +69,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Marks the end: on the chunk that is kept back, or else on an empty one, which adds no part to the artifact.
-    /// Where there was no chunk, there is no artifact.
+    /// Sets the `lastChunk` flag: on the held chunk, or on an additional empty chunk, which adds no part to the
+    /// artifact. Without any chunk there is no artifact.
     pub(crate) async fn finish(&mut self) -> Result<(), AgentError> {
         self.due = None;
         match self.kept.take() {
@@ -84,7 +86,7 @@ impl<'a> Chunks<'a> {
         if !append {
             artifact.name = Some(NAME.into());
         }
-        // What follows the end begins another artifact.
+        // Chunks after the end begin another artifact.
         if last_chunk {
             self.begun = false;
             self.id = ArtifactId::generate();
@@ -94,8 +96,8 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// The id for this turn's output. A first turn that is run again writes it anew; what a later one had written cannot be
-/// told from what was there before it.
+/// The id for this turn's output. If the first turn runs again, the output replaces the artifact of the first attempt.
+/// A later turn cannot distinguish its own earlier output from the output of earlier turns, so it uses a new id.
 fn free_id(turn: &Turn) -> ArtifactId {
     let is_only_turn = |task: &Task| task.history.iter().filter(|message| message.role == Role::User).count() == 1;
     if turn.resumed().is_some_and(is_only_turn) {

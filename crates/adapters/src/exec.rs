@@ -1,4 +1,5 @@
-//! `nuncio serve --exec -- CMD`: any filter as an agent. The message goes to its stdin, its stdout is the artifact.
+//! `nuncio serve --exec -- CMD`: any filter as an agent. The message is the program's stdin, and the stdout is the
+//! artifact.
 
 mod input;
 mod output;
@@ -10,30 +11,31 @@ use tokio_util::sync::CancellationToken;
 use self::output::Output;
 use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 
-/// Why a message is rejected that asks for data of a certain shape.
+/// The rejection of a message that requests data with a JSON schema.
 const NO_SCHEMA: &str = "this agent writes text, and cannot give data that follows a JSON schema";
 
-/// Makes an agent of a program that reads text and writes text.
+/// An agent that runs a program with text input and text output.
 ///
-/// The program runs once for each message. Its stdin is the text of the message's parts, joined by a space; a file by
-/// reference reads `[file: URL]`, inline bytes `[binary N bytes]`, data is JSON. A last line without a line break gets
-/// one, as in a text file. It need not read it.
+/// The program runs once for each message. The stdin is the text of the message's parts, joined by spaces. A file by
+/// reference is written as `[file: URL]`, inline bytes as `[binary N bytes]`, and data as JSON. If the last line has no
+/// line break, the adapter adds a line break, as in a text file. The program does not have to read the input.
 ///
-/// Its stdout is one artifact, `output`, in chunks as they come: a line each, with its line break, or by
-/// [`with_delimiter`](Self::with_delimiter). The last is marked as such when the program has ended well; where a line
-/// had been sent before that was known, an empty chunk follows, which adds no part to the artifact. From the first line
-/// that is not UTF-8 on, the rest is one part of bytes (`application/octet-stream`). A program without output completes
-/// its task without an artifact.
+/// The stdout becomes one artifact, `output`. Each line with its line break is a chunk, or
+/// [`with_delimiter`](Self::with_delimiter) sets another separator. Chunks are sent as they arrive. After a successful
+/// end of the program, the last chunk has the `lastChunk` flag. If the last line was already sent, an empty chunk with
+/// the flag follows, which adds no part to the artifact. From the first line that is not UTF-8, the rest of the output
+/// is one part of bytes (`application/octet-stream`). If the program writes no output, the task completes without an
+/// artifact.
 ///
-/// Exit code 0 completes the task. Any other, a signal, and a program that cannot be started fail it; the reason has
-/// the last 20 lines of stderr, so a program should keep secrets from there. Stderr goes to the log, with the
-/// target `agent`. [`ProgramLimits`](crate::ProgramLimits) bound it in size and time.
+/// Exit code 0 completes the task. The task fails after any other exit code, after a signal, and if the program cannot
+/// be started. The reason includes the last 20 lines of stderr, so a program should not write secrets to stderr. The
+/// log also receives stderr, with the target `agent`. [`ProgramLimits`](crate::ProgramLimits) limit size and time.
 ///
-/// A message that asks for data by a JSON schema ([`Turn::requested_schema`]) is rejected, as nothing holds the output
-/// against it.
+/// A message that requests data by a JSON schema ([`Turn::requested_schema`]) is rejected, because the adapter does not
+/// validate the output.
 ///
-/// On a cancel the program's process group gets SIGTERM, and SIGKILL after the grace. When the turn is dropped, it gets
-/// SIGKILL at once.
+/// A cancellation sends SIGTERM to the program's process group, and SIGKILL after the grace period. If the turn is
+/// dropped, the group gets SIGKILL immediately.
 #[derive(Debug, Clone)]
 pub struct Exec {
     program: Program,
@@ -41,14 +43,15 @@ pub struct Exec {
 }
 
 impl Exec {
-    /// An agent of this program.
+    /// An agent that runs this program.
     pub fn new(program: Program) -> Self {
         Self { program, delimiter: None }
     }
 
-    /// Cuts the output at this delimiter instead of after each line, and leaves the delimiter out. Each piece is text,
-    /// or bytes where it is not UTF-8, and is sent when the next one is there, so that the last is marked as such. A
-    /// piece over [`ProgramLimits::piece`](crate::ProgramLimits::piece) fails the task. An empty delimiter is none.
+    /// Splits the output at this delimiter instead of after each line, and removes the delimiter. Each piece is text,
+    /// or bytes if the piece is not UTF-8. A piece is sent when the next piece arrives, so that the last piece has the
+    /// `lastChunk` flag. A piece larger than [`ProgramLimits::piece`](crate::ProgramLimits::piece) fails the task. An
+    /// empty delimiter has no effect.
     pub fn with_delimiter(mut self, delimiter: impl Into<Vec<u8>>) -> Self {
         self.delimiter = Some(delimiter.into().into_boxed_slice()).filter(|delimiter| !delimiter.is_empty());
         self
@@ -74,7 +77,7 @@ impl Agent for Exec {
         let input = input::text(turn.message());
         let work = async {
             let feed = async {
-                // A program that does not read all of its input, or none, is in its right.
+                // A program may ignore its input or a part of it, so a write error is not a failure.
                 let _ = stdin.write_all(input.as_bytes()).await;
                 drop(stdin);
                 Ok(())
@@ -97,7 +100,7 @@ impl Agent for Exec {
 
 async fn conclude(ended: Ended, mut output: Output<'_>, tail: &Tail) -> Result<(), AgentError> {
     let reason = match ended {
-        // The engine knows that the task is canceled.
+        // The engine already knows about the cancellation.
         Ended { stop: Some(Stop::Canceled), .. } => return output.flush().await,
         Ended { output: Some(Err(error)), .. } => return Err(error),
         Ended { stop: Some(Stop::Expired(expired)), .. } => tail.explain(expired),

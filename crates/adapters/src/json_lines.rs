@@ -1,4 +1,5 @@
-//! `nuncio serve --jsonl -- CMD`: any script as a full agent. It reads the request as a line of JSON, and writes lines.
+//! `nuncio serve --jsonl -- CMD`: any script as a full agent. The script reads the request as a JSON line and writes
+//! events as JSON lines.
 
 mod conversation;
 mod line;
@@ -10,34 +11,36 @@ use tokio_util::sync::CancellationToken;
 use self::conversation::Conversation;
 use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 
-/// Makes an agent of a program that speaks the JSON-lines agent protocol. `examples/agents` explains it, with programs.
+/// An agent that runs a program with the JSON-lines agent protocol. `examples/agents` explains the protocol and has
+/// programs.
 ///
-/// The program runs once for each turn. The first line of its stdin is the `SendMessageRequest` as JSON, with the
-/// members `task` (the task so far; absent on the first turn) and `context` (the ids of earlier tasks of the context,
-/// newest first) added, and `"resumed":true` where the turn was cut off by a crash and is run again
-/// ([`Program::with_resume`]): `task` then has what it had said. When the client cancels, the line `{"cancel":{}}`
-/// follows. stdin ends after the program's last word.
+/// The program runs once for each turn. The first line of stdin is the `SendMessageRequest` as JSON with up to three
+/// added members. `task` is the task so far (absent on the first turn). `context` lists the ids of earlier tasks of the
+/// context, newest first. `"resumed":true` means that a crash interrupted the turn and the turn runs again
+/// ([`Program::with_resume`]); `task` then includes the events that the program sent before the crash. If the client
+/// cancels, the line `{"cancel":{}}` follows. stdin ends after the program's last event.
 ///
-/// Each line of its stdout is a `StreamResponse` as JSON, in which ids, times and roles may be left out, or
-/// `{"text":"…"}`: a chunk of the default artifact, `output`. An artifact without an id is a new one; with `append` it
-/// is the one that the program wrote last. The last chunk of the default artifact is marked as such when the turn ends
-/// well; where it had been sent before that was known, an empty chunk follows, which adds no part to the artifact. An
-/// empty text behind others adds nothing either.
+/// Each line of stdout is a `StreamResponse` as JSON, in which ids, times and roles are optional, or `{"text":"…"}`: a
+/// chunk of the default artifact, `output`. An artifact without an id is a new artifact; with `append` it is the
+/// artifact of the previous artifact line. If the turn ends successfully, the last chunk of the default artifact has
+/// the `lastChunk` flag. If the last chunk was already sent, an empty chunk with the flag follows, which adds no part
+/// to the artifact. An empty text after other texts adds no part either.
 ///
-/// Exit code 0 completes the task, unless the program has ended or parked it. Any other, and a signal, fail it; the
-/// reason has the last 20 lines of stderr. A line that is not JSON, that is over
-/// [`ProgramLimits::piece`](crate::ProgramLimits::piece), or that the task's state does not allow fails the task, and the
-/// reason names the line. What comes after a word that ends the task is logged and ignored.
+/// Exit code 0 completes the task, unless the program has already ended the task or requested input. The task fails
+/// after any other exit code and after a signal; the reason includes the last 20 lines of stderr. A line also fails the
+/// task if the line is not JSON, is longer than [`ProgramLimits::piece`](crate::ProgramLimits::piece), or is not
+/// allowed in the state of the task; the reason names the line. Lines after an event that ends the task are logged and
+/// ignored.
 ///
-/// After a word that ends the task, or asks the client for input, the program has the grace to exit; the turn is over
-/// when it has. A program that needs credentials (`TASK_STATE_AUTH_REQUIRED`) may go on.
+/// After an event that ends the task or requests input from the client, the program must exit within the grace period;
+/// the turn ends with the program. A program that requests credentials (`TASK_STATE_AUTH_REQUIRED`) can continue.
 #[derive(Debug, Clone)]
 pub struct JsonLines {
     program: Program,
 }
 
 impl JsonLines {
-    /// An agent of this program.
+    /// An agent that runs this program.
     pub fn new(program: Program) -> Self {
         Self { program }
     }
@@ -55,7 +58,7 @@ impl Agent for JsonLines {
         let Pipes { stdin, stdout, stderr } = pipes;
         let pulse = process.pulse.clone();
         let (told, over) = (CancellationToken::new(), CancellationToken::new());
-        // stdin ends with the last word, or with stdout: nothing that is written there could be answered.
+        // stdin ends after the last event, or at the end of stdout: the program can no longer answer.
         let closed = over.child_token();
         let mut tail = Tail::default();
         let mut conversation = Conversation::new(&turn, &self.program.limits, &over);
@@ -89,7 +92,7 @@ async fn conclude(ended: Ended, mut conversation: Conversation<'_>, tail: &Tail)
     let exit = ended.exit.map(Exit);
     let ended_well = exit.as_ref().is_some_and(|exit| exit.0.success());
     let reason = match (ended.stop, ended.output, exit) {
-        // The engine knows that the task is canceled.
+        // The engine already knows about the cancellation.
         (Some(Stop::Canceled), ..) => return conversation.flush().await,
         (_, Some(Err(error)), _) => return Err(error),
         (Some(Stop::Expired(expired)), ..) => tail.explain(expired),

@@ -1,6 +1,7 @@
-//! Programs as agents: [`Exec`] makes one of any filter, [`JsonLines`] of any script that speaks the protocol by lines.
+//! Programs as agents: [`Exec`] runs any filter, and [`JsonLines`] runs any script that exchanges JSON lines.
 //!
-//! Both run a [`Program`] once for each turn, in a process group of its own, and none of it outlives the turn.
+//! Both run a [`Program`] once for each turn, in a separate process group. All processes of the group end with the
+//! turn.
 
 mod chunks;
 mod exec;

@@ -1,4 +1,4 @@
-//! A program's output, cut into pieces at a delimiter, with nothing unbounded: the reader under every adapter.
+//! Splits a program's output into pieces at a delimiter, with bounded memory. All adapters use this reader.
 
 use std::io;
 
@@ -9,12 +9,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::size::Size;
 
-/// How much is asked of the operating system at once.
+/// The size of a read from the operating system.
 const READ: usize = 16 * 1024;
 
-/// Cuts what a reader gives at each delimiter.
+/// Splits the data of a reader at each delimiter.
 ///
-/// [`next`](Self::next) may be dropped and called again: nothing is lost.
+/// The future of [`next`](Self::next) can be dropped without loss of data.
 #[derive(Debug)]
 pub(crate) struct Pieces<R> {
     reader: R,
@@ -22,31 +22,31 @@ pub(crate) struct Pieces<R> {
     piece_limit: usize,
     output_limit: u64,
     buffer: BytesMut,
-    /// How much of the buffer holds no delimiter for sure.
+    /// The length of the buffer's start without a delimiter.
     searched: usize,
     read: u64,
     ended: bool,
 }
 
-/// A piece, without the delimiter that ended it.
+/// A piece, without its delimiter.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) bytes: BytesMut,
     pub(crate) end: End,
 }
 
-/// What ended a piece.
+/// The reason for the end of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The delimiter.
     Delimiter,
-    /// The limit of a piece: it goes on in the next.
+    /// The size limit; the next piece continues.
     Limit,
-    /// The end of the output; such a piece is never empty.
+    /// The end of the output; a piece with this end is never empty.
     Output,
 }
 
-/// Why there is no next piece.
+/// The reason for a missing piece.
 #[derive(Debug, Error)]
 pub(crate) enum PiecesError {
     #[error("the program wrote more than {}", Size(*.0))]
@@ -56,7 +56,7 @@ pub(crate) enum PiecesError {
 }
 
 impl<R: AsyncRead + Unpin> Pieces<R> {
-    /// Cuts at `delimiter`, which is not empty, and at `piece_limit` bytes.
+    /// Splits at `delimiter` (not empty) and at `piece_limit` bytes.
     pub(crate) fn new(reader: R, delimiter: &[u8], piece_limit: usize) -> Self {
         Self {
             reader,
@@ -70,7 +70,7 @@ impl<R: AsyncRead + Unpin> Pieces<R> {
         }
     }
 
-    /// Fails once there was more than this in all.
+    /// Fails after this number of bytes in total.
     pub(crate) fn with_output_limit(mut self, bytes: u64) -> Self {
         self.output_limit = bytes;
         self
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin> Pieces<R> {
         }
     }
 
-    /// A piece that the buffer holds already.
+    /// The next piece, if the buffer contains the whole piece.
     fn cut(&mut self) -> Option<Piece> {
         let delimiter = self.delimiter.needle().len();
         if let Some(found) = self.delimiter.find(&self.buffer[self.searched..]) {
@@ -109,7 +109,7 @@ impl<R: AsyncRead + Unpin> Pieces<R> {
         } else {
             self.searched = self.buffer.len().saturating_sub(delimiter - 1);
         }
-        // A delimiter that begins right at the limit may not have come in full yet.
+        // A delimiter that starts at the limit must be in the buffer completely before the decision.
         if self.buffer.len() >= self.piece_limit + delimiter {
             self.searched = 0;
             return Some(Piece { bytes: self.buffer.split_to(self.piece_limit), end: End::Limit });

@@ -1,4 +1,4 @@
-//! A program that answers turns: what to run, and within which limits.
+//! A program that answers turns: the command and its limits.
 
 mod clock;
 mod exit;
@@ -30,12 +30,13 @@ pub(crate) use self::{
     supervise::{Asked, Stop},
 };
 
-/// A program that is run once for each turn. Clones share its places ([`ProgramLimits::processes`]).
+/// A program that runs once for each turn. Clones share the limit of concurrent processes
+/// ([`ProgramLimits::processes`]).
 ///
-/// It runs in the server's working directory and environment, with `NUNCIO_TASK_ID`, `NUNCIO_CONTEXT_ID` and
-/// `NUNCIO_EPOCH` ([`Turn::epoch`](nuncio_engine::Turn::epoch)) added. It is in a process group of its own turn. At the
-/// end of the turn, whatever the reason, what is left of the group is killed, and also when the server itself is
-/// killed; only a process that moves itself to another group (`setsid`) escapes that.
+/// The program has the server's working directory and environment, with the added variables `NUNCIO_TASK_ID`,
+/// `NUNCIO_CONTEXT_ID` and `NUNCIO_EPOCH` ([`Turn::epoch`](nuncio_engine::Turn::epoch)). Each turn has its own process
+/// group. At any end of the turn, and if the server is killed, the remaining processes of the group are killed. Only a
+/// process that moves to another group (`setsid`) escapes.
 #[derive(Debug, Clone)]
 pub struct Program {
     command: OsString,
@@ -49,7 +50,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program by its name, looked for in `PATH`, or by its path. No shell is involved.
+    /// A program by its path, or by its name, searched in `PATH`. No shell is involved.
     pub fn new(command: impl Into<OsString>) -> Self {
         let limits = ProgramLimits::default();
         Self {
@@ -75,26 +76,26 @@ impl Program {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), Some(value.into())));
         self
     }
 
-    /// Keeps a variable of the server's environment from it: a secret that is none of its business.
+    /// Removes a variable of the server's environment, for example a secret that the program does not need.
     pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), None));
         self
     }
 
-    /// Runs it as another user, without the supplementary groups of the server, and with `HOME`, `USER` and `LOGNAME`
-    /// of the user where they are known. The server must run as root.
+    /// Runs the program as another user, without the server's supplementary groups, and with the user's `HOME`, `USER`
+    /// and `LOGNAME` if known. The server must run as root.
     pub fn with_user(mut self, user: User) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// Bounds it.
+    /// Sets the limits.
     pub fn with_limits(mut self, limits: ProgramLimits) -> Self {
         self.places = places(&limits);
         self.log_rate = Arc::new(LogRate::new(limits.log_lines));
@@ -102,24 +103,23 @@ impl Program {
         self
     }
 
-    /// Says that a turn that a crash cut off may be run again, because running twice does no harm.
+    /// Declares that a turn can run again after a crash, because running the turn twice does no harm.
     pub fn with_resume(mut self) -> Self {
         self.resumes = true;
         self
     }
 
-    /// Finds the program's file, without running it: a check for the start of a server.
+    /// Searches the program's file without running the program: a check for the start of a server.
     ///
     /// # Errors
     ///
-    /// When there is no such file, or it cannot be executed; when it is to run as another user and the server is not
-    /// root.
+    /// If the file does not exist or is not executable, or if the program has another user and the server is not root.
     pub fn check(&self) -> Result<PathBuf, ProgramError> {
         self.user.as_ref().map_or(Ok(()), User::check)?;
         path::find(&self.command, std::env::var_os("PATH").as_deref())
     }
 
-    /// The name or path that it was made with.
+    /// The name or path of the program, as given to [`new`](Self::new) or [`shell`](Self::shell).
     pub fn command(&self) -> &OsStr {
         &self.command
     }

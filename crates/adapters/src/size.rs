@@ -1,8 +1,8 @@
-//! Sizes as people write them, for the reason of a failure.
+//! Sizes in the notation of users, for the reason of a failure.
 
 use std::fmt;
 
-/// A number of bytes that shows itself in the largest unit that divides it.
+/// A number of bytes, displayed in the largest unit without a remainder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 

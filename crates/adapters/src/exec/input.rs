@@ -1,12 +1,12 @@
 //! A message as the text on a program's stdin.
 //!
-//! Data of a vendor's type beside other parts is left out: a framework adds such data for itself, and a filter would take
-//! it for the words of the user.
+//! Structured data with a vendor's media type is omitted if the message has other parts. Frameworks add such data for
+//! their own use, and a filter would read the data as text of the user.
 
 use nuncio_model::{Message, Part, PartContent};
 
-/// The parts of a message, joined by a space, and a line break where the last line has none: a filter that reads lines
-/// sees the last one only then. No text at all stays an empty input.
+/// The parts of a message, joined by spaces. A missing line break at the end is added, because a filter that reads
+/// lines ignores an incomplete line. An empty text stays empty.
 pub(super) fn text(message: &Message) -> String {
     let mut text = String::new();
     let is_alone = message.parts.iter().all(Part::is_vendor_data);

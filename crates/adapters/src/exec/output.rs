@@ -1,4 +1,4 @@
-//! A program's stdout as chunks of one artifact.
+//! The stdout of a program as the chunks of an artifact.
 
 use std::time::Duration;
 
@@ -14,18 +14,19 @@ use crate::{
     size::Size,
 };
 
-/// How long a line may wait for the next one, or for the end, before it is sent without knowing whether it is the last.
+/// The maximum delay of a line. A line is held back until the next line or the end of the output, because only then the
+/// line is known to be the last or not.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Reads a program's output and writes it as chunks.
+/// Reads the output of a program and writes chunks.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
     chunks: Chunks<'a>,
     limits: &'a ProgramLimits,
     delimiter: Option<&'a [u8]>,
-    /// The output from the first line on that is not UTF-8, not sent yet; `None` while it is text.
+    /// The output from the first line that is not UTF-8; sent at the end. `None` if all lines are UTF-8.
     binary: Option<BytesMut>,
-    /// The bytes of a character that the limit of a piece cut through.
+    /// The first bytes of a character that the size limit of a piece has split.
     torn: BytesMut,
 }
 
@@ -72,12 +73,12 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Sends what is kept back; the program did not end well.
+    /// Writes the held chunk after a program failed.
     pub(super) async fn flush(&mut self) -> Result<(), AgentError> {
         self.chunks.flush().await
     }
 
-    /// Sends what is kept back as the last chunk.
+    /// Writes the held chunk as the last chunk.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         self.chunks.finish().await
     }
@@ -120,7 +121,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Text where it is UTF-8, else bytes.
+/// A text part if the piece is UTF-8, otherwise a part of bytes.
 fn part(piece: BytesMut) -> Part {
     match String::from_utf8(piece.into()) {
         Ok(text) => Part::text(text),

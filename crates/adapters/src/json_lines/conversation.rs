@@ -1,4 +1,4 @@
-//! What a program says in a turn: its lines, turned into words of the turn.
+//! The output of a program in a turn: its lines, converted to events of the turn.
 
 use std::{fmt, time::Duration};
 
@@ -15,8 +15,8 @@ use crate::{
     size::Size,
 };
 
-/// How long a text may wait for the next line, or for the end, before it is sent without knowing whether it is the
-/// last.
+/// The maximum delay of a text. A text is held back until the next line or the end of the output, because only then the
+/// text is known to be the last or not.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The program's side of a turn.
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(super) struct Conversation<'a> {
     turn: &'a Turn,
     limits: &'a ProgramLimits,
-    /// Cancelled with the program's last word.
+    /// Cancelled by the program's last event.
     over: &'a CancellationToken,
     chunks: Chunks<'a>,
-    /// The artifact that was written last.
+    /// The artifact of the previous artifact line.
     artifact: Option<ArtifactId>,
-    /// What the last word makes of the task.
+    /// The state of the task after the last event.
     fate: Fate,
 }
 
@@ -65,17 +65,17 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Whether the task has ended or waits for its client, so that the program's exit changes nothing.
+    /// Whether the task has ended or waits for its client, so that the program's exit has no effect on the task.
     pub(super) fn is_settled(&self) -> bool {
         self.fate != Fate::Open
     }
 
-    /// Sends what is kept back; the program did not end well.
+    /// Writes the held chunk after a program failed.
     pub(super) async fn flush(&mut self) -> Result<(), AgentError> {
         self.chunks.flush().await
     }
 
-    /// Sends what is kept back as the last chunk.
+    /// Writes the held chunk as the last chunk.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         self.chunks.finish().await
     }
@@ -128,7 +128,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Gives an artifact the id that the program left out.
+    /// Sets the id of an artifact if the program omitted the id.
     fn name(&mut self, update: &mut TaskArtifactUpdateEvent) {
         let id = &mut update.artifact.artifact_id;
         if id.is_empty() {
@@ -139,11 +139,11 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// How a word leaves a task.
+/// The state of a task after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Open,
-    /// Waits for credentials, and perhaps for nothing else.
+    /// Waits for credentials; the program may still be running.
     Waits,
     /// Waits for the client.
     Parked,
@@ -161,7 +161,7 @@ impl Fate {
     }
 }
 
-/// Where a word came from.
+/// The source of an event.
 #[derive(Debug, Clone, Copy)]
 struct Origin(u64);
 

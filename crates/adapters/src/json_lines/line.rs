@@ -7,7 +7,7 @@ use nuncio_model::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
     /// A chunk of the default artifact.
@@ -16,7 +16,7 @@ pub(super) enum Line {
     Event(StreamResponse),
 }
 
-/// All members that a line may have; one is set.
+/// All possible members of a line, of which one is set.
 #[derive(Deserialize)]
 struct Members<'a> {
     #[serde(borrow)]
@@ -29,9 +29,9 @@ struct Members<'a> {
     artifact_update: Option<TaskArtifactUpdateEvent>,
 }
 
-/// Reads a line, or says what is wrong with it.
+/// Parses a line; the error is the reason.
 pub(super) fn read(line: &[u8]) -> Result<Line, String> {
-    // What is derived would take a list for the members in their order.
+    // A derived implementation would also accept a list with the members in order.
     if !line.starts_with(b"{") {
         serde_json::from_slice::<IgnoredAny>(line).map_err(|error| complaint(&error))?;
         return Err("it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate".to_owned());
@@ -55,7 +55,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
     }
 }
 
-/// An error's words, with the column alone: it is always line 1 to the parser.
+/// The text of an error with the column only, because the parser always reports line 1.
 fn complaint(error: &serde_json::Error) -> String {
     let not_json = if error.is_data() { "" } else { "it is not JSON: " };
     format!("{not_json}{} at column {}", nuncio_model::json::reason(error), error.column())

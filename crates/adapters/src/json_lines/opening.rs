@@ -1,4 +1,4 @@
-//! What a program reads: the request, and later perhaps a cancel.
+//! The input of a program: the request, and possibly a cancellation.
 
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::{Task, TaskId, op::SendMessageRequest};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 use tokio_util::sync::CancellationToken;
 
-/// The first line: the request with up to three members more.
+/// The first line: the request with up to three additional members.
 #[derive(Debug, Serialize)]
 struct Opening<'a> {
     #[serde(flatten)]
@@ -27,8 +27,8 @@ pub(super) async fn line(turn: &Turn) -> Result<Vec<u8>, AgentError> {
     Ok(line)
 }
 
-/// Writes the first line, then the cancel when the program is to be told, and ends stdin when it is closed. A program
-/// that does not read is in its right.
+/// Writes the first line, then the cancellation if `told` is cancelled, and closes stdin if `closed` is cancelled. A
+/// program may ignore its input, so a write error is not a failure.
 pub(super) async fn write(mut stdin: ChildStdin, opening: &[u8], told: &CancellationToken, closed: &CancellationToken) {
     let write = async {
         stdin.write_all(opening).await?;

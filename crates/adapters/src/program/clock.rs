@@ -1,4 +1,4 @@
-//! How long a turn's program has been at work, and how long it has been silent.
+//! The run time of a turn's program, and the time since its last output.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,13 +7,13 @@ use tokio::time::Instant;
 
 use super::ProgramLimits;
 
-/// Notes when the program was last heard of. Time in which nobody listened, because the engine was behind, is no
-/// silence of the program's.
+/// The time of the program's last output. Time without a listener, while the engine was slower than the program, does
+/// not count as silence.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pulse(Arc<Mutex<Option<Instant>>>);
 
 impl Pulse {
-    /// Listens with this future: the program is silent until it is done.
+    /// Listens with this future; until the future is ready, the program counts as silent.
     pub(crate) async fn listen<T>(&self, hear: impl Future<Output = T>) -> T {
         *self.0.lock() = Some(Instant::now());
         let heard = hear.await;
@@ -21,25 +21,25 @@ impl Pulse {
         heard
     }
 
-    /// Notes a sign of life.
+    /// Notes an output.
     pub(super) fn beat(&self) {
         if let Some(since) = &mut *self.0.lock() {
             *since = Instant::now();
         }
     }
 
-    /// How long it has been silent.
+    /// The time since the last output.
     pub(super) fn silence(&self) -> Duration {
         self.0.lock().map_or(Duration::ZERO, |since| since.elapsed())
     }
 }
 
-/// Which limit of time was passed.
+/// The exceeded time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expired {
-    /// The whole turn's.
+    /// The limit for the turn.
     Time(Duration),
-    /// That of silence.
+    /// The limit for silence.
     Silence(Duration),
 }
 
@@ -52,7 +52,7 @@ impl std::fmt::Display for Expired {
     }
 }
 
-/// Waits until a limit of time is passed; for ever where there is none.
+/// Waits until a time limit is exceeded; forever if there is no limit.
 pub(super) async fn expired(limits: &ProgramLimits, begun: Instant, pulse: &Pulse) -> Expired {
     loop {
         let now = Instant::now();

@@ -1,8 +1,8 @@
-//! How a program ended, for the reason of a failure.
+//! The exit of a program as text, for the reason of a failure.
 
 use std::{fmt, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
-/// Shows how a program ended.
+/// Displays an exit status.
 #[derive(Debug)]
 pub(crate) struct Exit(pub(crate) ExitStatus);
 
@@ -19,7 +19,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The signals that programs die of, by the numbers that all systems share.
+/// The common fatal signals, for the numbers that are the same on all systems.
 fn name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",

@@ -1,4 +1,4 @@
-//! The process group of a turn's program: signalled as a whole, and gone when the turn is.
+//! The process group of a turn's program. Signals go to the whole group, and the group ends with the turn.
 
 use rustix::{
     io,
@@ -8,19 +8,19 @@ use tokio::process::Child;
 
 use super::guard::Guard;
 
-/// A process group. Dropping it kills what is left of it.
+/// A process group. Dropping the value kills the remaining members.
 ///
-/// The group's id is that of its leader: the guard, or the program itself where there is none. The kernel gives it to
-/// no other process while a member lives; when none does, a signal goes to nobody.
+/// The group's id is the process id of the leader: the guard, or the program if there is no guard. The kernel does not
+/// reuse the id while a member lives. Without members, a signal has no effect.
 #[derive(Debug)]
 pub(super) struct Group {
     id: Option<Pid>,
-    // Dropped after the group was signalled, so that its id is its own until then.
+    // Dropped after the group is signalled, so that the group's id is not reused before.
     _guard: Option<Guard>,
 }
 
 impl Group {
-    /// The group that a program is started in; 0 is a new one, which it leads.
+    /// The group in which a program starts; 0 means a new group, with the program as leader.
     pub(super) fn to_join(guard: Option<&Guard>) -> i32 {
         guard.and_then(Guard::id).and_then(|id| i32::try_from(id).ok()).unwrap_or(0)
     }
@@ -31,12 +31,12 @@ impl Group {
         Self { id: leader.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw), _guard: guard }
     }
 
-    /// Asks it to end.
+    /// Requests the end of the group (SIGTERM).
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends it.
+    /// Ends the group (SIGKILL).
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
@@ -44,7 +44,7 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let Some(group) = self.id else { return };
         match kill_process_group(group, signal) {
-            // It is gone; some systems say EPERM where only zombies are left of it.
+            // The group has ended. Some systems return EPERM if only zombies remain.
             Ok(()) | Err(io::Errno::SRCH | io::Errno::PERM) => {}
             Err(error) => tracing::warn!(?group, ?signal, %error, "a process group could not be signalled"),
         }

@@ -1,9 +1,10 @@
-//! What ends a program whose server was killed: a small shell that leads its group and waits for the server's end.
+//! The guard of a program: a small shell that leads the process group, and ends the group after the server was killed.
 //!
-//! Nothing of the server runs at a SIGKILL, a signal at the parent's death comes when the *thread* that started the
-//! program ends, and an end of stdin is something that a program may ignore. So the guard is started first, in a new
-//! process group, and the program joins it: no instant is without a guard. Its stdin is a pipe from the server that the
-//! kernel closes when the server is gone, however that went; then it kills its group, itself included.
+//! After a SIGKILL no code of the server runs. The other mechanisms are not sufficient: a parent-death signal is sent
+//! when the *thread* that started the program ends, and a program can ignore the end of its stdin. The guard therefore
+//! starts first, in a new process group, and the program joins the group, so the program is never without a guard. The
+//! guard's stdin is a pipe from the server. The kernel closes the pipe at any end of the server; then the guard kills
+//! the group and itself.
 
 use std::{
     io,
@@ -13,15 +14,16 @@ use std::{
 
 use tokio::process::{Child, Command};
 
-/// Only a SIGKILL to the group ends it before the server does.
+/// Before the end of the server, only SIGKILL to the group ends the script.
 const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; kill -KILL 0";
 
-/// The guard of a turn's program, and the leader of its group. Dropping it kills it; the runtime reaps it.
+/// The guard of a turn's program, and the leader of the process group. Dropping the value kills the guard; the runtime
+/// reaps the guard.
 #[derive(Debug)]
 pub(super) struct Guard(Child);
 
 impl Guard {
-    /// `None` on a machine without a shell, where a program may outlive a server that is killed; the log says so.
+    /// `None` on a machine without a shell. A program can then survive a killed server; the log contains a warning.
     pub(super) fn start() -> Option<Self> {
         static IS_TOLD: AtomicBool = AtomicBool::new(false);
         match Self::shell() {
@@ -49,7 +51,7 @@ impl Guard {
             .map(Self)
     }
 
-    /// The id of its group.
+    /// The id of the guard's group.
     pub(super) fn id(&self) -> Option<u32> {
         self.0.id()
     }

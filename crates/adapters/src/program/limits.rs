@@ -1,29 +1,32 @@
-//! What bounds a program.
+//! The limits of a program.
 
 use std::time::Duration;
 
-/// The limits of a program. Beyond one of them the turn fails with a reason that names it, and the program is killed.
+/// The limits of a program. If a limit is exceeded, the turn fails with a reason that names the limit, and the program
+/// is killed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProgramLimits {
-    /// How many of it run at the same time; a turn beyond waits for a place, and its own time begins when it has one.
-    /// 256.
+    /// The number of concurrent processes of the program. Further turns wait for a place; the time limit of a turn
+    /// starts with the place. 256.
     pub processes: usize,
-    /// Bytes of one line or piece of output; that much is buffered at most. 10 MiB.
+    /// The size of a line or a piece of output, in bytes; also the size of the buffer. 10 MiB.
     pub piece: usize,
     /// Bytes of output in one turn. 1 GiB.
     pub output: u64,
-    /// Lines of stderr that all turns of the program write to the log in a second; more are left out and counted. 1,000.
+    /// The number of stderr lines per second in the log, over all turns of the program. Further lines are omitted and
+    /// counted. 1,000.
     pub log_lines: usize,
-    /// How long a turn may take. No limit.
+    /// The time limit of a turn. No limit.
     pub time: Option<Duration>,
-    /// How long it may write nothing, neither output nor to stderr. No limit.
+    /// The maximum time without output on stdout or stderr. No limit.
     pub silence: Option<Duration>,
-    /// How long it may go on after it was told to stop. 1 s.
+    /// The grace period for a program that was requested to stop. 1 s.
     ///
-    /// On a cancel a program is told by SIGTERM, and killed after the grace. One that speaks JSON lines is told by a
-    /// line first, by SIGTERM after the grace, and killed after half as long again. The engine's own grace
-    /// (`Limits::cancel_grace`, 2 s) should be longer than that: when it ends, the program is killed at once.
+    /// On a cancellation, a program gets SIGTERM, and SIGKILL after the grace period. A program with JSON lines first
+    /// gets a line, then SIGTERM after the grace period, and SIGKILL after a further half of the grace period. The
+    /// engine's own grace period (`Limits::cancel_grace`, 2 s) should be longer, because at its end the program is
+    /// killed immediately.
     pub grace: Duration,
 }
 
@@ -42,43 +45,43 @@ impl Default for ProgramLimits {
 }
 
 impl ProgramLimits {
-    /// Bounds how many run at the same time; 0 counts as 1.
+    /// Limits the number of concurrent processes; 0 counts as 1.
     pub fn with_processes(mut self, processes: usize) -> Self {
         self.processes = processes;
         self
     }
 
-    /// Bounds one line or piece of output.
+    /// Limits the size of a line or a piece of output.
     pub fn with_piece(mut self, bytes: usize) -> Self {
         self.piece = bytes;
         self
     }
 
-    /// Bounds the output of a turn.
+    /// Limits the output of a turn.
     pub fn with_output(mut self, bytes: u64) -> Self {
         self.output = bytes;
         self
     }
 
-    /// Bounds the lines of stderr that go to the log in a second.
+    /// Limits the stderr lines per second in the log.
     pub fn with_log_lines(mut self, lines: usize) -> Self {
         self.log_lines = lines;
         self
     }
 
-    /// Bounds the time of a turn.
+    /// Limits the time of a turn.
     pub fn with_time(mut self, time: Duration) -> Self {
         self.time = Some(time);
         self
     }
 
-    /// Bounds how long it may write nothing.
+    /// Limits the time without output.
     pub fn with_silence(mut self, silence: Duration) -> Self {
         self.silence = Some(silence);
         self
     }
 
-    /// Sets how long it may go on after it was told to stop.
+    /// Sets the grace period for a program that was requested to stop.
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self

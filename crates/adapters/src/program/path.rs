@@ -1,4 +1,4 @@
-//! Where a program's file is, found as `execvp` would find it.
+//! Searches the file of a program like `execvp`.
 
 use std::{
     env,
@@ -10,25 +10,25 @@ use std::{
 
 use thiserror::Error;
 
-/// Why a program cannot be run.
+/// The reason why a program cannot run.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// There is no such file.
     #[error("there is no program `{0}`")]
     NotFound(String),
-    /// There is one, and it is not executable.
+    /// The file exists, but is not executable.
     #[error("`{}` is not executable", .0.display())]
     NotExecutable(PathBuf),
-    /// The interpreter that the first line of a script names does not exist.
+    /// The interpreter in the first line of a script does not exist.
     #[error("`{}` names the interpreter `{}`, {}", .script.display(), .interpreter.escape_debug(), why(.interpreter))]
     Interpreter {
         /// The script.
         script: PathBuf,
-        /// The interpreter, as the system reads the line.
+        /// The interpreter, as the system parses the line.
         interpreter: String,
     },
-    /// The server may not start it as this user.
+    /// The server has no permission to start the program as this user.
     #[error("only root can start a program as {0}")]
     User(String),
 }
@@ -56,18 +56,18 @@ fn usable(path: &Path) -> Result<PathBuf, ProgramError> {
     }
 }
 
-/// The file, if the system can run it: the interpreter of a script must exist. The system reports a missing interpreter
-/// as a missing file.
+/// The file, if the system can run the file. The interpreter of a script must exist, because the system reports a
+/// missing interpreter as a missing file.
 fn interpreted(script: &Path) -> Result<PathBuf, ProgramError> {
     let Some(interpreter) = interpreter(script) else { return Ok(script.to_owned()) };
-    // `#!/usr/bin/env python3\r` finds `env`, which does not find `python3\r`.
+    // `#!/usr/bin/env python3\r` finds `env`, but `env` does not find `python3\r`.
     if Path::new(&interpreter).exists() && !interpreter.ends_with('\r') {
         return Ok(script.to_owned());
     }
     Err(ProgramError::Interpreter { script: script.to_owned(), interpreter })
 }
 
-/// What the first line of a script names: the interpreter, or the whole line if it ends with a carriage return.
+/// The interpreter in the first line of a script, or the whole line if the line ends with a carriage return.
 fn interpreter(script: &Path) -> Option<String> {
     let mut head = [0; 256];
     let read = std::fs::File::open(script).and_then(|mut file| file.read(&mut head)).ok()?;

@@ -1,4 +1,4 @@
-//! A program at work: started for one turn, and gone with it.
+//! A running program: started for one turn, ended with the turn.
 
 use std::{
     process::{ExitStatus, Stdio},
@@ -14,21 +14,21 @@ use tokio::{
 
 use super::{Program, ProgramLimits, clock::Pulse, group::Group, guard::Guard};
 
-/// A running program. Dropping it kills its process group; the runtime reaps it.
+/// A running program. Dropping the value kills the process group; the runtime reaps the program.
 #[derive(Debug)]
 pub(crate) struct Process {
-    // Dropped in this order: the group is signalled while its leader still holds its id.
+    // The fields are dropped in this order: the group must be signalled while the leader still occupies the group's id.
     pub(super) group: Group,
     pub(super) child: Child,
     pub(super) limits: ProgramLimits,
     pub(super) begun: Instant,
-    /// When it was last heard of.
+    /// The time of the last output.
     pub(crate) pulse: Pulse,
-    /// Its place among those that run at the same time.
+    /// The permit for one of the concurrent programs.
     _place: OwnedSemaphorePermit,
 }
 
-/// What connects a program.
+/// The pipes of a program.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
@@ -37,7 +37,7 @@ pub(crate) struct Pipes {
 }
 
 impl Program {
-    /// Starts it for a turn, when there is a place for it; `None` when the client cancels before.
+    /// Starts the program for a turn as soon as a place is free; `None` if the client cancels before.
     pub(crate) async fn start(&self, turn: &Turn) -> Result<Option<(Process, Pipes)>, AgentError> {
         let place = tokio::select! {
             place = Arc::clone(&self.places).acquire_owned() => place?,
@@ -79,13 +79,13 @@ impl Program {
     }
 }
 
-/// How a program's turn went.
+/// The result of a program's turn.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// How the program itself ended; `None` when even SIGKILL did not end it.
+    /// The exit status; `None` if even SIGKILL did not end the program.
     pub(crate) exit: Option<ExitStatus>,
-    /// Why it was stopped, when it was.
+    /// The reason why the program was stopped, if it was.
     pub(crate) stop: Option<super::Stop>,
-    /// What came of its output; `None` when reading it was given up.
+    /// The result of reading the output; `None` if reading was abandoned.
     pub(crate) output: Option<Result<(), AgentError>>,
 }

@@ -1,4 +1,4 @@
-//! What a program writes to stderr: into the log, and the last of it into the reason of a failure.
+//! The stderr of a program: all lines go to the log, and the last lines into the reason of a failure.
 
 use std::{
     collections::VecDeque,
@@ -11,9 +11,9 @@ use tokio::process::ChildStderr;
 use super::Pulse;
 use crate::pieces::Pieces;
 
-/// Lines that are kept.
+/// The number of stored lines.
 const LINES: usize = 20;
-/// Bytes of a line that are kept together; a longer one becomes several.
+/// The maximum length of a stored line; a longer line is split.
 const LINE: usize = 1024;
 
 /// The last lines of a program's stderr.
@@ -21,10 +21,10 @@ const LINE: usize = 1024;
 pub(crate) struct Tail(VecDeque<String>);
 
 impl Tail {
-    /// Reads to the end. Lines go to the log, with the target `agent`, as many as the rate lets pass.
+    /// Reads to the end. Lines go to the log with the target `agent`, within the rate limit.
     pub(crate) async fn read(&mut self, stderr: ChildStderr, pulse: &Pulse, task: &str, rate: &LogRate) {
         let mut lines = Pieces::new(stderr, b"\n", LINE);
-        // An error ends it: what could be read is all that there is.
+        // A read error ends the loop; the lines so far are kept.
         while let Ok(Some(line)) = lines.next().await {
             pulse.beat();
             let line = String::from_utf8_lossy(&line.bytes).trim_end_matches('\r').to_owned();
@@ -40,7 +40,7 @@ impl Tail {
         tell_of(rate.take_left_out(), task);
     }
 
-    /// A reason, with the last lines below it.
+    /// A reason, followed by the last lines.
     pub(crate) fn explain(&self, reason: impl std::fmt::Display) -> String {
         let mut text = reason.to_string();
         for line in &self.0 {
@@ -63,7 +63,7 @@ fn tell_of(left_out: u64, task: &str) {
     }
 }
 
-/// How many lines of stderr go to the log in a second, of all turns of a program.
+/// The rate limit for stderr lines in the log, over all turns of a program.
 #[derive(Debug)]
 pub(crate) struct LogRate {
     most: usize,
@@ -82,7 +82,7 @@ impl LogRate {
         Self { most, second: Mutex::default() }
     }
 
-    /// Counts a line. If the line goes to the log: how many lines before it were left out.
+    /// Counts a line. `Some` if the line may be logged, with the number of omitted lines before.
     fn pass(&self, now: Instant) -> Option<u64> {
         let mut second = self.second.lock();
         if second.begun.is_none_or(|begun| now.duration_since(begun) >= Duration::from_secs(1)) {
@@ -97,7 +97,7 @@ impl LogRate {
         Some(std::mem::take(&mut second.left_out))
     }
 
-    /// How many lines were left out, and not told of yet.
+    /// The number of omitted lines that were not yet reported.
     fn take_left_out(&self) -> u64 {
         std::mem::take(&mut self.second.lock().left_out)
     }

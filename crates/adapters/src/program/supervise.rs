@@ -1,4 +1,4 @@
-//! Watches over a running program until it is gone: its output, its end, cancels and limits of time.
+//! Supervises a running program until its end: output, exit, cancellation and time limits.
 
 use std::time::Duration;
 
@@ -11,32 +11,33 @@ use super::{
     process::{Ended, Process},
 };
 
-/// How long what a program leaves behind may hold its output open, and how long a killed one may take to be gone.
+/// The maximum time for two waits: until other processes of the group close the output after the program's exit, and
+/// until a killed program has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Why a program was stopped.
+/// The reason why the adapter stopped a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The client canceled the task.
     Canceled,
-    /// It said its last word, and went on.
+    /// The program has sent its last event, but did not exit.
     Over,
-    /// A limit of time was passed.
+    /// A time limit was exceeded.
     Expired(Expired),
 }
 
-/// What a program is asked to stop by, and how.
+/// The requests to stop a program, and their form.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
     /// The client's cancel.
     pub(crate) cancelled: &'a CancellationToken,
-    /// Tells the program of a cancel in its own language, where it has one; SIGTERM comes later then.
+    /// Sends the cancellation in the program's own protocol, if there is one; SIGTERM then follows later.
     pub(crate) tell: Option<&'a CancellationToken>,
-    /// The program's last word.
+    /// Set by the program's last event.
     pub(crate) over: &'a CancellationToken,
 }
 
-/// What is done next to a program that should be gone.
+/// The next step against a program that must end.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Terminate,
@@ -45,7 +46,7 @@ enum Step {
 }
 
 impl Process {
-    /// Lets the program work until it has ended and its output, which `work` reads, is at its end.
+    /// Runs until the program has ended and `work` has read the whole output.
     pub(crate) async fn supervise(
         &mut self,
         asked: Asked<'_>,
@@ -56,11 +57,11 @@ impl Process {
         tokio::pin!(work, expired);
         let mut ended = Ended { exit: None, stop: None, output: None };
         let mut next: Option<(Instant, Step)> = None;
-        // A time beyond all times is never.
+        // A time beyond the range of the clock means never.
         let after = |time, step| Instant::now().checked_add(time).map(|at| (at, step));
         loop {
             tokio::select! {
-                // The output comes last: endless output must not keep the rest from being looked at.
+                // The output is polled last, so that endless output does not delay the other branches.
                 biased;
                 exit = self.child.wait(), if ended.exit.is_none() => {
                     match exit {
@@ -103,14 +104,14 @@ impl Process {
                         self.group.kill();
                         next = after(LINGER, Step::GiveUp);
                     }
-                    // Output that is there is read to its end, however slow its reader.
+                    // Existing output is read completely, even by a slow reader.
                     Some((_, Step::GiveUp)) if ended.output.is_none() && self.pulse.silence() < LINGER => {
                         next = after(LINGER, Step::GiveUp);
                     }
                     _ => break,
                 },
                 output = &mut work, if ended.output.is_none() => {
-                    // Nobody reads on: there is nothing that it could still do.
+                    // Output is no longer read, so the program can be killed.
                     if output.is_err() {
                         self.group.kill();
                         next = after(LINGER, Step::GiveUp);

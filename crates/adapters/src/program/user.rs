@@ -1,4 +1,4 @@
-//! The user that a program runs as.
+//! The user for a program.
 
 use std::{fmt, fs, str::FromStr};
 
@@ -10,7 +10,7 @@ use super::ProgramError;
 
 /// A user of this machine, with a group, as text: `NAME`, `NAME:GROUP`, `UID:GID`, or `UID` of a known user.
 ///
-/// Names are those of `/etc/passwd` and `/etc/group`. Users of a directory service are written as `UID:GID`.
+/// Names are looked up in `/etc/passwd` and `/etc/group`. Users of a directory service have the form `UID:GID`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     uid: u32,
@@ -19,7 +19,7 @@ pub struct User {
     account: Option<(String, String)>,
 }
 
-/// Why a text names no user.
+/// The reason why a text is not a user.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserError {
@@ -61,12 +61,12 @@ impl User {
         }
     }
 
-    /// Whether this process may start programs as the user.
+    /// Whether this process is allowed to start programs as the user.
     pub(super) fn check(&self) -> Result<(), ProgramError> {
         if geteuid().is_root() { Ok(()) } else { Err(ProgramError::User(self.to_string())) }
     }
 
-    /// Lets a command run as the user. The supplementary groups of root are dropped with its id.
+    /// Configures a command to run as the user. The supplementary groups of root are removed with its id.
     pub(super) fn take_on(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
         for name in ["HOME", "USER", "LOGNAME"] {

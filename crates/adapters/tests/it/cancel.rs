@@ -1,4 +1,4 @@
-//! Cancels, of programs that obey and of programs that do not; nothing of them is left.
+//! Cancellation of cooperative and of uncooperative programs; no process remains.
 
 use std::time::Duration;
 

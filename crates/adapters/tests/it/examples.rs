@@ -1,4 +1,4 @@
-//! The examples, each in its language: the same agent, the same conversation.
+//! The examples in each language: the same agent with the same conversation.
 
 use nuncio_adapters::{JsonLines, Program};
 use nuncio_engine::Engine;
@@ -9,7 +9,8 @@ use crate::support::{answer, go_on, said, send, task};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agents");
 
-/// What JSON must escape, and what it need not: quotes, a backslash at the end of a word, `sed`'s own marks.
+/// Characters that JSON must escape, and characters with a meaning in other languages: quotes, a backslash at the end
+/// of a word, the special characters of `sed`.
 const PLACE: &str = "Café \u{1f1f5} \"Old\\\" & \\1/%s\\";
 
 fn planner(interpreter: &str, file: &str) -> Engine {

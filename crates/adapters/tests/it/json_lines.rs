@@ -64,7 +64,7 @@ async fn events_may_leave_out_what_the_server_knows() {
     assert_eq!(task.history.last().unwrap().text(), "on it");
 }
 
-/// Answers with what it was asked.
+/// A script that answers with its input.
 const MIRROR: &str = r#"
     read -r line
     printf '{"artifactUpdate":{"artifact":{"parts":[{"data":%s}]}}}\n' "$line"
@@ -100,7 +100,7 @@ async fn the_context_names_the_earlier_tasks() {
     );
 }
 
-/// Asks on the first turn, and shows the task on the next.
+/// A script that requests input on the first turn, and shows the task on the next turn.
 const ASK: &str = r#"
     read -r line
     case "$line" in
@@ -167,7 +167,7 @@ async fn a_program_that_leaves_while_it_waits_for_credentials_leaves_the_task_wa
     let engine = json_lines(&script);
     let task = send(&engine, "go").await;
     assert_eq!(task.state(), TaskState::AuthRequired);
-    // The next message gets a turn: the earlier one is over.
+    // The next message starts a turn, because the earlier turn has ended.
     assert_eq!(go_on(&engine, &task, "x").await.state(), TaskState::AuthRequired);
 }
 

@@ -1,4 +1,4 @@
-//! Programs that write too much, or too little, or take too long.
+//! Programs that exceed limits of output or time, or write nothing.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Programs as agents, run by a real engine.
+//! Programs as agents of a real engine.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

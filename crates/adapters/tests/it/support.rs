@@ -1,4 +1,4 @@
-//! What the tests share: an engine around a program, calls, and what becomes of processes.
+//! Shared code of the tests: an engine for a program, calls, and checks of processes.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -10,7 +10,7 @@ use nuncio_model::{
     op::{CancelTaskRequest, SendMessageRequest, SendMessageResponse, SendStreamingMessageRequest},
 };
 
-/// Far longer than anything here takes.
+/// Far longer than any step of a test takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn exec(script: &str) -> Engine {
@@ -50,7 +50,7 @@ pub(crate) async fn go_on(engine: &Engine, earlier: &Task, message: &str) -> Tas
     task(answer(engine, Message::user(message).with_task_id(earlier.id.clone())).await)
 }
 
-/// The task of an answer.
+/// The task in an answer.
 pub(crate) fn task(response: SendMessageResponse) -> Task {
     match response {
         SendMessageResponse::Task(task) => task,
@@ -62,7 +62,7 @@ pub(crate) async fn cancel(engine: &Engine, task: &Task) -> Task {
     call(engine, CancelTaskRequest::new(task.id.clone())).await
 }
 
-/// A task as it is streamed.
+/// The stream of a task.
 pub(crate) struct Feed {
     pub(crate) task: Task,
     events: EventStream,
@@ -84,7 +84,7 @@ impl Feed {
         next.map(|event| event.unwrap().response.clone())
     }
 
-    /// The next piece of an artifact; status updates on the way are passed over.
+    /// The next chunk of an artifact; status updates are skipped.
     pub(crate) async fn artifact(&mut self) -> TaskArtifactUpdateEvent {
         loop {
             match self.next().await.expect("an artifact before the end") {
@@ -95,7 +95,7 @@ impl Feed {
         }
     }
 
-    /// All artifact updates to the end, and the last state.
+    /// All artifact updates up to the end, and the last state.
     pub(crate) async fn rest(mut self) -> (Vec<TaskArtifactUpdateEvent>, TaskState) {
         let (mut updates, mut state) = (Vec::new(), self.task.state());
         while let Some(event) = self.next().await {
@@ -109,12 +109,12 @@ impl Feed {
     }
 }
 
-/// Artifact updates in short: text, append, last.
+/// Artifact updates in a short form: text, append, last.
 pub(crate) fn chunks(updates: &[TaskArtifactUpdateEvent]) -> Vec<(String, bool, bool)> {
     updates.iter().map(|update| (update.artifact.text(), update.append, update.last_chunk)).collect()
 }
 
-/// What the agent said with the task's state.
+/// The message in the status of a task.
 pub(crate) fn said(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
@@ -125,8 +125,7 @@ pub(crate) fn output(task: &Task) -> String {
     task.artifacts[0].text()
 }
 
-/// Waits until a process is gone. One that has died and was left behind counts as gone once nothing of it runs: who
-/// reaps it is the business of its new parent.
+/// Waits until a process has ended. A zombie counts as ended, because its new parent decides when to reap it.
 pub(crate) async fn gone(pid: &str) {
     let pid: u32 = pid.trim().parse().unwrap();
     let status = PathBuf::from(format!("/proc/{pid}/status"));
@@ -134,7 +133,7 @@ pub(crate) async fn gone(pid: &str) {
     eventually(dead, "the process is gone").await;
 }
 
-/// Asks again until it is so.
+/// Polls until the condition holds.
 pub(crate) async fn eventually(mut is_so: impl FnMut() -> bool, what: &str) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !is_so() {
