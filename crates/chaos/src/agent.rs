@@ -1,7 +1,7 @@
-//! The agent of a run, a program that speaks JSON lines: it notes each turn in a file, and names its run in all it
-//! says.
+//! The agent of a run: a program with JSON lines. The agent records each turn in a file, and adds the name of its run
+//! to all output.
 //!
-//! The message's text says what to do: `work CHUNKS MILLISECONDS`, and `ask` and `fail` likewise.
+//! The text of the message is a command: `work CHUNKS MILLISECONDS`, or `ask` or `fail` with the same arguments.
 
 use std::{
     collections::HashMap,
@@ -24,12 +24,12 @@ use serde_json::{Value, json};
 
 use crate::event::text_of;
 
-/// The file that turns are noted in.
+/// The environment variable with the file for the turns.
 pub(crate) const RUNS: &str = "NUNCIO_CHAOS_RUNS";
-/// The name of the node that starts the agent, with how many times it was started.
+/// The environment variable with the name of the node, and the count of the node's starts.
 pub(crate) const NODE: &str = "NUNCIO_CHAOS_NODE";
 
-/// A turn.
+/// A turn of the agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Run {
     #[serde(rename = "run")]
@@ -39,20 +39,20 @@ pub(crate) struct Run {
     pub(crate) node: String,
     pub(crate) pid: u32,
     pub(crate) epoch: u64,
-    /// When it began, and until when it was at work, as far as it came to say; in microseconds.
+    /// The start of the turn, and the last recorded time at which the turn was running; in microseconds.
     pub(crate) began: u64,
     #[serde(default)]
     pub(crate) seen: u64,
 }
 
-/// A sign of life of a turn.
+/// A record that a turn is still running.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sign {
     run: String,
     at: u64,
 }
 
-/// A line of the file.
+/// A line of the file for the turns.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
@@ -60,7 +60,7 @@ enum Line {
     Lives(Sign),
 }
 
-/// The turns that are noted in a file. A line that is being written is left out.
+/// The turns in a file. An incomplete last line is ignored.
 pub(crate) fn runs(file: &Path) -> Vec<Run> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let (mut runs, mut seen) = (Vec::new(), HashMap::new());
@@ -85,7 +85,8 @@ pub(crate) fn turn() -> Result<ExitCode> {
     let opening: Value = serde_json::from_str(&opening).context("the first line")?;
     let message = &opening["message"];
     begin(message)?;
-    // Its own stdin's end is no reason to stop: a server that is killed must see to that.
+    // The end of stdin must not stop this program: the test requires that the guard of a killed server ends the
+    // program.
     thread::spawn(|| {
         if io::stdin().lock().lines().next().is_some_and(|line| line.is_ok()) {
             CANCELED.store(true, Ordering::Relaxed);
@@ -132,12 +133,12 @@ fn note(line: &Line) -> Result<()> {
     let mut line = serde_json::to_vec(line)?;
     line.push(b'\n');
     let path = env::var(RUNS)?;
-    // One write to the end of the file, so that lines of others stay whole.
+    // A single write in append mode, so that lines of several programs are not mixed.
     File::options().append(true).create(true).open(path)?.write_all(&line)?;
     Ok(())
 }
 
-/// The name of this run: no other has its time and process.
+/// A unique name for this run, from the time and the process id.
 fn name() -> String {
     format!("{:x}-{:x}", begun(), process::id())
 }
@@ -147,13 +148,13 @@ fn begun() -> u64 {
     *BEGUN.get_or_init(now)
 }
 
-/// Microseconds since 1970: programs of all nodes look at the same clock.
+/// Microseconds since 1970; the programs of all nodes use the same clock.
 fn now() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.ok().and_then(|time| u64::try_from(time.as_micros()).ok()).unwrap_or(0)
 }
 
-/// Writes a line. A server that is gone does not read it.
+/// Writes a line. A write error is ignored, because the server may have been killed.
 fn say(line: &Value) {
     let _ = writeln!(io::stdout(), "{line}");
 }

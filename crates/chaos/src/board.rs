@@ -1,4 +1,4 @@
-//! The tasks that clients know of, and what all of them share.
+//! The tasks that are known to clients, and the other shared data of clients.
 
 use std::{
     sync::{
@@ -16,19 +16,19 @@ use crate::{
     random::Random,
 };
 
-/// How many tasks are kept in mind for others to join.
+/// The maximum number of tasks that other clients can join.
 const KEPT: usize = 64;
 
-/// What clients share.
+/// The shared data of clients.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) caller: Caller,
     pub(crate) history: Arc<History>,
-    /// Where webhooks are received.
+    /// The address of the receiver of webhooks.
     pub(crate) sink: String,
-    /// How long everything may take to come to its end, once no fault is left.
+    /// The maximum time until everything ends, after the end of all faults.
     pub(crate) patience: Duration,
-    /// Tasks that were at work when they were last seen, and those that wait for a message.
+    /// Tasks that were last seen working, and tasks that wait for a message.
     working: Mutex<Vec<String>>,
     parked: Mutex<Vec<String>>,
     readers: AtomicU64,
@@ -53,7 +53,7 @@ impl Board {
         self.history.add(what);
     }
 
-    /// Notes that a server has a message, and the webhook that came with it.
+    /// Records that a server acknowledged a message, with the webhook of the message.
     pub(crate) fn accepted(&self, task: &str, outgoing: &Outgoing) {
         self.add(What::Accepted { task: task.to_owned(), message: outgoing.message.clone() });
         if let Some((hook, _)) = &outgoing.hook {
@@ -61,19 +61,19 @@ impl Board {
         }
     }
 
-    /// Notes a refusal that is nobody's fault but the nodes'.
+    /// Records a refusal that the client did not cause.
     pub(crate) fn refused(&self, by: &str, refusal: &Refusal) {
         if refusal.status.is_server_error() {
             self.add(What::Refused { by: by.to_owned(), again: refusal.again, refusal: refusal.to_string() });
         }
     }
 
-    /// A number for a reader.
+    /// The number of a new reader.
     pub(crate) fn reader(&self) -> u64 {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Nothing new is begun.
+    /// Signals the end: clients start nothing new.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -90,17 +90,17 @@ impl Board {
         keep(&self.parked, task);
     }
 
-    /// Nobody need join it any more.
+    /// Removes an ended task from the lists.
     pub(crate) fn has_ended(&self, task: &str) {
         self.working.lock().retain(|known| known != task);
     }
 
-    /// A task that may be at work.
+    /// A task that may be working.
     pub(crate) fn one_at_work(&self, random: &mut Random) -> Option<String> {
         random.choose(&self.working.lock()).cloned()
     }
 
-    /// A task that waits for a message; nobody else is given it, as a rule.
+    /// Removes and returns a task that waits for a message, so that usually no other client answers the same task.
     pub(crate) fn take_parked(&self, random: &mut Random) -> Option<String> {
         let mut parked = self.parked.lock();
         let chosen = random.choose(&parked).cloned()?;

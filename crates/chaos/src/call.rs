@@ -1,4 +1,4 @@
-//! Calls as bytes over HTTP, so that nothing of ours mends on the way what a server does wrong.
+//! Calls as plain HTTP bytes, so that no code of Nuncio's client hides a fault of a server.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -10,31 +10,31 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// How long an answer may take: longer than any fault, with the lease and a restart.
+/// The maximum time of an answer: longer than any fault with lease and restart.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-/// How long a stream may be silent: a node says every second that it is there.
+/// The maximum silence of a stream: a node sends a keep-alive every second.
 const SILENCE: Duration = Duration::from_secs(15);
-/// The largest event.
+/// The maximum size of an event.
 const LARGEST: usize = 16 << 20;
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The answer of an operation.
     Ok(Value),
     /// An error of the protocol.
     Refused(Refusal),
-    /// Nobody knows what became of it.
+    /// The connection ended without an answer; the effect is unknown.
     Cut,
-    /// No answer in all that time.
+    /// No answer within the maximum time.
     Hung,
 }
 
-/// An error as a node told it.
+/// An error from a node.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
-    /// Whether it says when to try again.
+    /// Whether the error has a retry time.
     pub(crate) again: bool,
     body: Value,
 }
@@ -45,12 +45,12 @@ impl Refusal {
         Self { status, again, body: serde_json::from_slice(bytes).unwrap_or_default() }
     }
 
-    /// Why, in the word of the protocol.
+    /// The reason code of the protocol.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.detail()["reason"].as_str()
     }
 
-    /// What is said of a cursor.
+    /// The reason why a cursor was refused.
     pub(crate) fn resume(&self) -> Option<&str> {
         self.detail()["metadata"]["resume"].as_str()
     }
@@ -69,9 +69,9 @@ impl fmt::Display for Refusal {
 /// A client of all nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// For answers, which may take their time.
+    /// The client for answers, with a long timeout.
     calls: Client,
-    /// For streams, which are never silent for long.
+    /// The client for streams, with a short timeout of silence.
     streams: Client,
     nodes: Vec<SocketAddr>,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Outgoing {
     pub(crate) message: String,
     pub(crate) task: Option<String>,
     pub(crate) text: String,
-    /// The id and the address of a webhook.
+    /// The id and the URL of a webhook.
     pub(crate) hook: Option<(String, String)>,
     pub(crate) returns_at_once: bool,
 }
@@ -107,7 +107,7 @@ impl Caller {
         Ok(Self { calls: client().build()?, streams: client().read_timeout(SILENCE).build()?, nodes })
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes.len()
     }
@@ -142,7 +142,7 @@ impl Caller {
         answer(self.request(node, Method::GET, &format!("/tasks/{task}/pushNotificationConfigs"))).await
     }
 
-    /// A page of all tasks.
+    /// A page in the list of all tasks.
     pub(crate) async fn list(&self, node: usize, token: &str) -> Answer {
         let path = format!("/tasks?pageSize=100&pageToken={token}");
         answer(self.request(node, Method::GET, &path)).await
@@ -177,7 +177,7 @@ async fn answer(request: RequestBuilder) -> Answer {
     }
 }
 
-/// A stream, or the refusal of one.
+/// A stream, or a refusal.
 #[derive(Debug)]
 pub(crate) enum Opened {
     Stream(Box<Stream>),
@@ -201,21 +201,21 @@ async fn open(request: RequestBuilder) -> Result<Opened> {
     Ok(Opened::Refused(Refusal::new(status, &headers, &body)))
 }
 
-/// What a stream brings.
+/// The next item of a stream.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// An event, with its id.
     Event(u64, Value),
-    /// A bare message, which has none.
+    /// A bare message, which has no id.
     Message,
-    /// The server's last word: an error.
+    /// An error as the last item.
     Error(Value),
-    /// The end, in good order.
+    /// The regular end of the stream.
     End,
 }
 
 impl Stream {
-    /// What comes next; an error is a stream that was cut.
+    /// The next item; an error means that the stream was interrupted.
     pub(crate) async fn next(&mut self) -> Result<Next> {
         loop {
             if let Some(event) = self.decoder.pop()? {

@@ -1,4 +1,4 @@
-//! The checker: a history in, what it proves to be wrong out. Pure, so that it is held against histories made by hand.
+//! The checker: a pure function from a history to violations, so that hand-written histories can test the checker.
 
 mod hooks;
 mod logs;
@@ -18,12 +18,12 @@ use crate::{
     history::{Entry, What},
 };
 
-/// A promise that was broken.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
-    /// Which promise, in a word.
+    /// The short name of the promise.
     pub(crate) promise: &'static str,
-    /// What shows it.
+    /// The evidence.
     pub(crate) evidence: String,
 }
 
@@ -33,21 +33,21 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a history says of one task.
+/// The facts of a history about one task.
 #[derive(Debug, Default)]
 struct Task<'a> {
     last: Option<Last<'a>>,
-    /// Its visible log from the beginning; empty where it is no longer kept.
+    /// The visible log from the beginning; empty if the log was deleted.
     log: Vec<(u64, &'a Value)>,
-    /// Messages that a server said it has.
+    /// Acknowledged messages.
     accepted: BTreeSet<&'a str>,
-    /// States that answers showed.
+    /// The states in answers.
     seen: Vec<&'a str>,
-    /// Webhooks that a server said it has; whether it is owed the whole log.
+    /// Acknowledged webhooks; `true` if the webhook must receive the whole log.
     hooks: BTreeMap<&'a str, bool>,
 }
 
-/// A task at the end.
+/// A task at the end of the run.
 #[derive(Debug, Clone, Copy)]
 struct Last<'a> {
     state: &'a str,
@@ -57,7 +57,7 @@ struct Last<'a> {
     artifacts: &'a Value,
 }
 
-/// Everything that a history says, by what it is about.
+/// The facts of a history, by subject.
 #[derive(Debug, Default)]
 struct Evidence<'a> {
     resumes: bool,
@@ -66,11 +66,11 @@ struct Evidence<'a> {
     readers: BTreeMap<u64, Vec<&'a What>>,
     runs: Vec<&'a What>,
     delivered: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// What is wrong by itself.
+    /// Entries that are violations by themselves.
     plain: Vec<Violation>,
 }
 
-/// Judges a history.
+/// Checks a history.
 pub(crate) fn check(entries: &[Entry]) -> Vec<Violation> {
     let evidence = gather(entries);
     let mut violations = evidence.plain.clone();
@@ -132,7 +132,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What a history is about, in a line.
+/// A summary of a history in one line.
 pub(crate) fn summary(entries: &[Entry]) -> String {
     let count = |is: fn(&What) -> bool| entries.iter().filter(|entry| is(&entry.what)).count();
     let events = count(|what| matches!(what, What::Event { .. }));

@@ -1,4 +1,4 @@
-//! A client: it does one thing after another, as its seed says, and notes what it is told.
+//! A client: performs random actions from its seed one after another, and records the answers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     reader::Reader,
 };
 
-/// How many readers a client has beside what it does.
+/// The maximum number of concurrent readers of a client.
 const READERS: usize = 8;
 
 /// A client.
@@ -23,7 +23,7 @@ pub(crate) struct Client {
     random: Random,
     name: u64,
     sent: u64,
-    /// Whether the last answer did not come: the node may be down.
+    /// Whether the last call had no answer: the node may be down.
     was_cut: bool,
     readers: JoinSet<()>,
 }
@@ -33,7 +33,8 @@ impl Client {
         Self { board, random, name, sent: 0, was_cut: false, readers: JoinSet::new() }
     }
 
-    /// Works until the board says that it is over, and then until all its readers have seen the end of their tasks.
+    /// Works until the board signals the end, and then until all readers of the client have received the end of their
+    /// tasks.
     pub(crate) async fn work(mut self) {
         while !self.board.is_over() {
             self.step().await;
@@ -71,7 +72,7 @@ impl Client {
         usize::try_from(self.random.range(0, self.board.caller.nodes() as u64)).unwrap_or(0)
     }
 
-    /// A message: mostly work, sometimes a question or a failure, some with a webhook.
+    /// A message: mostly work, sometimes a question or a failure, in some cases with a webhook.
     fn outgoing(&mut self, task: Option<String>, returns_at_once: bool) -> Outgoing {
         self.sent += 1;
         let message = format!("m{}-{}", self.name, self.sent);
@@ -89,14 +90,14 @@ impl Client {
         (format!("h-{name}"), format!("{}/h-{name}", self.board.sink))
     }
 
-    /// Sends a message, and reads the stream.
+    /// Sends a message, and reads the stream of the answer.
     async fn stream(&mut self, task: Option<String>) {
         let outgoing = self.outgoing(task, false);
         let random = self.random.fork(self.sent);
         Reader::new(&self.board, random).send(&outgoing).await;
     }
 
-    /// Sends a message, and takes the answer.
+    /// Sends a message, and waits for the answer.
     async fn ask(&mut self, task: Option<String>, returns_at_once: bool) {
         let outgoing = self.outgoing(task, returns_at_once);
         let node = self.node();
@@ -106,7 +107,7 @@ impl Client {
         }
     }
 
-    /// Subscribes to a task that may be at work, beside all else.
+    /// Subscribes to a task that may be working, concurrently with other actions.
     fn watch(&mut self) {
         if self.readers.len() < READERS
             && let Some(task) = self.board.one_at_work(&mut self.random)
@@ -151,7 +152,7 @@ impl Client {
         }
     }
 
-    /// A task that somebody has seen is there.
+    /// Records the denial of a task that a client has seen: such a task must exist.
     fn denied(&self, task: &str, answer: &Answer) {
         if let Answer::Refused(refusal) = answer
             && refusal.reason() == Some("TASK_NOT_FOUND")
@@ -164,7 +165,7 @@ impl Client {
         }
     }
 
-    /// Notes the task that an answer shows.
+    /// Records the task in an answer.
     fn saw(&mut self, who: &str, answer: Answer) -> Option<String> {
         self.was_cut = matches!(answer, Answer::Cut);
         let answer = match answer {
@@ -179,7 +180,7 @@ impl Client {
             }
             Answer::Cut => return None,
         };
-        // That to a message has it in a member.
+        // The answer to a message has the task in a member.
         let task = answer.get("task").unwrap_or(&answer);
         let (id, state) = (task["id"].as_str()?, task["status"]["state"].as_str()?);
         self.board.add(What::Saw { task: id.to_owned(), state: state.to_owned() });

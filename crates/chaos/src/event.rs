@@ -1,4 +1,4 @@
-//! What an event of a stream says, as far as it matters here.
+//! Accessors for events of a stream, limited to the needs of the checker.
 
 use serde_json::Value;
 
@@ -13,23 +13,23 @@ pub(crate) fn is_interrupted(state: &str) -> bool {
     INTERRUPTED.contains(&state)
 }
 
-/// A task as a whole.
+/// The task, if the event is a whole task.
 pub(crate) fn as_task(event: &Value) -> Option<&Value> {
     event.get("task")
 }
 
-/// A change to an artifact.
+/// The artifact update, if the event is one.
 pub(crate) fn as_artifact(event: &Value) -> Option<&Value> {
     event.get("artifactUpdate")
 }
 
-/// The task that it is about.
+/// The id of the event's task.
 pub(crate) fn task_of(event: &Value) -> Option<&str> {
     let update = || event.get("statusUpdate").or_else(|| as_artifact(event))?.get("taskId");
     as_task(event).map_or_else(update, |task| task.get("id"))?.as_str()
 }
 
-/// The state that it sets or shows.
+/// The state in a status update or a task.
 pub(crate) fn state_of(event: &Value) -> Option<&str> {
     let status = as_task(event).or_else(|| event.get("statusUpdate"))?.get("status")?;
     status.get("state")?.as_str()

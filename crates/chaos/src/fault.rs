@@ -1,32 +1,32 @@
-//! What is done to a cluster, chosen by a seed.
+//! Faults of a cluster, chosen by a seed.
 
 use std::fmt;
 
 use crate::{options::Kind, random::Random};
 
-/// A server that nodes depend on.
+/// A server on which nodes depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Server {
     Postgres,
     Nats,
 }
 
-/// What may happen to a connection.
+/// A fault of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Break {
-    /// It is reset, and others are accepted.
+    /// Connections are reset, and new connections are accepted.
     Cut,
-    /// It is reset, and others are refused.
+    /// Connections are reset, and new connections are refused.
     Refuse,
-    /// Nothing passes.
+    /// Data is held back in both directions.
     Hold,
-    /// What the server answers is lost.
+    /// Answers of the server are lost.
     LoseReplies,
-    /// Everything is late by so many milliseconds.
+    /// Data is delayed by this number of milliseconds.
     Delay(u64),
 }
 
-/// What may happen to a server.
+/// A fault of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blow {
     Restart,
@@ -34,24 +34,25 @@ pub(crate) enum Blow {
     Pause,
 }
 
-/// A fault; each is over after its milliseconds.
+/// A fault; each fault ends after its milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A node is killed, and started again; sometimes it is killed once more so many milliseconds after it was started.
+    /// A node is killed and started again. With `again`, the node is killed once more this number of milliseconds after
+    /// its start.
     Kill { node: usize, down: u64, again: Option<u64> },
-    /// A node stands still.
+    /// A node is paused.
     Pause { node: usize, time: u64 },
-    /// The way from a node to a server breaks.
+    /// A link from a node to a server fails.
     Link { node: usize, to: Server, how: Break, time: u64 },
     /// The disk is full.
     Fill { time: u64 },
-    /// A server is hurt.
+    /// A server has a fault.
     Hurt { server: Server, how: Blow, time: u64 },
 }
 
 impl Fault {
-    /// The next fault of a cluster of so many nodes with these servers, of this kind if one is given; `lease` in
-    /// milliseconds, so that some faults are shorter and some longer.
+    /// The next fault for a cluster with this number of nodes and these servers, of the given kind if any. `lease` is
+    /// in milliseconds; some faults are shorter and some are longer than the lease.
     pub(crate) fn next(random: &mut Random, nodes: usize, servers: &[Server], lease: u64, only: Option<Kind>) -> Self {
         let node = usize::try_from(random.range(0, nodes as u64)).unwrap_or(0);
         let short = random.range(20, 400);
@@ -87,7 +88,7 @@ impl Fault {
         }
     }
 
-    /// A kill; one in six hits the node as it starts, too.
+    /// A kill; one kill in six also hits the node during its start.
     pub(crate) fn kill(random: &mut Random, node: usize, down: u64) -> Self {
         let again = random.chance(16).then(|| random.range(1, 250));
         Self::Kill { node, down, again }

@@ -1,4 +1,4 @@
-//! What was done and what everybody was told, as lines of JSON: the evidence that the checker judges.
+//! The history of a run, as JSON lines: all actions and all received answers. The checker judges a run by the history.
 
 use std::{
     fs::File,
@@ -15,56 +15,56 @@ use serde_json::Value;
 /// An entry of the history.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// When, in milliseconds since the run began.
+    /// The time in milliseconds since the start of the run.
     pub(crate) at: u64,
     #[serde(flatten)]
     pub(crate) what: What,
 }
 
-/// What happened.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "camelCase")]
 pub(crate) enum What {
-    /// The run began: whether the agent resumes, and whether the store is always at hand, so that a node that runs has
-    /// no reason to run anything again.
+    /// The start of the run. `resumes`: the agent resumes turns after a crash. `stable`: the store is always reachable,
+    /// so that a running node has no reason to run a turn twice.
     Began { seed: u64, resumes: bool, stable: bool },
-    /// A node, a link or a server was hurt or healed.
+    /// A fault of a node, a link or a server was applied or reverted.
     Fault { fault: String },
-    /// A server said that it has a message.
+    /// A server acknowledged a message.
     Accepted { task: String, message: String },
-    /// An answer showed a task in a state.
+    /// An answer contained a task with a state.
     Saw { task: String, state: String },
-    /// A webhook was acknowledged; `whole` if it came with the task.
+    /// A webhook was acknowledged; `whole` if the webhook was part of the message that created the task.
     Hooked { task: String, hook: String, whole: bool },
-    /// A webhook was called.
+    /// A webhook received a call.
     Delivered { hook: String, event: Value },
-    /// A reader opened a stream of a task, which it may not know yet, after the last event that it saw.
+    /// A reader opened a stream after the last event that the reader received. The task can still be unknown.
     Opened { reader: u64, task: Option<String>, after: Option<u64> },
-    /// A reader was told this.
+    /// A reader received an event.
     Event { reader: u64, task: String, id: u64, event: Value },
-    /// A reader's stream ended; it goes on with another unless it has seen the end.
+    /// The stream of a reader ended. The reader opens another stream, unless the reader received the end of the task.
     Closed { reader: u64, how: String },
-    /// A call or a reader had no answer long after all faults were over.
+    /// A call or a reader had no answer long after the end of all faults.
     Hung { who: String },
-    /// A server denied something of a task that it had shown.
+    /// A server denied the existence of a task or of a part of it, although a server had returned the task before.
     Denied { task: String, denied: String, by: String },
-    /// A server could not do what it was asked; whether it said when to try again.
+    /// A server refused an operation temporarily; `again` if the refusal had a retry time.
     Refused { by: String, again: bool, refusal: String },
-    /// A program outlived the server that had started it.
+    /// A program survived the server that had started it.
     Orphan { pid: u32, node: String },
-    /// A node ended by itself.
+    /// A node exited without a fault.
     Died { node: usize },
-    /// A node found a task that it was at work on, by what the store has, and had no runner for; it logged this.
+    /// A node logged a zombie task: a task that the store assigns to the node, but without a runner.
     Stray { node: String, line: String },
-    /// A program ran a turn: from when, and until when at least it was at work, in microseconds.
+    /// A program ran a turn, from `began` at least until `seen`, in microseconds.
     Run { run: String, task: String, message: String, node: String, pid: u32, epoch: u64, began: u64, seen: u64 },
-    /// A task at the end.
+    /// A task at the end of the run.
     Final { task: String, state: String, reason: String, messages: Vec<String>, hooks: Vec<String>, artifacts: Value },
-    /// An event of the log of a task at the end, as it is read from its beginning.
+    /// An event in the log of a task at the end of the run; the log is read from its beginning.
     Logged { task: String, id: u64, event: Value },
 }
 
-/// Takes entries, and keeps them in a file.
+/// Collects entries, and writes them to a file.
 #[derive(Debug)]
 pub(crate) struct History {
     begun: Instant,
@@ -89,18 +89,18 @@ impl History {
         let entry = Entry { at, what };
         let mut kept = self.kept.lock();
         if let Ok(line) = serde_json::to_string(&entry) {
-            // A file that cannot be written costs the file; what is judged is in memory.
+            // A write error loses only the file; the checker uses the entries in memory.
             let _ = writeln!(kept.file, "{line}").and_then(|()| kept.file.flush());
         }
         kept.entries.push(entry);
     }
 
-    /// Looks at everything so far.
+    /// Inspects all entries so far.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&[Entry]) -> T) -> T {
         at(&self.kept.lock().entries)
     }
 
-    /// Everything so far; the file has it too.
+    /// All entries so far; the file also has them.
     pub(crate) fn take(&self) -> Vec<Entry> {
         let mut kept = self.kept.lock();
         let _ = kept.file.flush();
@@ -108,7 +108,7 @@ impl History {
     }
 }
 
-/// Reads a history that was kept.
+/// Reads the history file of an earlier run.
 pub(crate) fn read(path: &Path) -> Result<Vec<Entry>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     text.lines().map(|line| serde_json::from_str(line).context("a line of the history")).collect()

@@ -1,8 +1,9 @@
-//! Hurts real nodes while clients record what they are told, and checks over the recorded histories that nothing was
+//! Applies faults to real nodes while clients record all answers, then checks the recorded histories: no data may be
 //! lost.
 //!
-//! A run is `World` (nodes, PostgreSQL, NATS, proxies), `Client`s and their `Reader`s that write a `History`, `Fault`s
-//! by a seed, `settle` which reads everything at the end, and `check`, which is pure: history in, violations out.
+//! A run consists of a `World` (nodes, PostgreSQL, NATS, proxies), `Client`s with their `Reader`s, which write a
+//! `History`, `Fault`s chosen by a seed, `settle`, which reads everything at the end, and `check`, a pure function from
+//! a history to violations.
 
 mod agent;
 mod board;
@@ -55,7 +56,7 @@ fn chaos(options: &Options) -> Result<ExitCode> {
     let has_failed = if options.expect.is_empty() {
         !outcome.violations.is_empty()
     } else {
-        // A bug shows in one of these ways.
+        // An intended bug must be visible as one of the expected violations.
         !outcome.violations.iter().any(|violation| options.expect.iter().any(|promise| promise == violation.promise))
     };
     if has_failed || options.folder.is_some() {

@@ -1,4 +1,4 @@
-//! A node: the real binary as a process, killed, paused and started again on the same port.
+//! A node: the real binary as a process; killed, paused and started again on the same port.
 
 use std::{
     fs::File,
@@ -20,20 +20,20 @@ use crate::{
     history::{History, What},
 };
 
-/// How long a node may take to listen, and a program to follow its server.
+/// The maximum time until a node listens, and until a program ends after its server.
 const START: Duration = Duration::from_secs(40);
 const FOLLOW: Duration = Duration::from_secs(5);
 
-/// What a node says of a task that it is at work on without a runner.
+/// The text in a node's log for a zombie task: a task of the node without a runner.
 const STRAY: &str = "a stray task";
 
-/// How nodes are started.
+/// The settings to start nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) nuncio: PathBuf,
-    /// Where their logs go, and the file that programs note their turns in.
+    /// The folder for the logs, and for the file in which programs record their turns.
     pub(crate) folder: PathBuf,
-    /// Of the agent, beside those of the node.
+    /// Settings of the agent, in addition to the settings of the node.
     pub(crate) resumes: bool,
 }
 
@@ -43,7 +43,7 @@ impl Plan {
     }
 }
 
-/// A node. Dropping it kills it.
+/// A node. Dropping the value kills the process.
 #[derive(Debug)]
 pub(crate) struct Node {
     name: String,
@@ -58,7 +58,7 @@ pub(crate) struct Node {
 struct Running {
     child: Option<Child>,
     starts: u32,
-    /// Ends the node if this process is killed.
+    /// Kills the node if this process is killed.
     guard: Guard,
 }
 
@@ -79,7 +79,7 @@ impl Node {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.number()))
     }
 
-    /// Starts it, and waits until it listens.
+    /// Starts the node, and waits until the node listens.
     pub(crate) async fn start(&self) -> Result<()> {
         self.spawn()?;
         let deadline = Instant::now() + START;
@@ -99,7 +99,7 @@ impl Node {
         self.plan.folder.join(format!("{}.log", self.name))
     }
 
-    /// Starts it.
+    /// Starts the process.
     pub(crate) fn spawn(&self) -> Result<()> {
         let mut running = self.running.lock();
         running.starts += 1;
@@ -127,7 +127,7 @@ impl Node {
         format!("{}.{starts}", self.name)
     }
 
-    /// Lines of its log that tell of tasks at work without a runner. It settles them; none should have to be.
+    /// The log lines about zombie tasks. The node settles such tasks, but no such task should occur.
     pub(crate) fn strays(&self) -> Vec<What> {
         let log = std::fs::read(self.log()).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
@@ -135,7 +135,7 @@ impl Node {
         strays.map(|line| What::Stray { node: self.name.clone(), line: line.to_owned() }).collect()
     }
 
-    /// Kills it at once. Its programs are looked for then, and those that stay are noted.
+    /// Kills the node immediately, then searches its programs; programs that survive are recorded.
     pub(crate) async fn kill(&self) -> Result<()> {
         let incarnation = {
             let mut running = self.running.lock();
@@ -171,7 +171,7 @@ impl Node {
         Ok(())
     }
 
-    /// Whether it ended by itself, which it never should.
+    /// Whether the node exited without a fault. This is always a violation.
     pub(crate) fn has_ended(&self) -> bool {
         self.running.lock().child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }
@@ -186,9 +186,9 @@ impl Drop for Node {
     }
 }
 
-/// Whether a process runs and is one of our programs: its id may be somebody else's by now.
+/// Whether a process is running and is one of the run's programs. The kernel can reuse the id for another process.
 fn is_program(pid: u32) -> bool {
-    // A zombie has no command line.
+    // A zombie process has no command line.
     std::fs::read(format!("/proc/{pid}/cmdline"))
         .is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"agent"))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Hurts real nodes while clients record what they are told, and checks that nothing was lost.
+/// Applies faults to real nodes while clients record all answers, and checks that no data was lost
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -16,12 +16,12 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The agent of a run; nodes start it.
+    /// The agent of a run; started by nodes
     #[command(hide = true)]
     Agent,
-    /// Judge the history of an earlier run again.
+    /// Check the history of an earlier run again
     Check {
-        /// The file `history.jsonl` of its folder.
+        /// The file `history.jsonl` in the folder of the run
         history: PathBuf,
     },
 }
@@ -29,53 +29,54 @@ pub(crate) enum Command {
 /// Settings of a run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Where all choices come from; by default a new one, which is printed.
+    /// The seed of all random choices; by default a new seed, which is printed
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Where tasks are kept: sqlite is one node that is killed, postgres a cluster that is hurt in every way.
+    /// The store: sqlite is one node that is killed repeatedly, postgres is a cluster with all kinds of faults
     #[arg(long, value_enum, default_value_t = Store::Sqlite)]
     pub(crate) store: Store,
-    /// What wakes nodes in a cluster.
+    /// The bus that wakes the nodes of a cluster
     #[arg(long, value_enum, default_value_t = Bus::Nats)]
     pub(crate) bus: Bus,
-    /// How many nodes a cluster has.
+    /// The number of nodes of a cluster
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     nodes: u16,
-    /// How long a cluster is hurt, in seconds.
+    /// The duration of the faults in a cluster, in seconds
     #[arg(long, default_value_t = 30)]
     pub(crate) seconds: u64,
-    /// How many times the one node is killed.
+    /// How many times the single node is killed
     #[arg(long, default_value_t = 40)]
     pub(crate) kills: u64,
-    /// How long the one node lives at most between two kills, in milliseconds.
+    /// The maximum time between two kills of the single node, in milliseconds
     #[arg(long, default_value_t = 700, value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) lives: u64,
-    /// Keep the data on a disk of so many mebibytes, which is filled now and then. Only root may mount one.
+    /// Store the data on a small disk of this size, which is filled occasionally. Mounting the disk requires root
     #[arg(long, value_name = "MEBIBYTES")]
     pub(crate) disk: Option<u64>,
-    /// Hurt a cluster in this way alone.
+    /// Apply only this kind of fault to a cluster
     #[arg(long, value_enum)]
     pub(crate) only: Option<Kind>,
-    /// How many clients there are.
+    /// The number of clients
     #[arg(long, default_value_t = 12)]
     pub(crate) clients: u64,
-    /// The lease of the nodes of a cluster, in seconds.
+    /// The lease of the nodes of a cluster, in seconds
     #[arg(long, default_value_t = 2)]
     pub(crate) lease: u64,
-    /// How long tasks, readers and webhooks may take to come to their ends once all faults are over, in seconds.
+    /// The maximum time until all tasks, readers and webhooks end, after the end of all faults, in seconds
     #[arg(long, default_value_t = 40)]
     pub(crate) patience: u64,
-    /// Whether the agent resumes turns that were cut off; by default the seed says.
+    /// Whether the agent resumes interrupted turns; by default the seed decides
     #[arg(long)]
     pub(crate) resumes: Option<bool>,
-    /// The binary under test; by default `nuncio` beside this one.
+    /// The binary under test; by default `nuncio` in the folder of this binary
     #[arg(long, value_name = "FILE")]
     pub(crate) nuncio: Option<PathBuf>,
-    /// Where the history, the nodes' logs and the database go; by default a folder for temporary files, which is kept
-    /// when something is found.
+    /// The folder for the history, the logs and the database; by default a temporary folder, which is kept if the run
+    /// found a violation
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The run is of a build that is broken on purpose: it fails unless the checker finds that this promise is broken.
+    /// The promise that the run must break, for a build with an intended bug: the run fails unless the checker reports
+    /// this promise
     #[arg(long, value_name = "PROMISE")]
     pub(crate) expect: Vec<String>,
 }
@@ -98,13 +99,13 @@ pub(crate) enum Store {
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
-    /// Nodes are killed.
+    /// Nodes are killed
     Kill,
-    /// Nodes stand still.
+    /// Nodes are paused
     Pause,
-    /// Ways from nodes to servers break.
+    /// Links from nodes to servers fail
     Link,
-    /// Servers are restarted, killed and paused.
+    /// Servers are restarted, killed and paused
     Server,
 }
 

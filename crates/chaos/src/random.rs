@@ -1,4 +1,4 @@
-//! Choices that a seed repeats, on any machine.
+//! Random choices; the same seed gives the same choices on any machine.
 
 /// A generator (SplitMix64).
 #[derive(Debug, Clone)]
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Another one, for somebody else; the same name gives the same.
+    /// Another generator; the same name gives the same generator.
     pub(crate) fn fork(&self, name: u64) -> Self {
         let mut fork = Self(self.0 ^ name.wrapping_mul(0xd605_1f6c_6b1d_8ab5));
         Self(fork.next())
@@ -23,17 +23,17 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// Of `low..high`, which is not empty.
+    /// A number in `low..high`; the range must not be empty.
     pub(crate) fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low)
     }
 
-    /// Yes, so many times of a hundred.
+    /// Returns `true` in this percentage of the calls.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.range(0, 100) < percent
     }
 
-    /// One of these, unless there is none.
+    /// One of the items; `None` if there are no items.
     pub(crate) fn choose<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         if of.is_empty() { None } else { of.get(usize::try_from(self.range(0, of.len() as u64)).unwrap_or(0)) }
     }

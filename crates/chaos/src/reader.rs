@@ -1,4 +1,4 @@
-//! A reader: it follows one task to its end, through any number of cut streams, on any node.
+//! A reader: follows one task to its end, over any number of interrupted streams, on any node.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     random::Random,
 };
 
-/// How long to wait before another node is asked, at most; in milliseconds.
+/// The maximum delay before the reader connects to another node, in milliseconds.
 const PAUSE: u64 = 150;
 
 /// A reader of one task.
@@ -23,43 +23,43 @@ pub(crate) struct Reader<'a> {
     board: &'a Board,
     random: Random,
     number: u64,
-    /// The task, once it is known.
+    /// The task, as soon as the reader knows the id.
     task: Option<String>,
-    /// The last event that it was told.
+    /// The id of the last received event.
     last: Option<u64>,
-    /// Where it leaves before the end.
+    /// The point at which the reader leaves before the end of the task.
     until: Until,
-    /// What it came with, until it is known that the server has it.
+    /// The message of the reader, until the server's acknowledgement.
     sent: Option<&'a Outgoing>,
 }
 
-/// Where a reader leaves before the end of its task.
+/// The point at which a reader leaves before the end of its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// Nowhere.
+    /// The reader stays until the end.
     End,
-    /// At a question, by itself.
+    /// The reader leaves at a question.
     Question,
-    /// At a question, where the server ends the stream that a message has opened.
+    /// The server ends the stream at a question, because a message opened the stream.
     Turn,
 }
 
-/// What an event means to a reader.
+/// The consequence of an event for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// More may follow.
+    /// More events can follow.
     More,
-    /// Nothing may follow.
+    /// No event may follow.
     Last,
-    /// What follows is not read.
+    /// The reader ignores later events.
     Enough,
 }
 
-/// How a stream ended.
+/// The end of a stream.
 enum Ended {
-    /// There is nothing more to be told.
+    /// The task has no further events.
     Done,
-    /// There may be more.
+    /// The task can have further events.
     Cut(String),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         Self { board, random, number, task: None, last: None, until: Until::End, sent: None }
     }
 
-    /// Sends a message, and reads what comes of it.
+    /// Sends a message, and reads the resulting stream.
     pub(crate) async fn send(mut self, outgoing: &'a Outgoing) {
         self.until = Until::Turn;
         self.task.clone_from(&outgoing.task);
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         match self.board.caller.stream(node, outgoing).await {
             Ok(Opened::Stream(stream)) => {
                 let ended = self.read(stream).await;
-                // Without an event the message may never have arrived, and what comes of it is nobody's promise.
+                // Without an event, the message may not have arrived, so a result is not guaranteed.
                 self.go_on(ended).await;
             }
             Ok(Opened::Refused(refusal)) => {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
     /// Subscribes to a task.
     pub(crate) async fn subscribe(mut self, task: String) {
-        // Few wait until somebody answers, or a run is soon full of them.
+        // Few readers wait for an answer to a question; otherwise most readers would soon be waiting.
         self.until = if self.random.chance(20) { Until::End } else { Until::Question };
         self.task = Some(task);
         let ended = self.open().await;
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.board.add(What::Closed { reader: self.number, how: how.to_owned() });
     }
 
-    /// Comes back for as long as there may be more.
+    /// Opens new streams as long as the task can have further events.
     async fn go_on(&mut self, first: Ended) {
         let mut ended = first;
         loop {
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Opens a stream after the last event that it knows, and reads it.
+    /// Opens a stream after the last known event, and reads the stream.
     async fn open(&mut self) -> Ended {
         let Some(task) = self.task.clone() else { return Ended::Done };
         self.board.add(What::Opened { reader: self.number, task: self.task.clone(), after: self.last });
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
             (_, Some("expired")) => denied("events behind it"),
             (_, Some("ahead")) => denied("the event that it saw last"),
             (Some("TASK_NOT_FOUND"), _) => denied("the task"),
-            // It has ended, and this reader has seen all of it, or nothing.
+            // The task has ended; this reader has received all events or none.
             (Some("UNSUPPORTED_OPERATION"), _) => Ended::Done,
             _ => Ended::Cut(format!("refused: {refusal}")),
         }
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
                     match self.take(id, event) {
                         Meaning::More => {}
                         Meaning::Enough => return Ended::Done,
-                        // What follows all the same is noted.
+                        // Any event after the last event is recorded as a violation.
                         Meaning::Last => return self.drain(stream).await,
                     }
                 }
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         Ended::Done
     }
 
-    /// Notes an event.
+    /// Records an event.
     fn take(&mut self, id: u64, event: Value) -> Meaning {
         let task = task_of(&event).unwrap_or_default().to_owned();
         if let Some(sent) = self.sent.take() {
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         if is_last {
             self.board.has_ended(&task);
         }
-        // A task as it was may still ask what has been answered meanwhile.
+        // A snapshot can contain an old question that was answered in the meantime.
         let is_news = as_task(&event).is_none();
         self.board.add(What::Event { reader: self.number, task: task.clone(), id, event });
         self.task = Some(task);
@@ -213,10 +213,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How long the log of a task that has not ended may be silent until that is all of it.
+/// The log of a task that has not ended counts as complete after this time without an event.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Reads the whole log of a task: `None` where it is no longer kept, or never was.
+/// Reads the whole log of a task; `None` if the log was deleted or never stored.
 pub(crate) async fn log(board: &Board, node: usize, task: &str) -> Result<Option<Vec<(u64, Value)>>> {
     let mut stream = match board.caller.subscribe(node, task, Some(0)).await? {
         Opened::Stream(stream) => stream,

@@ -1,4 +1,4 @@
-//! One run: everything is started, hurt, healed, read and judged.
+//! One run: start all processes, apply and revert faults, read everything, and check the history.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -24,17 +24,17 @@ use crate::{
     world::World,
 };
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) seed: u64,
     pub(crate) entries: Vec<Entry>,
     pub(crate) violations: Vec<Violation>,
-    /// Where everything is.
+    /// The folder with the files of the run.
     pub(crate) folder: PathBuf,
 }
 
-/// Runs.
+/// Performs the run.
 pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let random = Random::new(seed);
     let folder = match &options.folder {
@@ -77,7 +77,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     Ok(Outcome { seed, entries, violations, folder })
 }
 
-/// Kills the one node again and again, at any instant after its start.
+/// Kills the single node repeatedly, at a random time after each start.
 async fn kill(world: &World, random: &mut Random, options: &Options) -> Result<()> {
     for _ in 0..options.kills {
         sleep(Duration::from_millis(random.range(1, options.lives))).await;
@@ -90,12 +90,12 @@ async fn kill(world: &World, random: &mut Random, options: &Options) -> Result<(
     Ok(())
 }
 
-/// Hurts a cluster for a while, with up to a few faults at the same time, and lets it heal.
+/// Applies faults to a cluster for the configured time, up to a few at the same time, and reverts them.
 async fn hurt(world: &Arc<World>, random: &mut Random, options: &Options) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let servers = world.servers();
     let mut faults = JoinSet::new();
-    // Once in any case, for long enough that nothing goes on.
+    // One guaranteed fill of the disk, long enough to stop all progress.
     let mut fills = options.disk.is_some().then_some(Fault::Fill { time: 2_000 });
     while Instant::now() < end {
         sleep(Duration::from_millis(random.range(50, 1_200))).await;

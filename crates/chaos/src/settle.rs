@@ -1,4 +1,4 @@
-//! The end of a run: what is at work comes to rest by itself, what waits is canceled, and everything is read.
+//! The end of a run: wait until working tasks stop, cancel tasks that wait, then read everything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,10 @@ use crate::{
     reader,
 };
 
-/// How long a node may take until it answers again.
+/// The maximum time until a node answers again.
 const COMEBACK: Duration = Duration::from_secs(10);
 
-/// Comes to the end of a run.
+/// Waits for the end of a run, and reads all tasks.
 pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     board.end();
     rest(board).await;
@@ -35,7 +35,7 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
         }
         clients.abort_all();
     }
-    // A message that was on its way may have begun a task when all others had ended.
+    // A message in transit may have created a task after all other tasks had ended.
     rest(board).await;
     called(board).await;
     for (number, (task, _)) in tasks(board).await.into_iter().enumerate() {
@@ -45,7 +45,8 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     }
 }
 
-/// Cancels a task; one that was answered meanwhile ends by itself. A node that cannot now is asked again.
+/// Cancels a task. A task that received an answer in the meantime ends without the cancellation. If a node refuses
+/// temporarily, the cancellation is repeated.
 async fn cancel(board: &Board, task: &str) {
     let deadline = Instant::now() + COMEBACK.min(board.patience);
     while Instant::now() < deadline {
@@ -57,8 +58,8 @@ async fn cancel(board: &Board, task: &str) {
     }
 }
 
-/// Waits until every task has ended, and cancels those that wait for their client. Those that never end stay as they
-/// are, for the checker to see.
+/// Waits until every task has ended, and cancels tasks that wait for their client. Tasks that do not end are left to
+/// the checker.
 async fn rest(board: &Board) {
     let deadline = Instant::now() + board.patience;
     while Instant::now() < deadline {
@@ -73,7 +74,7 @@ async fn rest(board: &Board) {
     }
 }
 
-/// All tasks, with their states. Where they cannot be listed, which is a finding, those that somebody knows of.
+/// All tasks with their states. If the list fails (which is a finding), the tasks from the history.
 async fn tasks(board: &Board) -> BTreeMap<String, String> {
     match listed(board).await {
         Ok(tasks) => tasks,
@@ -90,7 +91,7 @@ async fn listed(board: &Board) -> Result<BTreeMap<String, String>> {
     let deadline = Instant::now() + COMEBACK.min(board.patience);
     loop {
         let page = match board.caller.list(0, &token).await {
-            // A node that has just come back from all this may need a moment.
+            // A node may need a moment after the faults.
             Answer::Cut | Answer::Refused(_) if Instant::now() < deadline => {
                 sleep(Duration::from_millis(200)).await;
                 continue;
@@ -117,7 +118,7 @@ async fn known(board: &Board) -> BTreeMap<String, String> {
     });
     let mut tasks = BTreeMap::new();
     for task in known {
-        // What cannot be read is found by who reads it in the end, and nobody need wait for it.
+        // A task that cannot be read is reported by the final reading, so no wait is necessary here.
         if let Answer::Ok(found) = board.caller.get(0, &task).await {
             tasks.insert(task, text(&found["status"]["state"]));
         } else {
@@ -142,7 +143,7 @@ fn answer(answer: Answer, what: &str) -> Result<Value> {
     }
 }
 
-/// Readers that were opened and have not seen the end.
+/// Readers that were opened and have not received the end of their task.
 fn unfinished(entries: &[Entry]) -> Vec<u64> {
     let mut open = BTreeMap::new();
     for Entry { what, .. } in entries {
@@ -155,7 +156,7 @@ fn unfinished(entries: &[Entry]) -> Vec<u64> {
     open.into_iter().filter_map(|(reader, is_open)| is_open.then_some(reader)).collect()
 }
 
-/// Waits until each webhook was told the end of its task. The checker sees those that never were.
+/// Waits until each webhook has received the end of its task. The checker reports webhooks that have not.
 async fn called(board: &Board) {
     let deadline = Instant::now() + board.patience;
     while Instant::now() < deadline && board.history.look(owes) {
@@ -180,7 +181,7 @@ fn owes(entries: &[Entry]) -> bool {
     !owed.is_empty()
 }
 
-/// Reads all of a task.
+/// Reads the state and the log of a task.
 async fn read(board: &Board, node: usize, task: &str) -> Result<()> {
     let found = answer(board.caller.get(node, task).await, task)?;
     let hooks = answer(board.caller.hooks(node, task).await, task)?;
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
     use crate::{call::Caller, history::History};
 
-    /// A server with one task or none. It works while it is seen once, and waits for its client then.
+    /// A test server with at most one task. The task is working on the first read and waits for its client afterwards.
     #[derive(Debug, Default)]
     struct Server {
         state: Mutex<Option<&'static str>>,

@@ -1,4 +1,4 @@
-//! Where webhooks arrive: each call is noted.
+//! The receiver of webhooks; records each call.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::history::{History, What};
 
-/// Starts it; gives its address.
+/// Starts the receiver; returns its address.
 pub(crate) async fn start(history: Arc<History>) -> Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;

@@ -1,4 +1,4 @@
-//! All that runs: nodes, the servers they depend on, and the proxies between them.
+//! All processes of a run: nodes, the servers on which nodes depend, and the proxies in between.
 
 use std::{
     sync::Arc,
@@ -17,28 +17,28 @@ use crate::{
     options::{Bus, Options, Store},
 };
 
-/// How long a node may be kept from starting by what it depends on.
+/// The maximum time until a node starts again. A faulty server can delay the start.
 const COMEBACK: Duration = Duration::from_mins(1);
 
-/// Nodes and what they depend on. Dropping it ends it all.
+/// The nodes and the servers on which they depend. Dropping the value ends all processes.
 #[derive(Debug)]
 pub(crate) struct World {
-    // Dropped in this order.
+    // The fields are dropped in this order.
     pub(crate) nodes: Vec<Node>,
     links: Vec<Links>,
-    /// Taken by who hurts a node, so that nobody else does meanwhile.
+    /// One lock for each node: a fault holds the lock, so that no other fault affects the node at the same time.
     busy: Vec<Mutex<()>>,
     servers_busy: Mutex<()>,
     nats: Option<Nats>,
-    /// Its nodes' database, which goes with the server.
+    /// The database of the nodes; dropped with the server.
     database: Option<Database>,
     postgres: Option<Postgres>,
-    /// Where the data is, if it is a small one.
+    /// The disk for the data, if the run has a small disk.
     disk: Option<Disk>,
     history: Arc<History>,
 }
 
-/// A node's ways to the servers.
+/// The proxies between a node and the servers.
 #[derive(Debug, Default)]
 struct Links {
     postgres: Option<Proxy>,
@@ -102,18 +102,18 @@ impl World {
         Ok(world)
     }
 
-    /// Notes that a node ended by itself.
+    /// Notes that a node exited without a fault.
     pub(crate) fn died(&self, node: usize) {
         self.history.add(What::Died { node });
     }
 
-    /// The servers that there are.
+    /// The servers of this run.
     pub(crate) fn servers(&self) -> Vec<Server> {
         let postgres = self.postgres.is_some().then_some(Server::Postgres);
         postgres.into_iter().chain(self.nats.is_some().then_some(Server::Nats)).collect()
     }
 
-    /// Does something, and undoes it when its time is over. Nothing, where somebody else is at it.
+    /// Applies a fault, and reverts the fault after its time. Has no effect if another fault holds the lock.
     pub(crate) async fn inflict(&self, fault: Fault) -> Result<()> {
         let busy = match fault {
             Fault::Kill { node, .. } | Fault::Pause { node, .. } | Fault::Link { node, .. } => &self.busy[node],
@@ -148,7 +148,8 @@ impl World {
                 if let Some(disk) = &self.disk {
                     disk.fill()?;
                     if let Some(database) = &self.database {
-                        // Its log needs a new file at once. That this is not answered is what it is for.
+                        // This statement makes PostgreSQL create a new WAL file immediately. The statement is expected
+                        // to hang or to fail.
                         drop(tokio::task::block_in_place(|| database.execute("SELECT pg_switch_wal()")));
                     }
                     pass(time).await;
@@ -176,7 +177,7 @@ impl World {
         Ok(())
     }
 
-    /// Does it to a server. It takes up to a second.
+    /// Applies an action to a server. Takes up to a second.
     fn act(&self, server: Server, act: Act) -> Result<()> {
         let hurt: Option<&dyn nuncio_testbed::Server> = match server {
             Server::Postgres => self.postgres.as_ref().map(|it| it as _),
@@ -191,7 +192,7 @@ impl World {
         })
     }
 
-    /// Starts a node again, as often as it takes while what it depends on is hurt.
+    /// Starts a node again. The start is repeated while a server of the node has a fault.
     async fn bring_back(&self, node: usize) -> Result<()> {
         let deadline = Instant::now() + COMEBACK;
         loop {
@@ -203,12 +204,13 @@ impl World {
         }
     }
 
-    /// Whether what a node depends on may be hurt as it starts.
+    /// Whether a server of a node can have a fault during the node's start.
     fn may_fail_to_start(&self) -> bool {
         self.postgres.is_some() || self.disk.is_some()
     }
 
-    /// PostgreSQL stops when it cannot write its log. It may be about to, or come back by itself.
+    /// Brings PostgreSQL back after a full disk. PostgreSQL stops if it cannot write the WAL; it may still be stopping,
+    /// or restart on its own.
     async fn recover_postgres(&self) -> Result<()> {
         let (Some(postgres), Some(database)) = (&self.postgres, &self.database) else { return Ok(()) };
         let deadline = Instant::now() + COMEBACK;
@@ -226,7 +228,7 @@ impl World {
         }
     }
 
-    /// Starts those again that have ended by themselves, and says which did.
+    /// Restarts nodes that exited without a fault, and returns their numbers.
     pub(crate) async fn revive(&self) -> Result<Vec<usize>> {
         let mut ended = Vec::new();
         for (number, node) in self.nodes.iter().enumerate() {
@@ -239,7 +241,7 @@ impl World {
     }
 }
 
-/// What is done to a server at one instant.
+/// An action on a server.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Restart,
@@ -257,7 +259,7 @@ impl Links {
     }
 }
 
-/// On a small disk its log has to be small as well, and needs room soon.
+/// On a small disk, the WAL of PostgreSQL must be small as well, and the WAL must need new space soon.
 fn postgres_options(disk: Option<&Disk>) -> PostgresOptions {
     match disk {
         Some(disk) => PostgresOptions::new().with_folder(disk.path()).with_small_log(),

@@ -1,4 +1,4 @@
-//! Webhooks: each event at least once, in order of the first times, and the end in any case.
+//! Checks the webhooks: each event at least once, first deliveries in order, and always the end of the task.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ pub(super) fn check(
         if !calls.iter().any(|event| state_of(event).is_some_and(is_terminal)) {
             wrong(format!("task {id}: webhook {hook} was never told the end"));
         }
-        // The first record is the task itself, of which a webhook may be shown more or less.
+        // The first record is the task itself; a webhook can receive an earlier or later snapshot of the task.
         let mut next = calls.iter();
         for (at, event) in task.log.iter().skip(1) {
-            // What was delivered again lies between.
+            // Repeated deliveries can lie in between.
             if !next.any(|call| call == event) {
                 wrong(format!("task {id}: webhook {hook} was not told {at}, or not in order"));
                 break;

@@ -1,5 +1,5 @@
-//! The log of a task, as it is read from its beginning at the end: one rising row with one end, of which the task is
-//! the sum.
+//! Checks the log of each task, read from its beginning at the end of the run: ascending ids, one end, and the task
+//! equals the sum of the events.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn check(id: &str, task: &Task<'_>, violations: &mut Vec<Violation>) 
     if last.state == "TASK_STATE_FAILED" && last.reason.is_empty() {
         wrong("a failure has a reason", format!("task {id} has none"));
     }
-    // A task that began and ended at once has no log but itself.
+    // A task that began and ended in one step has no log.
     let Some((first, _)) = task.log.first() else { return };
     if *first != 1 {
         wrong(ORDER, format!("the log of task {id} begins with {first}"));

@@ -1,5 +1,5 @@
-//! What readers were told: each of them every event of the log from where it joined, once and in order, and the same
-//! one under the same id.
+//! Checks the readers: each reader received every event of the log after its start, once and in order, and all readers
+//! received the same event for the same id.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const EACH: &str = "every event, once, in order";
 const SAME: &str = "one id, one event";
 
 pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
-    // The first that was seen under an id, for tasks whose log is no longer kept.
+    // The first event received under an id, for tasks whose log was deleted.
     let mut seen = BTreeMap::new();
     for (number, told) in &evidence.readers {
         Reader { number: *number, evidence, violations, told: Vec::new(), from: None, ended: false }
@@ -27,11 +27,11 @@ struct Reader<'a, 'b> {
     number: u64,
     evidence: &'b Evidence<'a>,
     violations: &'b mut Vec<Violation>,
-    /// The ids of the events that it was told.
+    /// The ids of the received events.
     told: Vec<u64>,
-    /// It is owed what comes after this.
+    /// The reader must receive all events after this id.
     from: Option<u64>,
-    /// Whether it was told the end of the task.
+    /// Whether the reader received the end of the task.
     ended: bool,
 }
 
@@ -69,7 +69,8 @@ impl<'a> Reader<'a, '_> {
         self.ended |= state_of(event).is_some_and(is_terminal);
         let last = self.last();
         if as_task(event).is_some() {
-            // A snapshot: of the first event, or of all so far. It may repeat where the reader stands, and no more.
+            // A snapshot: the first event, or the state so far. The snapshot can repeat the reader's position, but not
+            // precede it.
             if last.is_some_and(|last| id < last) {
                 self.wrong(EACH, &format!("task {task}: a snapshot of {id} came after {last:?}"));
             }
@@ -97,7 +98,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// What it was not told of what it is owed, up to the last that it was told; to the end, if it was told the end.
+    /// The required events that the reader did not receive, up to the last received event; up to the end of the log if
+    /// the reader received the end.
     fn misses(&mut self, task: &str) {
         let (Some(from), Some(last)) = (self.from, self.last()) else { return };
         let log = self.evidence.tasks.get(task).map(|task| &task.log[..]).unwrap_or_default();

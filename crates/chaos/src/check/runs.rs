@@ -1,4 +1,4 @@
-//! Who ran what: no turn twice without a reason, and nothing by a run after another has taken over.
+//! Checks the runs of turns: no turn runs twice without a reason, and no run writes after a takeover by another node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,8 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     }
     for ((task, message), nodes) in nodes {
         let different: BTreeSet<_> = nodes.iter().collect();
-        // A turn is run again by a server that finds it cut off, and only if its agent resumes. That may be the one
-        // that ran it, if it lost the store or its lease meanwhile.
+        // A server runs an interrupted turn again only if the agent resumes. The same server can run the turn again if
+        // the server lost the store or its lease in the meantime.
         if nodes.len() > 1 && !evidence.resumes || different.len() < nodes.len() && evidence.stable {
             let evidence = format!("message {message} of task {task} was run by {nodes:?}");
             violations.push(Violation { promise: TWICE, evidence });
@@ -35,7 +35,7 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
         turns.sort_unstable();
         for pair in turns.windows(2) {
             let [(_, seen, node, run), (began, _, next_node, next)] = pair else { continue };
-            // Which ended may not have come to say so, and is known to be gone only where its server is.
+            // The earlier run may have ended without a record. The end is certain only if its server has ended.
             if node != next_node || began < seen {
                 let evidence = format!(
                     "task {task}, epoch {epoch}: run {run} of {node} until {seen}, {next} of {next_node} from {began}"
@@ -49,7 +49,7 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Each run says its name and a number with each chunk.
+/// Checks the chunks of a task: each chunk has the name of its run and a number.
 fn follow(id: &str, task: &Task<'_>, tasks_of: &BTreeMap<&str, &str>, violations: &mut Vec<Violation>) {
     let mut wrong = |promise, evidence| violations.push(Violation { promise, evidence });
     let mut last: Option<(String, u64)> = None;

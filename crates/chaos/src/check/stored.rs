@@ -1,4 +1,4 @@
-//! What was acknowledged is stored, once; and what has ended stays as it ended.
+//! Checks the stored tasks: each acknowledged message is stored exactly once, and an ended task does not change.
 
 use super::{Task, Violation};
 use crate::event::is_terminal;

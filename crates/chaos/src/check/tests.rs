@@ -1,4 +1,4 @@
-//! Histories made by hand: one that is right, and for each promise one that breaks it.
+//! Hand-written histories: a correct history, and for each promise a history that breaks the promise.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn snapshot(state: &str) -> Value {
 const DONE: &str = "TASK_STATE_COMPLETED";
 const WORKING: &str = "TASK_STATE_WORKING";
 
-/// A log whose third record is a message, which nobody is shown.
+/// A log whose third record is a message, which is not part of the visible log.
 fn log() -> Vec<(u64, Value)> {
     let events = [snapshot("TASK_STATE_SUBMITTED"), chunk("r 1\n", false), chunk("r 2\n", true), status(DONE)];
     [1, 2, 4, 5].into_iter().zip(events).collect()
@@ -38,7 +38,7 @@ fn ran(run: &str, node: &str) -> What {
     What::Run { run, task, message, node, pid: 1, epoch: 1, began: 10, seen: 20 }
 }
 
-/// The same, as another who took the task over.
+/// The same run by another node that took the task over.
 fn ran_later(run: &str, node: &str) -> What {
     at_epoch(ran(run, node), 2, 30)
 }
@@ -61,7 +61,7 @@ fn last(state: &str, text: &str) -> What {
     }
 }
 
-/// Everything went well: one reader was cut, another came late.
+/// A correct run: one reader was interrupted, and another reader joined late.
 fn right() -> Vec<What> {
     let log = log();
     let event = |at: usize| log[at].1.clone();
@@ -99,7 +99,7 @@ fn promises(history: Vec<What>) -> Vec<&'static str> {
     promises
 }
 
-/// What is found in the right history after a change.
+/// The violations in the correct history after a change.
 fn after(change: impl FnOnce(&mut Vec<What>)) -> Vec<&'static str> {
     let mut history = right();
     change(&mut history);
@@ -179,7 +179,7 @@ fn a_second_end_and_what_comes_after_it_are_found() {
     let twice = |history: &mut Vec<What>| {
         history.push(What::Logged { task: "t".to_owned(), id: 6, event: status("TASK_STATE_CANCELED") });
     };
-    // Readers that were told the end were not told all, then.
+    // Readers that received the end then did not receive everything.
     assert_eq!(after(twice), ["one end, last", "webhooks are called", "every event, once, in order"]);
     let on = after(|history| history.push(told(2, 6, chunk("x", true))));
     assert_eq!(on, ["one end, last", "one id, one event"]);
@@ -243,7 +243,7 @@ fn two_turns_at_one_epoch_are_found() {
             history.push(what);
         })
     };
-    // One after the other by the same server, or side by side when another has taken over.
+    // No violation: consecutive runs on the same server, or overlapping runs after a takeover by another server.
     assert_eq!(beside(at_epoch(ran("r2", "n.1"), 1, 20)), [""; 0]);
     assert_eq!(beside(at_epoch(ran("r2", "n.2"), 2, 15)), [""; 0]);
     assert_eq!(beside(at_epoch(ran("r2", "n.1"), 1, 19)), [EPOCH]);
