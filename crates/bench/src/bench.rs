@@ -1,4 +1,4 @@
-//! One run: the servers it starts, the sections it goes through, what it leaves behind.
+//! One run: its servers, its sections and its results.
 
 use std::{
     cell::Cell,
@@ -21,19 +21,19 @@ use crate::{
     services::Services,
 };
 
-/// What the sections share.
+/// The shared data of the sections.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) plan: Plan,
     pub(crate) processes: Processes,
-    /// The bare handlers that the ratios refer to.
+    /// The bare handlers to which the ratios refer.
     pub(crate) ceiling: Server,
     /// PostgreSQL and NATS.
     pub(crate) services: Services,
     starter: Starter,
 }
 
-/// Where a measured server keeps its tasks.
+/// The store of a measured server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Store<'a> {
     Memory,
@@ -55,7 +55,7 @@ struct Starter {
     started: Cell<usize>,
 }
 
-/// Runs the sections that were asked for; false when a row had to be refused.
+/// Runs the requested sections; `false` if a row was refused.
 pub(crate) fn run(options: &RunOptions) -> Result<bool> {
     let begun = Instant::now();
     machine::allow_many_files()?;
@@ -92,12 +92,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
 }
 
 impl Bench {
-    /// A server that keeps its tasks in `store`.
+    /// A server with this store.
     pub(crate) fn serve(&self, store: Store<'_>) -> Result<Server> {
         self.starter.serve(store, &[])
     }
 
-    /// The same with more arguments of `nuncio serve`.
+    /// A server with this store and additional arguments of `nuncio serve`.
     pub(crate) fn serve_with(&self, store: Store<'_>, arguments: &[&str]) -> Result<Server> {
         self.starter.serve(store, arguments)
     }
@@ -107,12 +107,12 @@ impl Bench {
         self.starter.start(program, arguments)
     }
 
-    /// A path for a database that does not exist yet.
+    /// A path for a new database.
     pub(crate) fn new_database(&self) -> PathBuf {
         self.starter.new_path("db")
     }
 
-    /// How the load generator waits where nobody but the servers is under load.
+    /// The waiting mode of the load generator when only the servers are under load.
     pub(crate) fn waits(&self) -> Waits {
         if self.starter.cores.are_separate() { Waits::Awake } else { Waits::Asleep }
     }

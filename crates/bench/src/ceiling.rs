@@ -1,7 +1,7 @@
-//! The ceiling: what axum does when nothing but a typed parse and a typed answer lies between the sockets.
+//! The ceiling: the maximum rate of axum with only a typed parse and a typed answer between the sockets.
 //!
-//! One handler answers `SendMessage` with the task a three-event echo leaves, `SendStreamingMessage` with the events of
-//! the demo agent's `stream N`. Nothing is kept, checked or numbered.
+//! One handler answers `SendMessage` with the task after a three-event echo, and `SendStreamingMessage` with the events
+//! of the demo agent's `stream N`. The handler does not store, check or number anything.
 
 mod answer;
 mod request;
@@ -30,7 +30,7 @@ use crate::{
     options::CeilingOptions,
 };
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(crate) fn serve(options: &CeilingOptions) -> Result<()> {
     let padding: Arc<str> = Answer::padding_to(options.answer_bytes)?.into();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -39,7 +39,7 @@ pub(crate) fn serve(options: &CeilingOptions) -> Result<()> {
         println!("listening on http://{}", listener.local_addr()?);
         std::io::stdout().flush()?;
         let listener = listener.tap_io(|stream| {
-            // A connection that cannot be set up is about to fail anyway.
+            // If the option cannot be set, the connection fails anyway.
             let _ = stream.set_nodelay(true);
         });
         axum::serve(listener, router(padding)).await?;
@@ -75,7 +75,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Where a ceiling serves until the test process ends.
+    /// The address of a ceiling server that runs until the end of the test process.
     pub(crate) fn address() -> SocketAddr {
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {

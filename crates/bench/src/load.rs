@@ -1,5 +1,5 @@
-//! The load generator. It has one thread, speaks just enough HTTP/1.1 and gRPC over nonblocking sockets, and checks
-//! every answer.
+//! The load generator: one thread, a minimal subset of HTTP/1.1 and gRPC over nonblocking sockets, and a check of every
+//! answer.
 
 pub(crate) mod body;
 pub(crate) mod call;
@@ -20,40 +20,40 @@ use std::time::Duration;
 use anyhow::Result;
 use hdrhistogram::Histogram;
 
-/// How long a server may say nothing before the run gives up on it.
+/// The maximum silence of a server before the run is abandoned.
 pub(crate) const STALL: Duration = Duration::from_secs(20);
 
-/// What one server did in one round.
+/// The result of one server in one round.
 #[derive(Debug)]
 pub(crate) struct Slice {
-    /// Answers or events that arrived and were right.
+    /// The number of correct answers or events.
     pub(crate) done: u64,
-    /// From the first byte sent to the last answer.
+    /// The time from the first sent byte to the last answer.
     pub(crate) wall: Duration,
-    /// For how long of it the load generator, awake, had nothing to do.
+    /// The part of this time in which the load generator was awake and without work.
     pub(crate) idle: Duration,
-    /// Nanoseconds from request to answer, or to the first chunk of a stream.
+    /// The time in nanoseconds from a request to its answer, or to the first chunk of a stream.
     pub(crate) latency: Histogram<u64>,
 }
 
 impl Slice {
-    /// Answers or events a second.
+    /// Answers or events per second.
     pub(crate) fn rate(&self) -> f64 {
         self.done as f64 / self.wall.as_secs_f64().max(1e-9)
     }
 }
 
-/// When a measurement ends; what is under way then is waited for and counted.
+/// The end of a measurement; the load generator waits for current requests and counts them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// After this time no new request is sent.
+    /// No new request is sent after this time.
     Elapsed(Duration),
-    /// After this many requests.
+    /// No new request is sent after this number of requests.
     Count(u64),
 }
 
 impl Until {
-    /// Whether one more request may be sent after `sent` in `elapsed`.
+    /// Whether another request may be sent after `sent` requests in `elapsed`.
     pub(crate) fn allows(self, sent: u64, elapsed: Duration) -> bool {
         match self {
             Self::Elapsed(limit) => elapsed < limit,

@@ -1,4 +1,4 @@
-//! What the machine is and who uses it: cores and pinning, processor time from `/proc/stat`, resident memory.
+//! Facts about the machine and its load: cores and pinning, processor time from `/proc/stat`, resident memory.
 
 use std::{
     cell::RefCell,
@@ -15,7 +15,7 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// One core for the servers and one for the load, when there are two.
+/// One core for the servers and one core for the load, if the machine has two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cores {
     allowed: CpuSet,
@@ -24,7 +24,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Takes the first two cores this process may run on and moves to the first.
+    /// Selects the first two allowed cores, and moves this process to the first.
     pub(crate) fn choose() -> Result<Self> {
         let allowed = sched_getaffinity(None).context("cannot read the processor affinity")?;
         let mut free = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
@@ -36,7 +36,7 @@ impl Cores {
         Ok(cores)
     }
 
-    /// Runs `start` on the server's core; a process started inside stays there.
+    /// Runs `start` on the server's core; a process started by `start` stays on this core.
     pub(crate) fn on_server_core<T>(self, start: impl FnOnce() -> T) -> Result<T> {
         pin(self.server)?;
         let started = start();
@@ -44,7 +44,7 @@ impl Cores {
         Ok(started)
     }
 
-    /// Runs `start` on any core; a process started inside stays free to run where there is room.
+    /// Runs `start` on any core; a process started by `start` can run on all cores.
     pub(crate) fn on_any_core<T>(self, start: impl FnOnce() -> T) -> Result<T> {
         sched_setaffinity(None, &self.allowed).context("cannot set the processor affinity")?;
         let started = start();
@@ -52,7 +52,7 @@ impl Cores {
         Ok(started)
     }
 
-    /// Whether server and load have a core each.
+    /// Whether server and load have separate cores.
     pub(crate) fn are_separate(self) -> bool {
         self.server.is_some()
     }
@@ -67,42 +67,42 @@ fn pin(core: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Raises the limit of open files as far as allowed, for this process and the ones it starts.
+/// Raises the limit of open files to the maximum, for this process and its children.
 pub(crate) fn allow_many_files() -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let raised = Rlimit { current: maximum, maximum };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }
 
-/// The processes of this run, to tell their processor time from everybody else's.
+/// The processes of this run, to separate their processor time from the time of other processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Processes(Rc<RefCell<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     servers: Vec<u32>,
-    /// Processes that count with their children.
+    /// Processes that are counted with their children.
     families: Vec<u32>,
 }
 
 impl Processes {
-    /// Counts a process as one of this run's.
+    /// Counts a process as part of this run.
     pub(crate) fn add(&self, process: u32) {
         self.0.borrow_mut().servers.push(process);
     }
 
-    /// Counts a process as one of this run's, and its children with it.
+    /// Counts a process and its children as part of this run.
     pub(crate) fn add_family(&self, process: u32) {
         self.0.borrow_mut().families.push(process);
     }
 
-    /// Starts to measure processor time: `server` is the process under load.
+    /// Starts a measurement of processor time: `server` is the process under load.
     pub(crate) fn meter(&self, server: u32) -> Meter {
         Meter { processes: self.clone(), server, started: Instant::now(), before: self.ticks(server) }
     }
 
     fn ticks(&self, server: u32) -> Ticks {
-        // The time of a server that has ended moves to this process, so the sum never falls.
+        // The time of an ended server is added to this process (its parent), so the sum never decreases.
         let [load, ended] = stat_ticks("self").unwrap_or_default();
         let known = self.0.borrow();
         let servers = known.servers.iter().filter_map(|process| process_ticks(&process.to_string()));
@@ -116,7 +116,7 @@ impl Processes {
     }
 }
 
-/// A measurement of processor time under way.
+/// A running measurement of processor time.
 #[derive(Debug)]
 pub(crate) struct Meter {
     processes: Processes,
@@ -133,19 +133,19 @@ struct Ticks {
     used: u64,
 }
 
-/// Processor time as shares of one core.
+/// Processor time in shares of one core.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// The server under load.
     pub(crate) server: f64,
-    /// The load generator, but for when it had nothing to do.
+    /// The load generator, without its time without work.
     pub(crate) load: f64,
-    /// Processes that are not of this run, and time the hypervisor took away.
+    /// Processes outside of this run, and time taken by the hypervisor.
     pub(crate) foreign: f64,
 }
 
 impl Meter {
-    /// For how long it has been measured.
+    /// The duration so far.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -171,7 +171,8 @@ fn process_ticks(process: &str) -> Option<u64> {
     Some(own)
 }
 
-/// Ticks of a process and of all the children it had. Those of one that ended are its parent's, so the sum never falls.
+/// The ticks of a process and of all its children. The ticks of an ended child are added to its parent, so the sum
+/// never decreases.
 fn family_ticks(parent: u32) -> u64 {
     let is_child = |process: &str| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -185,7 +186,7 @@ fn family_ticks(parent: u32) -> u64 {
     own + children.filter_map(|child| process_ticks(&child)).sum::<u64>()
 }
 
-/// Ticks of a process, and those of its children that have ended.
+/// The ticks of a process, and of its ended children.
 fn stat_ticks(process: &str) -> Option<[u64; 2]> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -194,8 +195,8 @@ fn stat_ticks(process: &str) -> Option<[u64; 2]> {
     Some([pair()?, pair()?])
 }
 
-/// Ticks of all cores that somebody used or the hypervisor took. Interrupt time, which here is the loopback network's,
-/// belongs to no process and is left out of the used ones.
+/// The ticks of all cores used by processes or taken by the hypervisor. Interrupt time (here, the loopback network)
+/// belongs to no process and is not counted as used.
 fn machine_ticks() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<u64> =
@@ -219,16 +220,16 @@ pub(crate) fn resident(process: u32) -> Result<u64> {
     kib.map(|kib| kib * 1024).with_context(|| format!("no resident memory in {path}"))
 }
 
-/// Asks a process to end.
+/// Requests the end of a process.
 pub(crate) fn terminate(process: u32) {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
-        // It may have ended already, which is what is wanted.
+        // An error means that the process has already ended.
         let _ = kill_process(pid, Signal::TERM);
     }
 }
 
-/// The facts a reader needs to judge the figures.
+/// The facts that a reader needs to judge the figures.
 pub(crate) fn facts() -> Vec<(&'static str, String)> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {

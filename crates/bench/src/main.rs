@@ -1,9 +1,9 @@
-//! Measures Nuncio against a bare axum handler: both in one run, on one machine, one core for the server and one for
-//! the load.
+//! Compares Nuncio with a bare axum handler: both in one run, on one machine, with one core for the server and one core
+//! for the load.
 //!
-//! `ceiling` is the bare handler, a process of its own. Everything else is the load generator and the bookkeeping:
-//! `sections` says what is measured, `load` how requests are made and checked, `trial` interleaves the two servers,
-//! `report` prints what came out.
+//! `ceiling` is the bare handler in a separate process. The rest is the load generator and the evaluation: `sections`
+//! defines the measurements, `load` makes and checks requests, `trial` interleaves the two servers, and `report` prints
+//! the results.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

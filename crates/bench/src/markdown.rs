@@ -1,4 +1,4 @@
-//! The tables as Markdown, put between two markers of a file whose other text stays.
+//! The tables as Markdown between two markers of a file; the other text stays unchanged.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! The command line, and the plan of a run that follows from it.
+//! The command line, and the resulting plan of a run.
 
 use std::{
     num::{NonZeroU64, NonZeroUsize},
@@ -8,32 +8,32 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Measures Nuncio against a bare axum handler in the same run.
+/// Compares Nuncio with a bare axum handler in the same run.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
-    /// What to do instead of measuring.
+    /// An action instead of a measurement.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// How to measure.
+    /// The settings of the measurement.
     #[command(flatten)]
     pub(crate) run: RunOptions,
 }
 
-/// What the binary does besides measuring.
+/// The actions other than measuring.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the bare handlers that the ratios refer to.
+    /// Serve the bare handlers to which the ratios refer.
     Ceiling(CeilingOptions),
 }
 
 /// Settings of the ceiling server.
 #[derive(Debug, Args)]
 pub(crate) struct CeilingOptions {
-    /// Port on the loopback interface; 0 picks a free one.
+    /// Port on the loopback interface; 0 selects a free port.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
-    /// Pad an answer up to this many bytes, so that it is as long as the measured server's.
+    /// Pad an answer up to this number of bytes, the length of the measured server's answer.
     #[arg(long, default_value_t = 0)]
     pub(crate) answer_bytes: usize,
 }
@@ -41,10 +41,11 @@ pub(crate) struct CeilingOptions {
 /// Settings of a run.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
-    /// Sections to run, all when none is named; `quick` makes a short run of them.
+    /// Sections to run; all if none is named. `quick` makes a short run.
     #[arg(value_enum)]
     pub(crate) words: Vec<Word>,
-    /// Run for so many minutes at half of what the server can do instead, and judge whether its memory stays flat.
+    /// Instead of the sections: run for this number of minutes at half of the maximum load, and judge whether the
+    /// memory stays flat.
     #[arg(
         long,
         value_name = "MINUTES",
@@ -54,40 +55,41 @@ pub(crate) struct RunOptions {
         conflicts_with = "words"
     )]
     pub(crate) soak: Option<u64>,
-    /// Write the tables into this file too, between its `results` markers; those of `peers` alone between its `peers`
-    /// markers.
+    /// Write the tables also into this file, between its `results` markers; the tables of `peers` alone between its
+    /// `peers` markers.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "BENCHMARKS.md")]
     pub(crate) markdown: Option<PathBuf>,
-    /// The binary to measure; by default `nuncio` beside this one.
+    /// The binary to measure; by default `nuncio` in the folder of this binary.
     #[arg(long, value_name = "FILE")]
     pub(crate) nuncio: Option<PathBuf>,
-    /// One more argument for `nuncio serve`; may be repeated.
+    /// An additional argument for `nuncio serve`; can be repeated.
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) serve_arg: Vec<String>,
-    /// Directory for database files; a real disk, or the figures with a synced commit mean nothing.
+    /// Directory for database files; must be on a real disk, otherwise the figures with synchronous commits are
+    /// meaningless.
     #[arg(long, value_name = "DIR", default_value = "target")]
     pub(crate) data_dir: PathBuf,
-    /// Rounds of each measurement; medians are over these.
+    /// Rounds of each measurement; the results are medians over the rounds.
     #[arg(long)]
     pub(crate) rounds: Option<usize>,
     /// Length of one measurement of one server in one round.
     #[arg(long, value_name = "MS")]
     pub(crate) slice_ms: Option<u64>,
-    /// Requests under way at a time, as a list: `1,16`.
+    /// Concurrent requests, as a list: `1,16`.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) concurrency: Vec<NonZeroUsize>,
-    /// Readers of streams at a time, as a list.
+    /// Concurrent readers of streams, as a list.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) readers: Vec<NonZeroUsize>,
-    /// Chunks of a stream, as a list; long streams are judged where 100 is in it too.
+    /// Chunks of a stream, as a list; long streams are judged only if the list contains 100.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) chunks: Vec<NonZeroU64>,
 }
 
-/// A word of the command line: a section, or `quick`.
+/// A word of the command line: a section or `quick`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Word {
-    /// Less of everything, in about four minutes.
+    /// A shorter run, of about four minutes.
     Quick,
     /// SendMessage over each binding and store.
     Send,
@@ -95,27 +97,27 @@ pub(crate) enum Word {
     Get,
     /// ListTasks.
     List,
-    /// Streams: a reader for each task.
+    /// Streams: a separate task for each reader.
     Streams,
     /// Streams: many readers of one task.
     Fanout,
     /// Time to the first chunk.
     First,
-    /// Memory of idle streams and kept tasks.
+    /// Memory of idle streams and stored tasks.
     Memory,
-    /// SendMessage with PostgreSQL that syncs.
+    /// SendMessage with PostgreSQL and synchronous commits.
     Postgres,
-    /// Streams of tasks that run on another node.
+    /// Streams of tasks on another node.
     Nodes,
-    /// Time until the tasks of a killed node are another's.
+    /// Time until another node takes over the tasks of a killed node.
     Takeover,
-    /// Cost of an event in a task of 100,000.
+    /// Cost of an event in a task of 100,000 events.
     Long,
-    /// SendMessage beside the official SDKs; only if it is named.
+    /// SendMessage, compared with the official SDKs; only if named.
     Peers,
 }
 
-/// The sections in their order.
+/// The sections in order.
 pub(crate) const SECTIONS: [Word; 11] = [
     Word::Send,
     Word::Get,
@@ -130,45 +132,45 @@ pub(crate) const SECTIONS: [Word; 11] = [
     Word::Long,
 ];
 
-/// How much of everything a run measures.
+/// The amounts of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
     pub(crate) slice: Duration,
     pub(crate) concurrency: Vec<usize>,
-    /// Chunks in a stream.
+    /// The numbers of chunks in a stream.
     pub(crate) chunks: Vec<u64>,
     pub(crate) readers: Vec<usize>,
-    /// Tasks kept while SendMessage is measured.
+    /// Stored tasks during the measurement of SendMessage.
     pub(crate) kept_for_send: u64,
-    /// Tasks in the database when GetTask reads what no cache holds.
+    /// Tasks in the database when GetTask reads tasks that no cache contains.
     pub(crate) kept_for_get: u64,
-    /// Tasks kept while ListTasks is measured.
+    /// Stored tasks during the measurement of ListTasks.
     pub(crate) kept_for_list: u64,
     pub(crate) idle_streams: usize,
-    /// Echo tasks for the memory of a kept task.
+    /// Echo tasks for the memory of a stored task.
     pub(crate) kept_echoes: u64,
-    /// Tasks of 100 chunks for the memory of a kept task.
+    /// Tasks of 100 chunks for the memory of a stored task.
     pub(crate) kept_streams: u64,
 }
 
 impl RunOptions {
-    /// The sections asked for, in their order.
+    /// The requested sections, in order.
     pub(crate) fn sections(&self) -> Vec<Word> {
         let named = |word: &Word| self.words.contains(word);
         let any = SECTIONS.iter().chain([&Word::Peers]).any(named);
         let mut sections: Vec<_> = SECTIONS.into_iter().filter(|word| !any || named(word)).collect();
-        // Its servers have to be built first.
+        // This section requires separately built servers.
         sections.extend(self.words.iter().find(|word| **word == Word::Peers));
         sections
     }
 
-    /// The name of the markers between which the tables stand in a file.
+    /// The name of the markers for the tables in a file.
     pub(crate) fn results(&self) -> &'static str {
         if self.sections() == [Word::Peers] { "peers" } else { "results" }
     }
 
-    /// The amounts that go with the command line.
+    /// The amounts for the command line.
     pub(crate) fn plan(&self) -> Plan {
         let quick = self.words.contains(&Word::Quick);
         let mut plan = if quick { Plan::quick() } else { Plan::full() };

@@ -1,4 +1,4 @@
-//! What came out: rows of text with the targets they have to meet, printed as they come.
+//! The results: rows of text with their targets, printed immediately.
 
 use std::time::Duration;
 
@@ -27,20 +27,20 @@ pub(crate) struct Row {
     pub(crate) figure: String,
     pub(crate) p50: String,
     pub(crate) p99: String,
-    /// Of the ceiling.
+    /// The ratio to the ceiling.
     pub(crate) ratio: String,
     pub(crate) resident: String,
-    /// Server, load generator, everybody else; in hundredths of a core.
+    /// Server, load generator and other processes, in hundredths of a core.
     pub(crate) cpu: String,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) refused: Option<String>,
-    /// Why it was not measured: something that it needs is not on this machine.
+    /// The reason why the row was not measured: a missing program.
     pub(crate) skipped: Option<String>,
-    /// The load generator had no more to give, so the server could do better.
+    /// The load generator was saturated, so the server can be faster.
     pub(crate) load_bound: bool,
 }
 
-/// A target and whether it is met.
+/// A target, and whether the target is met.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) target: String,
@@ -55,9 +55,9 @@ pub(crate) const HEADINGS: [&str; 8] = ["what", "load", "figure", "p50", "p99", 
 pub(crate) struct Tally {
     pub(crate) met: usize,
     pub(crate) targets: usize,
-    /// Rows without figures since something was wrong.
+    /// Rows without figures because of an error.
     pub(crate) refused: usize,
-    /// Rows that were not measured for want of something.
+    /// Rows that were not measured because of a missing program.
     pub(crate) skipped: usize,
 }
 
@@ -68,7 +68,7 @@ impl Report {
         self.tables.push(Table { title: title.to_owned(), note: note.to_owned(), rows: Vec::new() });
     }
 
-    /// Adds a row to the table started last.
+    /// Adds a row to the last table.
     pub(crate) fn row(&mut self, row: Row) {
         println!("  {}  {}", line(&row.cells()), row.remarks());
         if let Some(table) = self.tables.last_mut() {
@@ -76,17 +76,17 @@ impl Report {
         }
     }
 
-    /// Adds a row that has nothing but a reason.
+    /// Adds a row with only a reason.
     pub(crate) fn refuse(&mut self, what: &str, reason: String) {
         self.row(Row { what: what.to_owned(), refused: Some(reason), ..Row::default() });
     }
 
-    /// Adds a row that was not measured for want of something.
+    /// Adds a row that was not measured because of a missing program.
     pub(crate) fn skip(&mut self, what: &str, reason: &str) {
         self.row(Row { what: what.to_owned(), skipped: Some(reason.to_owned()), ..Row::default() });
     }
 
-    /// What came of the targets and rows.
+    /// The counts of targets and rows.
     pub(crate) fn tally(&self) -> Tally {
         let rows = || self.tables.iter().flat_map(|table| &table.rows);
         let verdicts = || rows().flat_map(|row| &row.verdicts);
@@ -101,8 +101,7 @@ impl Report {
 }
 
 impl Row {
-    /// A row of medians; `unit` is what is counted. A refused measurement keeps its reason and loses its figures and
-    /// targets.
+    /// A row of medians; `unit` is the counted item. A refused measurement has a reason, but no figures and no targets.
     pub(crate) fn of(measured: &Measured, load: String, unit: &str, verdicts: Vec<Verdict>) -> Self {
         if measured.refused.is_some() {
             return Self { what: measured.label.clone(), load, refused: measured.refused.clone(), ..Self::default() };
@@ -129,7 +128,7 @@ impl Row {
             .map(Clone::clone)
     }
 
-    /// The targets, or why there is nothing to compare.
+    /// The targets, or the reason why there are none.
     pub(crate) fn remarks(&self) -> String {
         if let Some(reason) = &self.refused {
             return format!("REFUSED: {}", reason.replace(['\n', '\r'], " "));
@@ -147,12 +146,12 @@ impl Row {
 }
 
 impl Verdict {
-    /// `target`, met or not.
+    /// The target with its result.
     pub(crate) fn new(target: impl Into<String>, met: bool) -> Self {
         Self { target: target.into(), met }
     }
 
-    /// At least this share of the ceiling.
+    /// The target of at least this share of the ceiling.
     pub(crate) fn of_ceiling(measured: &Measured, least: f64) -> Self {
         let ratio = measured.ratio.unwrap_or(0.0);
         Self::new(format!("≥ {least} of the ceiling"), ratio >= least)

@@ -1,4 +1,4 @@
-//! What is measured, one file a section, with the targets beside it.
+//! The measurements, one file per section, with their targets.
 
 mod fanout;
 mod first;
@@ -25,7 +25,7 @@ use crate::{
     trial::{Contender, Measured},
 };
 
-/// Runs one section; one that cannot be run leaves a refused row.
+/// Runs a section; a failure becomes a refused row.
 pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
     let outcome = match section {
         Word::Quick => Ok(()),
@@ -50,14 +50,14 @@ pub(crate) fn run(section: Word, bench: &Bench, report: &mut Report) {
     }
 }
 
-/// Runs the soak; one that cannot be run leaves a refused row.
+/// Runs the soak; a failure becomes a refused row.
 pub(crate) fn soak(minutes: u64, bench: &Bench, report: &mut Report) {
     if let Err(error) = soak::run(minutes, bench, report) {
         report.refuse("soak", format!("{error:#}"));
     }
 }
 
-/// A contender that answers one kind of request.
+/// A contender for one kind of request.
 fn unary<'a>(label: &str, server: &'a Server, waits: Waits, concurrency: usize, unary: Unary) -> Contender<'a> {
     let mut unary = unary;
     Contender::new(label, server, move |slice| {
@@ -65,7 +65,7 @@ fn unary<'a>(label: &str, server: &'a Server, waits: Waits, concurrency: usize, 
     })
 }
 
-/// The ceiling under echoes.
+/// The ceiling with echo requests.
 fn echo_ceiling(bench: &Bench, waits: Waits, concurrency: usize) -> Contender<'_> {
     unary("ceiling", &bench.ceiling, waits, concurrency, Unary::echo_jsonrpc())
 }
@@ -75,8 +75,8 @@ fn labelled<'a>(measured: &'a [Measured], label: &str) -> Option<&'a Measured> {
     measured.iter().find(|measured| measured.label == label)
 }
 
-/// The share of the ceiling of the measurement with this label; 0 when it is missing or refused. Two shares of one
-/// table are compared rather than their rates, which were not measured at the same moment.
+/// The share of the ceiling in the measurement with this label; 0 if the measurement is missing or refused. Within a
+/// table, shares are compared instead of rates, because the rates were not measured at the same time.
 fn share(measured: &[Measured], label: &str) -> f64 {
     let labelled = labelled(measured, label).filter(|measured| measured.refused.is_none());
     labelled.and_then(|measured| measured.ratio).unwrap_or(0.0)
@@ -87,7 +87,7 @@ fn connections(concurrency: usize) -> String {
     format!("c={concurrency}")
 }
 
-/// Task ids in an order that has nothing to do with when they were made, the same in every run.
+/// Task ids in an order independent of their creation, the same in every run.
 fn shuffled(mut ids: Vec<String>) -> Vec<String> {
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     for position in (1..ids.len()).rev() {
@@ -98,7 +98,7 @@ fn shuffled(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-/// The last tasks made, which any cache still has.
+/// The last created tasks, which are in every cache.
 fn recent(ids: &[String]) -> Result<std::sync::Arc<[String]>> {
     let start = ids.len().saturating_sub(1_000);
     anyhow::ensure!(start < ids.len(), "no tasks were created");

@@ -1,4 +1,5 @@
-//! A server as a child process on its own core: started, found by the address it prints, ended when dropped.
+//! A server as a child process on its own core. The address is found in the output, and dropping the value ends the
+//! process.
 
 use std::{
     fs::{self, File},
@@ -16,7 +17,7 @@ use crate::machine::{Cores, Processes, resident, terminate};
 const START: Duration = Duration::from_secs(20);
 const STOP: Duration = Duration::from_secs(10);
 
-/// A running server. Dropping it asks it to end, and kills it when it does not.
+/// A running server. Dropping the value requests the end of the process, and kills the process if it does not end.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -25,7 +26,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `program` with one worker thread on the server's core and waits until it listens. What it prints goes to
+    /// Starts `program` with one worker thread on the server's core and waits until the program listens. The output
+    /// goes to `log`, where the address is searched.
     /// `log`, where its address is looked for.
     pub(crate) fn start(
         program: &Path,
@@ -50,22 +52,22 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The address of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its process id.
+    /// The process id of the server.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its resident memory in bytes.
+    /// The resident memory of the server in bytes.
     pub(crate) fn resident(&self) -> Result<u64> {
         resident(self.process()).with_context(|| format!("the server ended; it said:\n{}", self.said()))
     }
 
-    /// Kills it at once, as `kill -9` does.
+    /// Kills the server immediately (SIGKILL).
     pub(crate) fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -100,7 +102,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if !matches!(self.child.try_wait(), Ok(None)) {
-            // Its id may be somebody else's by now.
+            // The process has ended, and the kernel can reuse its id.
             return;
         }
         terminate(self.process());
@@ -111,13 +113,14 @@ impl Drop for Server {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        // The child is ours and still there, so these can only fail once it is gone.
+        // Errors mean that the child has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The first URL at a loopback address with a port in what a server printed; its store may have an address, too.
+/// The first URL with a loopback address and a port in the output of a server. Other addresses, for example of the
+/// store, are ignored.
 fn printed_address(text: &str) -> Option<SocketAddr> {
     text.match_indices("http://127.0.0.1:").find_map(|(at, host)| {
         let digits = &text[at + host.len()..];

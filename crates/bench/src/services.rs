@@ -1,4 +1,4 @@
-//! PostgreSQL and NATS, private ones, started when a section first needs them.
+//! Private PostgreSQL and NATS servers, started on the first use by a section.
 
 use std::cell::OnceCell;
 
@@ -7,12 +7,12 @@ use nuncio_testbed::{Nats, NatsOptions, Postgres, PostgresOptions};
 
 use crate::machine::{Cores, Processes};
 
-/// Why a row is skipped.
+/// The reason to skip a row.
 pub(crate) const NO_POSTGRES: &str = "no PostgreSQL on this machine; apt-get install postgresql";
-/// Why a row is skipped.
+/// The reason to skip a row.
 pub(crate) const NO_NATS: &str = "no nats-server on this machine; apt-get install nats-server";
 
-/// The servers beside Nuncio. They end with this value.
+/// The servers used by Nuncio. Dropping the value ends the servers.
 #[derive(Debug)]
 pub(crate) struct Services {
     cores: Cores,
@@ -22,14 +22,14 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// None is started yet.
+    /// No servers are started yet.
     pub(crate) fn new(cores: Cores, processes: Processes) -> Self {
         Self { cores, processes, postgres: OnceCell::new(), nats: OnceCell::new() }
     }
 
-    /// PostgreSQL with fsync, its data where temporary files go; none when there is none to be started.
+    /// PostgreSQL with fsync and with data in the temporary directory; `None` if PostgreSQL is not installed.
     ///
-    /// It runs where there is room, beside Nuncio on its core or beside the load on the other.
+    /// The server runs on any core: on Nuncio's core or on the core of the load generator.
     pub(crate) fn postgres(&self) -> Result<Option<&Postgres>> {
         if self.postgres.get().is_none() && Postgres::is_installed() {
             let started = self.cores.on_any_core(|| Postgres::start(PostgresOptions::new().with_fsync(true)))??;
@@ -39,7 +39,7 @@ impl Services {
         Ok(self.postgres.get())
     }
 
-    /// NATS; none when there is none to be started.
+    /// NATS; `None` if NATS is not installed.
     pub(crate) fn nats(&self) -> Result<Option<&Nats>> {
         if self.nats.get().is_none() && Nats::is_installed() {
             let started = self.cores.on_any_core(|| Nats::start(NatsOptions::new()))??;

@@ -1,5 +1,5 @@
-//! Servers measured in turns, the ceiling before and after each of the others, so that what else the machine does hits
-//! both.
+//! Measures servers in turns, with the ceiling before and after each other server, so that other load on the machine
+//! affects both.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// `run` loads `server` for about the time it is given.
+    /// `run` loads `server` for about the given time.
     pub(crate) fn new(
         label: impl Into<String>,
         server: &'a Server,
@@ -34,23 +34,23 @@ impl<'a> Contender<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) label: String,
-    /// Answers or events a second.
+    /// Answers or events per second.
     pub(crate) rate: f64,
-    /// The same of each round.
+    /// The rates of the rounds.
     rates: Vec<f64>,
-    /// Rate by the ceiling's in the same minute; the ceiling has none.
+    /// The rate divided by the ceiling's rate in the same minute; `None` for the ceiling.
     pub(crate) ratio: Option<f64>,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
     pub(crate) usage: Usage,
     /// Resident memory of the server at the end, in bytes.
     pub(crate) resident: u64,
-    /// Why there are no figures: an answer or a stream was wrong.
+    /// The reason for missing figures: a wrong answer or stream.
     pub(crate) refused: Option<String>,
 }
 
 impl Measured {
-    /// Its rate by that of another which was measured in the same rounds: the median of the rounds. None where one of
+    /// The ratio of the rate to another rate measured in the same rounds: the median of the rounds. `None` if one of
     /// them has no figures.
     pub(crate) fn by(&self, other: &Self) -> Option<f64> {
         let has_figures = self.refused.is_none() && other.refused.is_none() && !other.rates.is_empty();
@@ -58,13 +58,13 @@ impl Measured {
     }
 }
 
-/// What is measured under one load.
+/// The measurements under one load.
 pub(crate) struct Group<'a> {
     pub(crate) ceiling: Contender<'a>,
     pub(crate) others: Vec<Contender<'a>>,
 }
 
-/// Measures the ceiling and the others in turns. The ceiling comes first in what is returned.
+/// Measures the ceiling and the others in turns. The ceiling is first in the result.
 pub(crate) fn interleave(
     plan: &Plan,
     processes: &Processes,
@@ -74,7 +74,7 @@ pub(crate) fn interleave(
     in_turns(plan, processes, vec![Group { ceiling, others }]).pop().unwrap_or_default()
 }
 
-/// Measures all groups in each round, so that what one group did can be set against what another did soon before.
+/// Measures all groups in each round, so that the results of groups are close in time and can be compared.
 pub(crate) fn in_turns(plan: &Plan, processes: &Processes, groups: Vec<Group<'_>>) -> Vec<Vec<Measured>> {
     let mut groups: Vec<(Track<'_>, Vec<Track<'_>>)> = groups
         .into_iter()
@@ -131,7 +131,7 @@ impl<'a> Track<'a> {
         self.refused = (self.contender.run)(slice).err().map(|error| format!("{error:#}"));
     }
 
-    /// Runs one slice and returns its rate; one failure is enough to measure no more.
+    /// Runs one slice and returns its rate; after a failure the contender is not measured again.
     fn observe(&mut self, slice: Duration, processes: &Processes) -> Option<f64> {
         if self.refused.is_some() {
             return None;

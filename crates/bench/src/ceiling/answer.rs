@@ -1,4 +1,4 @@
-//! The typed answer: the task that a three-event echo leaves, as long as the measured server's.
+//! The typed answer: the task after a three-event echo, with the length of the measured server's answer.
 
 use std::borrow::Cow;
 
@@ -71,13 +71,14 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer to a request whose text was `text`; `padding` fills it up.
+    /// The answer to a request with this `text`; `padding` extends the answer.
     pub(super) fn to(request: &'a Request, text: &'a str, padding: &'a str) -> Self {
         let echoed = text.strip_prefix("echo ").unwrap_or(text);
         Self::with(request.id, &request.params.message.id, text, echoed, padding)
     }
 
-    /// The text that makes an answer to a request of the load generator `bytes` long; empty if it is that long anyway.
+    /// The padding that makes the answer to a load generator's request `bytes` long; empty if the answer is already
+    /// long enough.
     pub(super) fn padding_to(bytes: usize) -> Result<String> {
         let bare = Self::with(100_000_000_000, "m-100000000000", "echo 100000000000", "100000000000", "");
         let bare = serde_json::to_vec(&bare)?.len() + r#""name":"","#.len();

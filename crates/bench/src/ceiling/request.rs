@@ -1,8 +1,8 @@
-//! The typed request, as a plain handler would declare it.
+//! The typed request, as in a plain handler.
 
 use serde::Deserialize;
 
-/// A JSON-RPC call that carries a message.
+/// A JSON-RPC call with a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Request {
     #[serde(rename = "jsonrpc")]

@@ -1,4 +1,5 @@
-//! A bare SSE loop: the events of the demo agent's `stream N`, each serialized when the connection asks for it.
+//! A bare SSE loop with the events of the demo agent's `stream N`. Each event is serialized when the connection polls
+//! for it.
 
 use std::convert::Infallible;
 
@@ -41,14 +42,14 @@ struct ArtifactUpdate<'a> {
     last_chunk: bool,
 }
 
-/// N of `stream N …`.
+/// The number N in `stream N …`.
 pub(super) fn chunk_count(text: &str) -> Option<u64> {
     let mut words = text.split_ascii_whitespace();
     words.next().filter(|&word| word == "stream")?;
     words.next()?.parse().ok()
 }
 
-/// A task, `working`, the chunks, `completed`.
+/// The events of a stream: a task, `working`, the chunks, `completed`.
 pub(super) fn events(id: u64, chunks: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let payloads = (0..chunks + 3).map(move |position| match position {
         0 => Payload::Task(Task {
@@ -64,7 +65,7 @@ pub(super) fn events(id: u64, chunks: u64) -> Sse<impl Stream<Item = Result<Even
     });
     Sse::new(stream::iter(payloads.map(move |result| {
         let envelope = Envelope { jsonrpc: "2.0", id, result };
-        // Structs of strings and numbers always serialize.
+        // The serialization of strings and numbers cannot fail.
         Ok(Event::default().data(serde_json::to_string(&envelope).unwrap_or_default()))
     })))
 }

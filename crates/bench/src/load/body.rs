@@ -1,8 +1,8 @@
-//! `Transfer-Encoding: chunked`, decoded as it arrives.
+//! A streaming decoder for `Transfer-Encoding: chunked`.
 
 use anyhow::{Result, bail};
 
-/// Where in the coding the next byte is.
+/// The position of the next byte in the coding.
 #[derive(Debug, Default)]
 pub(crate) struct Chunked {
     state: State,
@@ -22,19 +22,19 @@ enum State {
     End,
 }
 
-/// What came next.
+/// The next piece of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     /// Bytes of the body.
     Data(&'a [u8]),
-    /// All input is used up; the body goes on.
+    /// The input is consumed; the body continues.
     More,
     /// The body ended.
     End,
 }
 
 impl Chunked {
-    /// Takes the next piece off the front of `input`.
+    /// Removes the next piece from the start of `input`.
     pub(crate) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Piece<'a>> {
         loop {
             if let State::End = self.state {

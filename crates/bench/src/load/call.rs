@@ -1,4 +1,4 @@
-//! Single requests outside of any measurement, and streams that are only held open.
+//! Single requests outside of measurements, and streams that stay open without reads.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -24,18 +24,18 @@ pub(crate) fn create_task(address: SocketAddr, unary: Unary) -> Result<String> {
     unary.into_ids().pop().context("no task was created")
 }
 
-/// Creates `count` tasks over 16 connections and returns their ids in the order they ended.
+/// Creates `count` tasks over 16 connections and returns their ids in the order of their ends.
 pub(crate) fn create_tasks(address: SocketAddr, count: u64, unary: Unary) -> Result<Vec<String>> {
     let mut unary = unary.keeping_ids();
     http1::run(address, Waits::Asleep, 16, Until::Count(count), &mut unary)?;
     Ok(unary.into_ids())
 }
 
-/// A stream whose first event has arrived and of which no more is read.
+/// A stream after its first event, without further reads.
 #[derive(Debug)]
 pub(crate) struct IdleStream {
     stream: TcpStream,
-    /// What has come so far.
+    /// The received bytes.
     seen: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl IdleStream {
         }
     }
 
-    /// Reads on until the stream has said `text`, for as long as `limit`, and tells when that was.
+    /// Reads until the stream contains `text`, at most for `limit`, and returns the time of arrival.
     pub(crate) fn await_text(&mut self, text: &str, limit: Duration) -> Result<Instant> {
         let deadline = Instant::now() + limit;
         self.stream.set_nonblocking(false)?;
@@ -82,7 +82,7 @@ impl IdleStream {
         Ok(Instant::now())
     }
 
-    /// Whether the server still holds the stream open.
+    /// Whether the server keeps the stream open. Discards available data.
     pub(crate) fn is_open(&mut self) -> bool {
         let mut scratch = [0; 4096];
         loop {
@@ -95,7 +95,7 @@ impl IdleStream {
     }
 }
 
-/// A connection for one request after another, outside of what is measured.
+/// A connection for consecutive requests outside of measurements.
 #[derive(Debug)]
 pub(crate) struct Line {
     stream: TcpStream,
@@ -132,7 +132,7 @@ impl Line {
     }
 }
 
-/// Length of the answer to one echo, in bytes of the body.
+/// The length of the answer to one echo, in bytes of the body.
 pub(crate) fn answer_length(address: SocketAddr) -> Result<usize> {
     let (mut line, mut echo, number) = (Line::open(address)?, Unary::echo_jsonrpc(), next_number());
     line.send(echo.request(number))?;

@@ -1,4 +1,4 @@
-//! One task read at two servers at once: how much later each of its chunks comes at the second.
+//! Reads one task on two servers at once: the delay of each chunk on the second server.
 
 use std::net::SocketAddr;
 
@@ -13,10 +13,10 @@ use super::{
     watch::{Waits, Watch},
 };
 
-/// Reads the stream of one task at `near` and at `far` to the end. A chunk that comes at `far` first counts as no
-/// delay.
+/// Reads the stream of one task from `near` and from `far` to the end. A chunk that arrives from `far` first counts as
+/// no delay.
 pub(crate) fn run(near: SocketAddr, far: SocketAddr, streams: &mut Streams) -> Result<Histogram<u64>> {
-    // The bus and PostgreSQL run where there is room.
+    // The bus and PostgreSQL run on any core.
     let mut watch = Watch::new(Waits::Asleep)?;
     let mut events = Events::with_capacity(16);
     let mut scratch = vec![0; SCRATCH];

@@ -1,5 +1,5 @@
-//! gRPC over h2 with prior knowledge: calls under way side by side, at most sixteen to a connection. It does not sleep
-//! while it waits, as the load over HTTP/1.1 does not.
+//! gRPC over h2 with prior knowledge: concurrent calls, at most sixteen per connection. Like the load over HTTP/1.1,
+//! this load does not sleep during waits.
 
 use std::{
     cell::RefCell,
@@ -27,7 +27,7 @@ use super::{
 const CALLS_PER_CONNECTION: usize = 16;
 const WINDOW: u32 = 1 << 20;
 
-/// Sends `SendMessage` of an echo for `duration`, `concurrency` calls at a time.
+/// Sends `SendMessage` calls of an echo for `duration`, with `concurrency` concurrent calls.
 pub(crate) fn run(address: SocketAddr, concurrency: usize, duration: Duration) -> Result<Slice> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -66,7 +66,7 @@ async fn measure(address: SocketAddr, concurrency: usize, until: Until) -> Resul
     Ok(Slice { done: state.done, wall, idle: Duration::ZERO, latency: state.latency.clone() })
 }
 
-/// Always has something to do, so that the runtime looks for what came and never waits for it.
+/// Always ready, so that the runtime polls continuously and never sleeps.
 async fn stay_awake() {
     loop {
         tokio::task::yield_now().await;
@@ -87,7 +87,7 @@ async fn connect(address: SocketAddr) -> Result<(SendRequest<Bytes>, JoinHandle<
     builder.initial_window_size(WINDOW).initial_connection_window_size(WINDOW << 4);
     let (client, connection) = builder.handshake(stream).await?;
     let driver = tokio::spawn(async move {
-        // A broken connection shows in the calls on it.
+        // An error of the connection is reported by the calls on it.
         let _ = connection.await;
     });
     Ok((client, driver))
@@ -127,7 +127,7 @@ async fn calls(
     }
 }
 
-/// Makes one call and returns its answer's frame.
+/// Makes one call and returns the frame of the answer.
 async fn call(connection: &mut SendRequest<Bytes>, request: Request<()>, message: Bytes) -> Result<Bytes> {
     let (response, mut body) = connection.send_request(request, false)?;
     body.send_data(message, true)?;
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// `SendMessageResponse` with a task in this state and the status message `echo: NUMBER`.
+    /// A `SendMessageResponse` with a task in this state and the status message `echo: NUMBER`.
     fn response(state: u8, request: &[u8]) -> Vec<u8> {
         let at = memchr::memmem::find(request, b"m-").unwrap();
         let number = &request[at + 2..at + 14];

@@ -1,4 +1,4 @@
-//! Requests over keep-alive HTTP/1.1 connections, one under way on each: one thread, one poll.
+//! Requests over HTTP/1.1 connections with keep-alive, one at a time per connection: one thread, one poll.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -66,7 +66,7 @@ pub(crate) fn run(
     Ok(Slice { done, wall: started.elapsed(), idle: watch.idle(), latency })
 }
 
-/// A connected nonblocking socket that `poll` watches.
+/// A connected nonblocking socket, registered with `poll`.
 pub(super) fn connect(address: SocketAddr, token: Token, poll: &Poll) -> Result<TcpStream> {
     let stream = net::TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
     stream.set_nodelay(true)?;
@@ -76,12 +76,12 @@ pub(super) fn connect(address: SocketAddr, token: Token, poll: &Poll) -> Result<
     Ok(stream)
 }
 
-/// A connection and the request under way on it.
+/// A connection and its current request.
 struct Lane {
     stream: TcpStream,
     number: u64,
     sent_at: Instant,
-    /// The start of an answer that came in pieces.
+    /// The first bytes of an incomplete answer.
     partial: Vec<u8>,
 }
 
@@ -94,11 +94,11 @@ impl Lane {
         self.number = next_number();
         let request = unary.request(self.number);
         self.sent_at = Instant::now();
-        // A request is small and the socket empty, so it fits.
+        // A request is small and the send buffer is empty, so the write does not block.
         self.stream.write_all(request).context("cannot send a request")
     }
 
-    /// Reads what has come; true when that completes an answer. An answer that comes in one piece is not copied.
+    /// Reads the available bytes; `true` if the answer is complete. An answer in one piece is not copied.
     fn receive(&mut self, scratch: &mut [u8], unary: &mut Unary) -> Result<bool> {
         loop {
             let read = match self.stream.read(scratch) {
@@ -123,7 +123,7 @@ impl Lane {
     }
 }
 
-/// Whether `bytes` are a whole answer; checks it if so.
+/// Whether `bytes` are a complete answer; a complete answer is also checked.
 fn complete(bytes: &[u8], number: u64, unary: &mut Unary) -> Result<bool> {
     let Some(head) = response::parse(bytes)? else {
         return Ok(false);
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Answers one request with `answer`, byte by byte, and closes.
+    /// Answers one request with `answer`, byte by byte, and closes the connection.
     fn scripted(answer: String) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Protobuf by hand: the one request the benchmark sends over gRPC and the field of the answer it looks at.
+//! Hand-written protobuf: the request of the benchmark over gRPC, and the examined field of the answer.
 
 use super::request::NUMBER;
 
@@ -6,7 +6,7 @@ const LENGTH_DELIMITED: u8 = 2;
 const COMPLETED: u64 = 3;
 const ROLE_USER: u8 = 1;
 
-/// `SendMessageRequest` of a text message in a gRPC frame; `NUMBER` in it stands for the request's number.
+/// `SendMessageRequest` with a text message in a gRPC frame; `NUMBER` stands for the number of the request.
 pub(crate) fn send_message(text: &str) -> Vec<u8> {
     let mut part = Vec::new();
     field(&mut part, 1, text.as_bytes());
@@ -19,7 +19,7 @@ pub(crate) fn send_message(text: &str) -> Vec<u8> {
     frame(&request)
 }
 
-/// Whether a gRPC frame holds a `SendMessageResponse` with a completed task.
+/// Whether a gRPC frame contains a `SendMessageResponse` with a completed task.
 pub(crate) fn is_completed(frame: &[u8]) -> bool {
     completed(frame).unwrap_or(false)
 }

@@ -1,4 +1,4 @@
-//! Requests as bytes made once; only the numbers and task ids in them change from one request to the next.
+//! Requests as prepared bytes; only the numbers and task ids differ between requests.
 
 use std::sync::{
     Arc,
@@ -7,19 +7,19 @@ use std::sync::{
 
 use anyhow::{Result, bail};
 
-/// Stands in a template where the request's number goes.
+/// The placeholder for the number of the request.
 pub(crate) const NUMBER: &str = "############";
-/// Stands in a template where a task's id goes.
+/// The placeholder for the id of a task.
 pub(crate) const TASK: &str = "{task}";
 
 static NEXT: AtomicU64 = AtomicU64::new(100_000_000_000);
 
-/// A number no other request of this run has; always twelve digits.
+/// A number that is unique in this run; always twelve digits.
 pub(crate) fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A request with places for its number and a task's id.
+/// A request with placeholders for its number and a task id.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// A template of `bytes`, the `NUMBER` places in it found.
+    /// A template of `bytes` with the positions of `NUMBER`.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let numbers = memchr::memmem::find_iter(&bytes, NUMBER).collect();
         Self { bytes, numbers, tasks: Vec::new(), ids: Arc::new([]) }
@@ -40,12 +40,12 @@ impl Template {
         Self::new(post("/", &envelope(method, params)))
     }
 
-    /// A JSON-RPC call of a version before 1.0, which says nothing of its version.
+    /// A JSON-RPC call of a version before 1.0, without a declared version.
     pub(crate) fn jsonrpc_undeclared(method: &str, params: &str) -> Self {
         Self::new(post_with("", "/", &envelope(method, params)))
     }
 
-    /// A JSON-RPC call about each of `ids` in turn; they have to be of one length.
+    /// A JSON-RPC call for each of `ids` in turn; the ids must have the same length.
     pub(crate) fn jsonrpc_about(method: &str, params: &str, ids: Arc<[String]>) -> Result<Self> {
         let place = place(&ids)?;
         let bytes = post("/", &envelope(method, &params.replace(TASK, &place)));
@@ -77,7 +77,7 @@ impl Template {
         &self.bytes
     }
 
-    /// The task that request `number` is about, if any.
+    /// The task of request `number`, if any.
     pub(crate) fn task(&self, number: u64) -> Option<&str> {
         (!self.tasks.is_empty()).then(|| task_for(&self.ids, number))
     }
@@ -89,7 +89,7 @@ impl Template {
     }
 }
 
-/// The twelve digits of a request's number.
+/// The twelve digits of a request number.
 pub(crate) fn digits(mut number: u64) -> [u8; 12] {
     let mut digits = [b'0'; 12];
     for digit in digits.iter_mut().rev() {
@@ -104,7 +104,7 @@ pub(crate) fn message(text: &str) -> String {
     format!(r#""message":{{"messageId":"m-{NUMBER}","role":"ROLE_USER","parts":[{{"text":"{text}"}}]}}"#)
 }
 
-/// The same in version 0.3.
+/// The same message in version 0.3.
 pub(crate) fn message_0_3(text: &str) -> String {
     let part = format!(r#"{{"kind":"text","text":"{text}"}}"#);
     format!(r#""message":{{"kind":"message","messageId":"m-{NUMBER}","role":"user","parts":[{part}]}}"#)
@@ -115,7 +115,7 @@ fn task_for(ids: &[String], number: u64) -> &str {
     usize::try_from(position).ok().and_then(|position| ids.get(position)).map_or("", String::as_str)
 }
 
-/// What stands for an id until the first request: as long, and found nowhere else.
+/// A placeholder for an id until the first request, with the same length and not contained in any other text.
 fn place(ids: &[String]) -> Result<String> {
     let length = ids.first().map_or(0, String::len);
     if length < 8 || ids.iter().any(|id| id.len() != length) {

@@ -1,17 +1,17 @@
-//! The head of an HTTP/1.1 response: its status and how long the body is.
+//! The head of an HTTP/1.1 response: the status and the length of the body.
 
 use anyhow::{Context as _, Result, bail};
 
 /// A parsed head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Bytes up to and with the empty line.
+    /// The number of bytes up to the empty line, inclusive.
     pub(crate) length: usize,
     pub(crate) status: u16,
     pub(crate) framing: Framing,
 }
 
-/// How the end of a body is told.
+/// The method that marks the end of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// By `Content-Length`.
@@ -20,7 +20,7 @@ pub(crate) enum Framing {
     Chunked,
 }
 
-/// The head at the start of `bytes`, when all of it is there.
+/// The head at the start of `bytes`, if complete.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>> {
     let Some(end) = memchr::memmem::find(bytes, b"\r\n\r\n") else {
         return Ok(None);

@@ -1,10 +1,9 @@
-//! The events of one stream, counted and put in order: `chunk i` follows `chunk i - 1`, none is missing, none comes
-//! twice.
+//! Checks the order of the events of one stream: `chunk i` follows `chunk i - 1`, without gaps and without duplicates.
 
 use anyhow::{Result, bail};
 use memchr::memmem::Finder;
 
-/// Finds what tells the kinds of events apart; made once, shared by all readers.
+/// The search patterns for the kinds of events; created once and shared by all readers.
 #[derive(Debug)]
 pub(crate) struct Finders {
     artifact_update: Finder<'static>,
@@ -26,18 +25,18 @@ impl Default for Finders {
     }
 }
 
-/// How far one stream has come.
+/// The progress of one stream.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     expected: u64,
     next: Option<u64>,
     chunks: u64,
-    /// Events seen.
+    /// The number of received events.
     pub(crate) events: u64,
     ended: bool,
 }
 
-/// What an event was.
+/// The kind of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Chunk,
@@ -45,12 +44,12 @@ pub(crate) enum Kind {
 }
 
 impl Sequence {
-    /// Before the first event of a stream of `expected` chunks.
+    /// The state before the first event of a stream with `expected` chunks.
     pub(crate) fn of(expected: u64) -> Self {
         Self { expected, next: None, chunks: 0, events: 0, ended: false }
     }
 
-    /// Takes the `data` of one event.
+    /// Processes the `data` of one event.
     pub(crate) fn event(&mut self, finders: &Finders, data: &[u8]) -> Result<Kind> {
         self.events += 1;
         if self.ended {
@@ -65,7 +64,7 @@ impl Sequence {
             return Ok(Kind::Chunk);
         }
         if finders.task.find(data).is_some() {
-            // A reader that joined late finds the first chunks in the task.
+            // A reader that joined late receives the first chunks in the task.
             for at in finders.chunk.find_iter(data) {
                 self.chunk(leading_number(&data[at + 6..]))?;
             }
@@ -76,7 +75,7 @@ impl Sequence {
         Ok(Kind::Other)
     }
 
-    /// Ends the stream; everything has to have come.
+    /// Ends the stream; all chunks must have arrived.
     pub(crate) fn finish(&self) -> Result<()> {
         if !self.ended {
             bail!("a stream that ended before its task, at chunk {} of {}", self.chunks, self.expected);
@@ -88,7 +87,7 @@ impl Sequence {
     }
 
     fn chunk(&mut self, number: Option<u64>) -> Result<()> {
-        // Whether counting starts at 0 or 1 is the agent's choice.
+        // The agent may count from 0 or from 1.
         match (number, self.next) {
             (Some(number @ 0..=1), None) => self.next = Some(number + 1),
             (Some(number), Some(next)) if number == next => self.next = Some(next + 1),

@@ -1,4 +1,5 @@
-//! Many readers of one task: all have joined it before it goes on, and read it to its end. Then those of the next task.
+//! Many readers of one task: all readers join before the task continues, and read the task to its end. Then the next
+//! task follows.
 
 use std::{
     net::SocketAddr,
@@ -19,17 +20,17 @@ use super::{
 /// Tasks that wait for a message before their first chunk.
 #[derive(Debug)]
 pub(crate) struct Tasks {
-    /// Begins one.
+    /// The message that creates a task.
     pub(crate) text: String,
-    /// Chunks in each.
+    /// The number of chunks in each task.
     pub(crate) chunks: u64,
-    /// Who reads each.
+    /// The number of readers of each task.
     pub(crate) readers: usize,
 }
 
-/// Reads one task after another for about as long as `limit`. The time that counts is from the message that a task
-/// waits for until its last reader has all of it, and so are the events; latency is from the message to each reader's
-/// first chunk.
+/// Reads one task after another for about `limit`. The measured time starts with the message for which a task waits,
+/// and ends when the last reader has received all events. Only events in this time count. The latency is the time from
+/// the message to the first chunk of each reader.
 pub(crate) fn run(address: SocketAddr, waits: Waits, tasks: &Tasks, limit: Duration) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, tasks.readers)?;
     let mut line = Line::open(address)?;
@@ -57,7 +58,7 @@ pub(crate) fn run(address: SocketAddr, waits: Waits, tasks: &Tasks, limit: Durat
     Ok(tally.slice(wall, readers.idle()))
 }
 
-/// Has all readers join, until each has the task as it is.
+/// Lets all readers join; each reader must receive the current task.
 fn join(readers: &mut Readers, tasks: &Tasks, task: &str) -> Result<()> {
     let request = Template::jsonrpc_about("SubscribeToTask", &format!(r#""id":"{TASK}""#), [task.to_owned()].into())?;
     let mut streams = Streams { request, chunks: tasks.chunks, readers: tasks.readers };
@@ -69,7 +70,7 @@ fn join(readers: &mut Readers, tasks: &Tasks, task: &str) -> Result<()> {
             |_, is_complete| if is_complete { bail!("a stream ended before its task went on") } else { Ok(()) },
         )?;
     }
-    // They came before the time that counts.
+    // The events so far arrived before the measured time.
     readers.each.iter_mut().for_each(|reader| reader.sequence.events = 0);
     Ok(())
 }

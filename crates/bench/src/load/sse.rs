@@ -1,4 +1,4 @@
-//! Readers of event streams over HTTP/1.1: one thread, one poll, every event counted and put in order.
+//! Readers of event streams over HTTP/1.1: one thread, one poll; every event is counted and its order is checked.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -24,19 +24,19 @@ use super::{
 
 pub(super) const SCRATCH: usize = 256 * 1024;
 
-/// What the readers ask for and have to get.
+/// The requests of the readers, and the expected answers.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// Asks for one stream.
+    /// The request for one stream.
     pub(crate) request: Template,
-    /// Chunks in each.
+    /// The number of chunks in each stream.
     pub(crate) chunks: u64,
-    /// Streams read side by side.
+    /// The number of concurrent streams.
     pub(crate) readers: usize,
 }
 
-/// Reads streams one after the other on each connection. The slice counts events; latency is from a request to its
-/// first chunk.
+/// Reads streams one after another on each connection. The slice counts events; the latency is the time from a request
+/// to the first chunk.
 pub(crate) fn run(address: SocketAddr, waits: Waits, streams: &mut Streams, until: Until) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, streams.readers)?;
     let started = Instant::now();
@@ -64,7 +64,7 @@ pub(crate) fn run(address: SocketAddr, waits: Waits, streams: &mut Streams, unti
     Ok(tally.slice(started.elapsed(), readers.idle()))
 }
 
-/// Connections that are read side by side.
+/// The concurrent connections.
 pub(super) struct Readers {
     watch: Watch,
     events: Events,
@@ -83,7 +83,8 @@ impl Readers {
         Ok(Self { watch, events, scratch: vec![0; SCRATCH], finders: Finders::default(), each })
     }
 
-    /// Waits until something comes, takes it, and tells of each reader that got some whether its stream is complete.
+    /// Waits for data, reads the data, and calls `tell` for each reader with new data and whether its stream is
+    /// complete.
     pub(super) fn receive(&mut self, mut tell: impl FnMut(&mut Reader, bool) -> Result<()>) -> Result<()> {
         self.watch.wait(&mut self.events)?;
         for event in &self.events {
@@ -94,13 +95,13 @@ impl Readers {
         Ok(())
     }
 
-    /// How long there was nothing to do.
+    /// The time without work.
     pub(super) fn idle(&self) -> Duration {
         self.watch.idle()
     }
 }
 
-/// What the complete streams brought.
+/// The totals of the complete streams.
 pub(super) struct Tally {
     events: u64,
     latency: Histogram<u64>,
@@ -111,7 +112,7 @@ impl Tally {
         Ok(Self { events: 0, latency: histogram()? })
     }
 
-    /// Counts a stream, and how long after `since` its first chunk came.
+    /// Counts a stream, with the delay of its first chunk after `since`.
     pub(super) fn add(&mut self, reader: &Reader, since: Instant) -> Result<()> {
         reader.sequence.finish()?;
         self.events += reader.sequence.events;
@@ -126,17 +127,17 @@ impl Tally {
     }
 }
 
-/// A connection and the stream under way on it.
+/// A connection and its current stream.
 pub(super) struct Reader {
     stream: TcpStream,
     sent_at: Instant,
     first_chunk: Option<Instant>,
-    /// When each chunk came that was an event of its own, if that is asked for.
+    /// The arrival times of chunks with separate events, if requested.
     arrivals: Option<Vec<Instant>>,
-    /// The head of the response, until all of it is there.
+    /// The incomplete head of the response.
     head: Option<Vec<u8>>,
     body: Chunked,
-    /// The start of a line that came in pieces.
+    /// The first bytes of an incomplete line.
     line: Vec<u8>,
     pub(super) sequence: Sequence,
 }
@@ -155,12 +156,12 @@ impl Reader {
         })
     }
 
-    /// Notes when each chunk comes.
+    /// Records the arrival time of each chunk.
     pub(super) fn noting_arrivals(self) -> Self {
         Self { arrivals: Some(Vec::new()), ..self }
     }
 
-    /// What was noted.
+    /// The recorded times.
     pub(super) fn into_arrivals(self) -> Vec<Instant> {
         self.arrivals.unwrap_or_default()
     }
@@ -172,12 +173,12 @@ impl Reader {
         self.line.clear();
         self.sequence = Sequence::of(streams.chunks);
         self.sent_at = Instant::now();
-        // A request is small and the socket empty, so it fits.
+        // A request is small and the send buffer is empty, so the write does not block.
         let request = streams.request.fill(next_number());
         self.stream.write_all(request).context("cannot send a request")
     }
 
-    /// Reads what has come; true when the stream is complete.
+    /// Reads the available bytes; `true` if the stream is complete.
     pub(super) fn receive(&mut self, scratch: &mut [u8], finders: &Finders) -> Result<bool> {
         loop {
             match self.stream.read(scratch) {
@@ -204,7 +205,7 @@ impl Reader {
                 Some(parsed) if parsed.status != 200 || parsed.framing != Framing::Chunked => {
                     bail!("not a stream: {}", String::from_utf8_lossy(&head));
                 }
-                // Only the last bytes taken can belong to the body.
+                // Only the last received bytes can belong to the body.
                 Some(parsed) => input = &input[input.len() - (head.len() - parsed.length)..],
             }
         }

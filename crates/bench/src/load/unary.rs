@@ -1,4 +1,4 @@
-//! Requests with one answer, and what a right answer has in it.
+//! Requests with a single answer, and the checks of the answer.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::request::{NUMBER, TASK, Template, digits, message, message_0_3};
 
-/// Every so many answers one is parsed as JSON; all of them are searched for what has to be there.
+/// One answer in this number is parsed as JSON; all answers are searched for the expected text.
 const PARSED: u64 = 1_000;
 
-/// One kind of request and the check of its answers.
+/// A kind of request with the check of its answers.
 #[derive(Debug)]
 pub(crate) struct Unary {
     template: Template,
@@ -28,7 +28,7 @@ enum Expect {
     Echo,
     /// A task in this state.
     State(&'static str),
-    /// The completed task that was asked for.
+    /// The requested task, completed.
     ThatTask,
     /// A page of this many completed tasks.
     Page(usize),
@@ -51,18 +51,18 @@ impl Unary {
         Self::new(Template::rest("/message:send", &format!("{{{}}}", echo())), Expect::Echo)
     }
 
-    /// `SendMessage` of any text that leaves a task in `state`.
+    /// `SendMessage` with any text; the resulting task must be in `state`.
     pub(crate) fn send(text: &str, state: &'static str) -> Self {
         Self::new(Template::jsonrpc("SendMessage", &message(text)), Expect::State(state))
     }
 
-    /// `SendMessage` that does not wait for the task.
+    /// `SendMessage` without a wait for the task.
     pub(crate) fn send_and_return(text: &str) -> Self {
         let params = format!(r#"{},"configuration":{{"returnImmediately":true}}"#, message(text));
         Self::new(Template::jsonrpc("SendMessage", &params), Expect::State("TASK_STATE_"))
     }
 
-    /// `SendMessage` to a task that waits for one, without waiting for what comes of it.
+    /// `SendMessage` to a task that waits for a message, without a wait for the result.
     pub(crate) fn go_on(task: String) -> Result<Self> {
         let message = format!(
             r#""message":{{"messageId":"m-{NUMBER}","role":"ROLE_USER","taskId":"{TASK}","parts":[{{"text":"go on"}}]}}"#
@@ -72,13 +72,13 @@ impl Unary {
         Ok(Self::new(template, Expect::State("TASK_STATE_")))
     }
 
-    /// `GetTask` of each of these completed tasks in turn, over JSON-RPC.
+    /// `GetTask` for each of these completed tasks in turn, over JSON-RPC.
     pub(crate) fn get_jsonrpc(ids: Arc<[String]>) -> Result<Self> {
         let template = Template::jsonrpc_about("GetTask", &format!(r#""id":"{TASK}""#), ids)?;
         Ok(Self::new(template, Expect::ThatTask))
     }
 
-    /// `ListTasks` of the first `size` tasks, over JSON-RPC.
+    /// `ListTasks` for the first `size` tasks, over JSON-RPC.
     pub(crate) fn list_jsonrpc(size: usize) -> Self {
         let template = Template::jsonrpc("ListTasks", &format!(r#""pageSize":{size}"#));
         Self::new(template, Expect::Page(size))
@@ -89,13 +89,13 @@ impl Unary {
         Self::new(Template::rest_get(&format!("/tasks?pageSize={size}")), Expect::Page(size))
     }
 
-    /// Keeps the id of the task in every answer from now on.
+    /// Stores the task id of every further answer.
     pub(crate) fn keeping_ids(mut self) -> Self {
         self.keep_ids = true;
         self
     }
 
-    /// The ids kept.
+    /// The stored ids.
     pub(crate) fn into_ids(self) -> Vec<String> {
         self.ids
     }
@@ -143,7 +143,7 @@ impl Unary {
     }
 }
 
-/// Whether an answer has the status message that echoes request `number`.
+/// Whether an answer contains the status message for request `number`.
 pub(crate) fn echoes(answer: &[u8], number: u64) -> bool {
     let mut echoed = *b"echo: ............";
     echoed[6..].copy_from_slice(&digits(number));

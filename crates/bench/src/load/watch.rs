@@ -1,4 +1,4 @@
-//! Waiting for what the servers say.
+//! Waits for data from the servers.
 
 use std::{
     io::ErrorKind,
@@ -10,14 +10,14 @@ use mio::{Events, Poll};
 
 use super::STALL;
 
-/// What the load generator does while there is nothing to read.
+/// The behaviour of the load generator when there is no data to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It asks again and again. To wake a thread on another core costs a server some microseconds, and the faster a
-    /// server is, the more rarely it would have to: so it would count against the slower one twice. Needs a core of its
-    /// own.
+    /// Polls continuously. Waking a thread on another core costs a server some microseconds, and a faster server has to
+    /// wake the thread less often. With a sleeping reader, a slower server would therefore be disadvantaged twice.
+    /// Requires a separate core.
     Awake,
-    /// It sleeps, and leaves its core to others meanwhile.
+    /// Sleeps, and leaves the core to other processes.
     Asleep,
 }
 
@@ -37,12 +37,12 @@ impl Watch {
         &self.poll
     }
 
-    /// How long it had nothing to do while it was awake.
+    /// The time without work in the mode `Awake`.
     pub(super) fn idle(&self) -> Duration {
         self.idle
     }
 
-    /// Waits for events, and gives up on a server that says nothing.
+    /// Waits for events; fails if a server sends nothing for [`STALL`].
     pub(super) fn wait(&mut self, events: &mut Events) -> Result<()> {
         let patience = match self.waits {
             Waits::Awake => Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Fan-out: many readers join one task before its first chunk and read it to the end.
+//! Fan-out: many readers join one task before its first chunk and read the task to the end.
 
 use anyhow::Result;
 

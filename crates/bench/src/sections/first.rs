@@ -1,4 +1,4 @@
-//! The first chunk: how long a reader waits for it after its request.
+//! The time from a request to the first chunk.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! GetTask: tasks that were used a moment ago, and tasks that only the database still has.
+//! GetTask: recently used tasks, and tasks that are only in the database.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use crate::{
     trial::interleave,
 };
 
-/// Tasks made before recent ones are read.
+/// Tasks before recent tasks are read.
 const WARM: u64 = 10_000;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {

@@ -1,4 +1,4 @@
-//! ListTasks: the first page of many kept tasks, beside GetTask on the same server.
+//! ListTasks: the first page of many stored tasks, compared with GetTask on the same server.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Long tasks: whether an event costs more when many came before it.
+//! Long tasks: whether the cost of an event grows with the number of earlier events.
 
 use anyhow::{Result, bail};
 use nuncio_testbed::Database;
@@ -17,7 +17,7 @@ use crate::{
 const SHORT: u64 = 1_000;
 const LONG: u64 = 100_000;
 const LEAST_OF_SHORT: f64 = 0.9;
-/// With PostgreSQL on both cores a round says less than elsewhere.
+/// PostgreSQL on both cores makes a round less precise than in other sections.
 const MORE_ROUNDS: usize = 2;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -51,7 +51,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A server with its database; none when there is no PostgreSQL.
+/// A server with its database; `None` if PostgreSQL is not installed.
 fn on_postgres(bench: &Bench) -> Result<Option<(Server, Database)>> {
     let Some(postgres) = bench.services.postgres()? else {
         return Ok(None);
@@ -60,7 +60,7 @@ fn on_postgres(bench: &Bench) -> Result<Option<(Server, Database)>> {
     Ok(Some((bench.serve(Store::Postgres(database.url()))?, database)))
 }
 
-/// As many events a second as in a short task.
+/// The rate must equal the rate of a short task.
 fn verdicts(one: &Measured, short: &[Measured]) -> Vec<Verdict> {
     match super::labelled(short, &one.label).and_then(|short| one.by(short)) {
         Some(share) if one.label != "ceiling" => {

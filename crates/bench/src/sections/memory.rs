@@ -1,4 +1,4 @@
-//! Memory: what an idle stream costs, and what a kept task does.
+//! Memory: the cost of an idle stream and of a stored task.
 
 use std::{thread, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     server::Server,
 };
 
-/// Tasks made before the first look at the memory, so that start-up costs are not counted.
+/// Tasks before the first measurement, so that the cost of the start is not counted.
 const WARM: u64 = 2_000;
 const CHUNKS: u64 = 100;
 const MOST_FOR_IDLE: u64 = 200 * 1024 * 1024;
@@ -42,7 +42,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) {
     row("kept task of 100 chunks", stream.measure(bench));
 }
 
-/// Streams of tasks that wait for input: no agent runs.
+/// Streams of tasks that wait for input: no agent is running.
 fn parked_streams(bench: &Bench) -> Result<Row> {
     let server = bench.serve(Store::Memory)?;
     let count = bench.plan.idle_streams;
@@ -52,7 +52,7 @@ fn parked_streams(bench: &Bench) -> Result<Row> {
     idle_streams(&server, subscribe, count)
 }
 
-/// Streams of tasks whose agent is slow: one runs for each.
+/// Streams of tasks with a slow agent: one agent runs for each task.
 fn running_streams(bench: &Bench) -> Result<Row> {
     let server = bench.serve(Store::Memory)?;
     create_tasks(server.address(), WARM, Unary::echo_jsonrpc())?;
@@ -79,7 +79,7 @@ fn idle_streams(server: &Server, mut request: Template, count: usize) -> Result<
     })
 }
 
-/// Tasks of one kind that stay after they have ended.
+/// Tasks of one kind that are stored after their end.
 struct KeptTasks {
     text: String,
     count: u64,
@@ -106,7 +106,7 @@ impl KeptTasks {
     }
 }
 
-/// Resident memory once the server had a moment to tidy up.
+/// The resident memory after a short idle time for cleanup.
 fn settled(server: &Server) -> Result<u64> {
     thread::sleep(Duration::from_millis(500));
     server.resident()

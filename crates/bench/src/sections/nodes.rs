@@ -1,4 +1,4 @@
-//! Two nodes on one PostgreSQL: a task that runs on one, read from the other.
+//! Two nodes with one PostgreSQL: a task runs on one node and is read from the other node.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::{
     services::{NO_NATS, NO_POSTGRES},
 };
 
-/// Chunks of a stream, and the milliseconds between two of them.
+/// The chunks of a stream, and the milliseconds between two chunks.
 const CHUNKS: u64 = 400;
 const EVERY: u64 = 10;
-/// How long the agent waits with its first chunk, for both readers to join.
+/// The agent's delay before the first chunk, so that both readers can join.
 const JOIN: u64 = 500;
 const MOST: Duration = Duration::from_millis(3);
 const LEASE: Duration = Duration::from_secs(10);
@@ -39,14 +39,14 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     })
 }
 
-/// What wakes the nodes, with its name in the tables.
+/// The bus that wakes the nodes, with its name in the tables.
 #[derive(Debug)]
 pub(super) struct Bus {
     pub(super) label: &'static str,
     setting: String,
 }
 
-/// Measures with LISTEN/NOTIFY and with NATS, as far as they are there.
+/// Measures with LISTEN/NOTIFY and with NATS, if installed.
 pub(super) fn on_each_bus(
     bench: &Bench,
     report: &mut Report,
@@ -71,7 +71,7 @@ pub(super) fn on_each_bus(
     Ok(())
 }
 
-/// A node on this database.
+/// A node with this database.
 pub(super) fn node(bench: &Bench, database: &Database, bus: &Bus, lease: Duration) -> Result<Server> {
     let lease = lease.as_secs().to_string();
     bench.serve_with(Store::Postgres(database.url()), &["--bus", &bus.setting, "--lease", &lease])

@@ -1,5 +1,5 @@
-//! SendMessage beside echo agents on the official SDKs. `./bench peers` builds them and says where they are; without that
-//! there is nothing to measure.
+//! SendMessage, compared with echo agents on the official SDKs. `./bench peers` builds these agents and passes their
+//! paths; without the paths there is nothing to measure.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::{
     trial::interleave,
 };
 
-/// The variables that `./bench` sets, and what is behind them.
+/// The environment variables with the paths, set by `./bench`.
 const PYTHON: &str = "NUNCIO_BENCH_PYTHON";
 const PYTHON_AGENT: &str = "NUNCIO_BENCH_PYTHON_AGENT";
 const RUST_AGENT: &str = "NUNCIO_BENCH_RUST_AGENT";

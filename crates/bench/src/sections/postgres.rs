@@ -1,4 +1,4 @@
-//! PostgreSQL: the three-event echo with every commit synced.
+//! PostgreSQL: the three-event echo with synchronous commits.
 
 use anyhow::Result;
 

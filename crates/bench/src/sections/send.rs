@@ -1,4 +1,4 @@
-//! SendMessage: the three-event echo, one task made, run and ended for each request.
+//! SendMessage: the three-event echo; each request creates, runs and ends one task.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Soak: half of what the server can do, for a long time; its memory has to stay flat.
+//! Soak: half of the maximum load for a long time; the memory must not grow.
 
 use std::{
     thread,
@@ -21,17 +21,17 @@ use crate::{
     server::Server,
 };
 
-/// Memory is looked at from here on: caches are full by then, and as much is deleted as is made.
+/// The memory is judged after this time: the caches are then full, and deletions balance new tasks.
 const SETTLE: Duration = Duration::from_mins(5);
-/// A shorter soak tells a slope, but nothing is judged by it.
+/// A soak shorter than this reports the slope without a verdict.
 const SHORTEST: Duration = Duration::from_mins(10);
 const SAMPLE: Duration = Duration::from_secs(5);
-/// Flat means: over the time that is looked at it grows by no more than this share, or this much.
+/// The maximum growth in the judged time: this share, or the absolute amount below.
 const MOST_SHARE: f64 = 0.05;
 const MOST_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
-/// How much is done without a pause to find out what the server can do.
+/// The duration of the load without pauses that determines the maximum load.
 const TRIAL: Duration = Duration::from_secs(10);
-/// One step of the load: echoes over 16 connections, then streams of 100 chunks, on connections of its own.
+/// One step of the load: echoes over 16 connections, then streams of 100 chunks on separate connections.
 const ECHOES: u64 = 500;
 const STREAMS: u64 = 16;
 const CHUNKS: u64 = 100;
@@ -65,7 +65,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
             said = elapsed.as_secs() / 60;
             println!("  {said:>4} min: {}", mebibytes(server.resident()?));
         }
-        // A step that comes late is not made up for: the load is at most half.
+        // A late step is not compensated, so the load is at most half of the maximum.
         let now = Instant::now();
         due = now.max(due + pace);
         thread::sleep(due - now);
@@ -86,7 +86,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
     Ok(())
 }
 
-/// Whether memory rose, along the line through it, by little enough.
+/// Whether the growth of memory, by a linear fit, is within the limit.
 fn flat(samples: &[(Duration, u64)], slope: f64) -> Verdict {
     let ends = samples.first().zip(samples.last());
     let seconds = ends.map_or(0.0, |((first, _), (last, _))| last.saturating_sub(*first).as_secs_f64());
@@ -96,7 +96,7 @@ fn flat(samples: &[(Duration, u64)], slope: f64) -> Verdict {
     Verdict::new(target, samples.len() > 2 && slope * seconds <= most)
 }
 
-/// What is done again and again.
+/// The repeated step of load.
 struct Load {
     echo: Unary,
     streams: Streams,
@@ -115,7 +115,7 @@ impl Load {
         Ok(())
     }
 
-    /// How long a step takes when one follows the other.
+    /// The duration of a step without pauses.
     fn at_full(&mut self, server: &Server) -> Result<Duration> {
         let started = Instant::now();
         let mut steps = 0;
@@ -127,7 +127,7 @@ impl Load {
     }
 }
 
-/// Bytes a second, by least squares; 0 for fewer than two samples.
+/// The slope in bytes per second, by least squares; 0 for fewer than two samples.
 fn slope(samples: &[(Duration, u64)]) -> f64 {
     let count = samples.len().max(1) as f64;
     let points = || samples.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes as f64));

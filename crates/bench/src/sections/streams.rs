@@ -1,4 +1,4 @@
-//! Streams: each reader sends its own `SendStreamingMessage` and reads it to the end, again and again.
+//! Streams: each reader repeatedly sends a `SendStreamingMessage` and reads the stream to the end.
 
 use anyhow::Result;
 
@@ -17,7 +17,8 @@ use crate::{
 
 pub(super) const SIZE: usize = 64;
 pub(super) const LEAST_RATE: f64 = 150_000.0;
-/// Chunks of a short and of a long stream, and how much of the rate of the short ones the long ones have to have.
+/// The chunks of a short and of a long stream, and the minimum ratio of the long streams' rate to the short streams'
+/// rate.
 const SHORT: u64 = 100;
 const LONG: u64 = 10_000;
 const LEAST_OF_SHORT: f64 = 0.9;
@@ -45,7 +46,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A row for each, a hundred chunks being what ten thousand are measured by.
+/// One row for each measurement. Streams of 10,000 chunks are judged by streams of 100 chunks.
 pub(super) fn rows(report: &mut Report, readers: usize, chunks: &[u64], measured: &[Vec<Measured>]) {
     let short = chunks.iter().position(|&chunks| chunks == SHORT).and_then(|at| measured.get(at));
     for (&chunks, measured) in chunks.iter().zip(measured) {
@@ -55,7 +56,7 @@ pub(super) fn rows(report: &mut Report, readers: usize, chunks: &[u64], measured
     }
 }
 
-/// A contender that streams to `readers`, to each its own task.
+/// A contender that streams to `readers`, with a separate task for each reader.
 pub(super) fn own_streams<'a>(
     label: &str,
     server: &'a Server,
@@ -68,7 +69,7 @@ pub(super) fn own_streams<'a>(
     Contender::new(label, server, move |slice| sse::run(server.address(), waits, &mut streams, Until::Elapsed(slice)))
 }
 
-/// Enough events a second, and as many in a long stream as in a short one.
+/// The verdicts: enough events per second, and the same rate in long streams as in short streams.
 fn verdicts(one: &Measured, chunks: u64, short: Option<&Vec<Measured>>) -> Vec<Verdict> {
     if one.label == "ceiling" || chunks < SHORT {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Takeover: the node at work is killed, and the other tells what became of its tasks.
+//! Takeover: the working node is killed, and the other node reports the result of its tasks.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ use crate::{
 };
 
 const LEASE: Duration = Duration::from_secs(2);
-/// How long after the lease the last task may be told.
+/// The maximum time after the lease until the last task's result.
 const SLACK: Duration = Duration::from_secs(2);
-/// How long a task is waited for, to be told how late it is.
+/// The maximum wait for a task, to report the delay of a late task.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TASKS: usize = 16;
 
@@ -47,14 +47,14 @@ fn takeover_on(bench: &Bench, postgres: &Postgres, bus: &Bus) -> Result<Row> {
     })
 }
 
-/// From the kill until the last task is known to have failed.
+/// The time from the kill until the last task is reported as failed.
 fn once(bench: &Bench, postgres: &Postgres, bus: &Bus) -> Result<Duration> {
     let database = postgres.database()?;
     let (a, b) = (node(bench, &database, bus, LEASE)?, node(bench, &database, bus, LEASE)?);
     let tasks = create_tasks(a.address(), TASKS as u64, Unary::send_and_return("slow 600"))?;
     let mut subscribe = Template::jsonrpc_about("SubscribeToTask", &format!(r#""id":"{TASK}""#), tasks.into())?;
     let mut streams = (0..TASKS)
-        // Numbers that follow one another are about tasks that do, so that each has its stream.
+        // Consecutive numbers belong to consecutive tasks, so each task has its own stream.
         .map(|_| IdleStream::open(b.address(), &mut subscribe, next_number()))
         .collect::<Result<Vec<_>>>()?;
     for stream in &mut streams {
