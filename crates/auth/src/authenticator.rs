@@ -15,7 +15,6 @@ use crate::error::AuthError;
 ///
 /// A server calls the authenticator once for each request, on every binding, before the server reads the body. Over
 /// gRPC the headers are the metadata of the call.
-/// metadata.
 #[async_trait]
 pub trait Authenticator: Send + Sync + 'static {
     /// Identifies the caller of a request with this head.
