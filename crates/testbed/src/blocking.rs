@@ -1,10 +1,10 @@
-//! Asynchronous work from anywhere, also from within a runtime, where blocking on another is forbidden.
+//! Runs asynchronous work from any thread, also inside a runtime, where blocking on another runtime is forbidden.
 
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
 
-/// Runs work to its end on a thread and a runtime of its own.
+/// Runs work to its end, with a separate thread and runtime.
 pub(crate) fn run<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let on_runtime = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

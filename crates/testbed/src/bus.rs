@@ -1,4 +1,4 @@
-//! What a bus must make of what happens to its server and to the way there, whichever server it is.
+//! The required behaviour of every bus after faults of its server or of the network.
 #![expect(clippy::missing_panics_doc, reason = "these are tests")]
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::{Proxy, Server};
 
-/// How long anything may take.
+/// The maximum time for any step.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 const TOPIC: Topic = Topic::Tasks(1);
@@ -29,24 +29,24 @@ impl Link for Proxy {
     }
 }
 
-/// A node that has come as far as it will: connected, or told why not.
+/// A node after the end of its connection attempt: connected or refused.
 pub async fn join(broker: impl Broker) -> RemoteBus {
     let bus = RemoteBus::start(broker);
     let _ = bus.check().await;
     bus
 }
 
-/// A signal.
+/// A wake-up signal.
 pub fn wake(task: &str, sequence: u64) -> Wake {
     Wake { task: task.into(), sequence }
 }
 
-/// What a subscription hears next.
+/// The next signal of a subscription.
 pub async fn next(subscription: &mut Box<dyn Subscription>) -> Option<Signal> {
     timeout(PATIENCE, subscription.next()).await.expect("a signal comes in time")
 }
 
-/// Waits until the bus answers, or does not.
+/// Waits until the bus is connected (`answers`), or disconnected.
 pub async fn until_it_answers(bus: &RemoteBus, answers: bool) {
     let wait = async {
         while bus.check().await.is_ok() != answers {
@@ -56,7 +56,7 @@ pub async fn until_it_answers(bus: &RemoteBus, answers: bool) {
     timeout(PATIENCE, wait).await.expect("the bus comes and goes in time");
 }
 
-/// Two nodes on a server of the test's own, which is killed and started again.
+/// Two nodes with a private server, which is killed and started again.
 pub async fn a_server_that_was_killed_and_started_again_has_its_subscriptions(
     server: &dyn Server,
     [here, there]: [RemoteBus; 2],
@@ -80,7 +80,7 @@ pub async fn a_server_that_was_killed_and_started_again_has_its_subscriptions(
     assert!(has_lost, "what was published while nobody was there may have been missed");
 }
 
-/// Two nodes on a server of the test's own whose connections stay open, and nothing comes.
+/// Two nodes with a private server that hangs: the connections stay open without data.
 pub async fn a_server_that_hangs_is_noticed_within_seconds(server: &dyn Server, [here, there]: [RemoteBus; 2]) {
     let mut subscription = here.subscribe(TOPIC).await.expect("it answers");
     server.pause().expect("it stands still");
@@ -96,13 +96,13 @@ pub async fn a_server_that_hangs_is_noticed_within_seconds(server: &dyn Server, 
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("after", 1))));
 }
 
-/// Two nodes, one of them by a proxy that swallows what is sent; the connection looks alive from both ends.
+/// Two nodes, one of them behind a proxy that drops data; the connection looks intact from both ends.
 pub async fn what_a_network_swallowed_is_sent_again(proxy: &Proxy, here: RemoteBus, there: RemoteBus) {
     let mut subscription = there.subscribe(TOPIC).await.expect("it answers");
     proxy.set(|faults| faults.holds = true);
     here.publish(TOPIC, wake("swallowed", 1));
     until_it_answers(&here, false).await;
-    // What the network holds is gone for good.
+    // The data held by the proxy is lost by the cut.
     proxy.cut();
     proxy.heal();
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("swallowed", 1))));

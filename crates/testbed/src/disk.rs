@@ -1,4 +1,4 @@
-//! A small disk, to be full.
+//! A small disk for tests with a full disk.
 
 use std::{
     fs::{self, File},
@@ -10,42 +10,42 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-/// A file system in memory of a fixed size, which only root may mount, also the root of a namespace
-/// (`unshare --user --map-root-user --mount`). Dropping it unmounts it.
+/// A file system in memory with a fixed size. Mounting requires root, or root of a namespace (`unshare --user
+/// --map-root-user --mount`). Dropping the value unmounts the disk.
 #[derive(Debug)]
 pub struct Disk(TempDir);
 
 impl Disk {
-    /// Mounts one of so many mebibytes.
+    /// Mounts a disk of this number of mebibytes.
     ///
     /// # Errors
     ///
-    /// When the system does not let this process mount anything.
+    /// If the system does not allow this process to mount a file system.
     pub fn mount(mebibytes: u64) -> Result<Self> {
         let folder = TempDir::with_prefix("nuncio-disk-")?;
         mount(&format!("size={mebibytes}m,mode=0777"), folder.path())?;
         Ok(Self(folder))
     }
 
-    /// Where it is.
+    /// The mount point.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Makes it larger or smaller; what is on it stays.
+    /// Changes the size; the data stays.
     ///
     /// # Errors
     ///
-    /// When it cannot be: what is on it needs more.
+    /// If the data needs more space than the new size.
     pub fn resize(&self, mebibytes: u64) -> Result<()> {
         mount(&format!("remount,size={mebibytes}m"), self.path())
     }
 
-    /// Takes all the room that is left.
+    /// Fills all remaining space.
     ///
     /// # Errors
     ///
-    /// When no file can be made; that it gets full is none.
+    /// If no file can be created. A full disk is not an error.
     pub fn fill(&self) -> Result<()> {
         let mut file = File::create(self.filler()).context("no file can be made on the small disk")?;
         let piece = [0; 4096];
@@ -53,11 +53,11 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives back what [`fill`](Self::fill) took.
+    /// Frees the space that [`fill`](Self::fill) used.
     ///
     /// # Errors
     ///
-    /// When it was not filled.
+    /// If the disk was not filled.
     pub fn free(&self) -> Result<()> {
         fs::remove_file(self.filler()).context("the small disk is not full")
     }

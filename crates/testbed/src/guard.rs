@@ -1,7 +1,7 @@
-//! A guard: a small shell that outlives this process by a moment and clears up what it left, however it ended.
+//! A guard: a small shell that survives this process briefly and removes its remains, at any kind of end.
 //!
-//! A signal at the parent's death would come at the death of the thread that started the server, which in tests is
-//! soon.
+//! A parent-death signal is not sufficient, because it is sent when the thread that started the server ends; threads of
+//! tests end early.
 
 use std::{
     io::Write as _,
@@ -13,8 +13,8 @@ use std::{
 use anyhow::{Context as _, Result};
 use rustix::process::Pid;
 
-/// Reads ids, of which the last counts; at the end of its input, which is our end, it kills that process with its
-/// children and removes the folder.
+/// Reads process ids; the last id is valid. At the end of its input, which means the end of this process, the script
+/// kills the process with its children and removes the folder.
 const SCRIPT: &str = r#"
 while read -r next; do server=$next; done
 if [ -n "$server" ]; then
@@ -27,8 +27,8 @@ fi 2>/dev/null
 [ -z "$1" ] || rm -rf -- "$1"
 "#;
 
-/// Watches over one process at a time, and kills it with its children when this process ends. Dropping it ends its
-/// watch.
+/// Guards one process at a time: kills the process with its children when this process ends. Dropping the value ends
+/// the guard.
 #[derive(Debug)]
 pub struct Guard {
     shell: Child,
@@ -36,11 +36,11 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that also removes this folder, if there is one.
+    /// A guard that also removes this folder, if any.
     ///
     /// # Errors
     ///
-    /// When `/bin/sh` cannot be started.
+    /// If `/bin/sh` cannot be started.
     pub fn new(folder: Option<&Path>) -> Result<Self> {
         let mut shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "guard"])
@@ -48,7 +48,7 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // An interrupt from the terminal is for us; the guard sees our end.
+            // A terminal interrupt must reach only this process; the guard then notices its end.
             .process_group(0)
             .spawn()
             .context("cannot start /bin/sh")?;
@@ -56,11 +56,11 @@ impl Guard {
         Ok(Self { shell, told })
     }
 
-    /// From now on it watches over this process; over none if there is none.
+    /// Guards this process from now on; `None` guards no process.
     ///
     /// # Errors
     ///
-    /// When the guard is gone.
+    /// If the guard has ended.
     pub fn watch(&mut self, server: Option<Pid>) -> Result<()> {
         let id = server.map(|server| server.as_raw_nonzero().to_string()).unwrap_or_default();
         writeln!(self.told, "{id}").context("the guard is gone")
@@ -69,7 +69,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // What it would do has been done by now.
+        // At this point the guard has no further duties.
         drop(self.shell.kill());
         drop(self.shell.wait());
     }

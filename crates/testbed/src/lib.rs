@@ -1,14 +1,13 @@
-//! The servers that tests need, started privately, and ways to hurt them. For tests, benchmarks and chaos alone.
+//! Private servers for tests, with methods to apply faults. For tests, benchmarks and chaos only.
 //!
-//! [`Postgres::shared`] and [`Nats::shared`] are what most tests want: the server that `NUNCIO_TEST_POSTGRES` or
-//! `NUNCIO_TEST_NATS` names (`./test` starts one of each for all tests), or else one of this process alone.
-//! [`Postgres::start`] and [`Nats::start`] always start a server of the caller's own, which may be killed, paused and
-//! restarted. [`Proxy`] stands between a client and a server and breaks what goes through it,
-//! and a [`Disk`] is small enough to be filled. [`tls`] has certificates, and [`bus`] has what every bus must make of
-//! such faults.
+//! Most tests need [`Postgres::shared`] and [`Nats::shared`]: the server in `NUNCIO_TEST_POSTGRES` or
+//! `NUNCIO_TEST_NATS` (`./test` starts one of each for all tests), or else a server of this process.
+//! [`Postgres::start`] and [`Nats::start`] always start a private server, which can be killed, paused and restarted.
+//! [`Proxy`] runs between a client and a server and applies faults to the connections. A [`Disk`] is small enough to be
+//! filled. [`tls`] has certificates, and [`bus`] has the required behaviour of every bus after such faults.
 //!
-//! Nothing of the servers needs a runtime: every call blocks, for less than a second, and may be made from anywhere.
-//! What was started ends with its value, and at the latest with this process, however that ends.
+//! No method needs an async runtime: each call blocks, usually for less than a second, and can be made from any thread.
+//! A started server ends with its value, and at the latest with this process, at any kind of end.
 
 mod blocking;
 pub mod bus;

@@ -1,6 +1,6 @@
-//! Runs a command beside a PostgreSQL and a NATS server that it starts for it: `nuncio-testbed COMMAND...`.
+//! Starts a PostgreSQL and a NATS server for a command: `nuncio-testbed COMMAND...`.
 //!
-//! A server that `NUNCIO_TEST_POSTGRES` or `NUNCIO_TEST_NATS` names already is used instead.
+//! A server in `NUNCIO_TEST_POSTGRES` or `NUNCIO_TEST_NATS` is used instead of a new server.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use nuncio_testbed::{Nats, Postgres, Server as _};
 fn main() -> Result<ExitCode> {
     let mut words = env::args_os().skip(1);
     let program = words.next().context("usage: nuncio-testbed COMMAND...")?;
-    // Statics are not dropped, so that these end when the process has ended: the guards see to it.
+    // Statics are not dropped, so these servers end after the end of this process, by their guards.
     let (postgres, nats) = (Postgres::shared()?, Nats::shared()?);
     let status = Command::new(&program)
         .args(words)

@@ -13,17 +13,17 @@ use rustix::process::Signal;
 
 use crate::{Server, port::Port, process::Process, program};
 
-/// The variable that names a server that runs already.
+/// The environment variable with the URL of a running server.
 const VARIABLE: &str = "NUNCIO_TEST_NATS";
 
-/// How a server of our own is started.
+/// The settings of a private server.
 #[derive(Debug, Clone, Default)]
 pub struct NatsOptions {
     arguments: Vec<String>,
 }
 
 impl NatsOptions {
-    /// As the server is by itself.
+    /// The default settings of the server.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,7 +35,7 @@ impl NatsOptions {
     }
 }
 
-/// A NATS server: one that was given, or one of our own, which ends with this value.
+/// A NATS server: an existing server, or a private server that ends with this value.
 #[derive(Debug)]
 pub struct Nats {
     url: String,
@@ -51,12 +51,12 @@ struct Own {
 }
 
 impl Nats {
-    /// The server of all tests: the one that `NUNCIO_TEST_NATS` names, or one that this process starts once. Subjects
-    /// are shared with other tests, so each should have a prefix of its own.
+    /// The server of all tests: the server in `NUNCIO_TEST_NATS`, or a server that this process starts once. All tests
+    /// share the subjects, so each test should use its own prefix.
     ///
     /// # Errors
     ///
-    /// When none is named, and none can be started: there is no `nats-server`.
+    /// If the variable is not set and no server can be started, because `nats-server` is not installed.
     pub fn shared() -> Result<&'static Self> {
         static SHARED: OnceLock<Result<Nats, String>> = OnceLock::new();
         let shared = SHARED.get_or_init(|| match env::var(VARIABLE) {
@@ -66,16 +66,16 @@ impl Nats {
         shared.as_ref().map_err(|error| anyhow!("{error}"))
     }
 
-    /// Whether there is a `nats-server` on this machine to be started.
+    /// Whether `nats-server` is installed.
     pub fn is_installed() -> bool {
         server().is_ok()
     }
 
-    /// Starts a server of the caller's own, on a free port of 127.0.0.1.
+    /// Starts a private server on a free port of 127.0.0.1.
     ///
     /// # Errors
     ///
-    /// When there is no `nats-server`, or it does not start.
+    /// If `nats-server` is not installed or does not start.
     pub fn start(options: NatsOptions) -> Result<Self> {
         let program = server()?;
         let process = Mutex::new(Process::new("nats", &env::temp_dir())?);
@@ -92,7 +92,7 @@ impl Nats {
     }
 }
 
-/// Its URL is `nats://127.0.0.1:PORT`.
+/// The URL is `nats://127.0.0.1:PORT`.
 impl Server for Nats {
     fn url(&self) -> &str {
         &self.url

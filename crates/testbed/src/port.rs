@@ -8,11 +8,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use socket2::{Domain, Socket, Type};
 
-/// A port of 127.0.0.1 for a server that is started later, or comes and goes: a socket holds it that does not listen.
+/// A port of 127.0.0.1 for a server that starts later or restarts. A socket without `listen` reserves the port.
 ///
-/// A port that is only known to be free may be another's when the server is started: the system gives it to whoever
-/// asks for any, to listen or to connect. One that is held is given to nobody, but a server that asks for this very
-/// port, with `SO_REUSEADDR` as servers do, gets it.
+/// A port that is merely free can be assigned to another process before the server starts: the system assigns free
+/// ports to processes that request any port, to listen or to connect. A reserved port is not assigned. A server can
+/// still bind to this specific port with `SO_REUSEADDR`, which servers set.
 #[derive(Debug)]
 pub struct Port {
     number: u16,
@@ -20,21 +20,22 @@ pub struct Port {
 }
 
 impl Port {
-    /// Takes one that nobody has.
+    /// Reserves a free port.
     ///
     /// # Errors
     ///
-    /// When the system has none.
+    /// If the system has no free port.
     pub fn take() -> Result<Self> {
         let held = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         held.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).context("no port of 127.0.0.1 is free")?;
-        // Only now: with it, the system may choose one that another holds in the same way.
+        // The option must be set after `bind`; before, the system could choose a port that another socket reserves in
+        // the same way.
         held.set_reuse_address(true)?;
         let address = held.local_addr()?.as_socket().context("a TCP socket has an address")?;
         Ok(Self { number: address.port(), _held: held })
     }
 
-    /// Its number.
+    /// The port number.
     pub fn number(&self) -> u16 {
         self.number
     }

@@ -16,10 +16,10 @@ use self::cluster::Cluster;
 pub use self::database::Database;
 use crate::{Server, tls::Identity};
 
-/// The variable that names a server that runs already: a URL of a role that may create databases.
+/// The environment variable with the URL of a running server; the role must be able to create databases.
 const VARIABLE: &str = "NUNCIO_TEST_POSTGRES";
 
-/// How a server of our own is started.
+/// The settings of a private server.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresOptions {
     is_durable: bool,
@@ -29,7 +29,7 @@ pub struct PostgresOptions {
     tls: Option<Tls>,
 }
 
-/// How a server speaks TLS.
+/// The TLS settings of a server.
 #[derive(Debug, Clone, Copy)]
 struct Tls {
     identity: Identity,
@@ -37,26 +37,26 @@ struct Tls {
 }
 
 impl PostgresOptions {
-    /// Without fsync: what is written is lost if the machine stops, but not if the server is killed.
+    /// Without fsync: data is lost if the machine stops, but not if the server is killed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With fsync, as in production: for benchmarks.
+    /// With fsync, as in production; for benchmarks.
     pub fn with_fsync(mut self, is_durable: bool) -> Self {
         self.is_durable = is_durable;
         self
     }
 
-    /// Puts its data into a new folder under this one: a small disk, for example. By default the system's for temporary
-    /// files.
+    /// Stores the data in a new folder under this folder, for example on a small disk. The default is the system's
+    /// folder for temporary files.
     pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Keeps its write-ahead log as short as it can be, in files of a mebibyte that are not used again: on a small disk
-    /// that is full it soon cannot be written, and the server cannot go on.
+    /// Keeps the write-ahead log as short as possible, in files of one mebibyte that are not reused. On a full small
+    /// disk, the log then soon cannot be written, and the server stops.
     pub fn with_small_log(mut self) -> Self {
         self.has_small_log = true;
         let settings = ["max_wal_size=4MB", "min_wal_size=2MB", "wal_recycle=off"];
@@ -64,27 +64,27 @@ impl PostgresOptions {
         self
     }
 
-    /// Speaks TLS with whoever wants it, as this server.
+    /// Accepts TLS with this identity, and connections without TLS.
     pub fn with_tls(mut self, identity: Identity) -> Self {
         self.tls = Some(Tls { identity, is_required: false });
         self
     }
 
-    /// Speaks TLS, and takes no connections without it but over its [socket](Postgres::socket). What makes databases
-    /// here is without.
+    /// Requires TLS with this identity, except over the [socket](Postgres::socket). The methods of this crate that
+    /// create databases do not use TLS.
     pub fn with_tls_alone(mut self, identity: Identity) -> Self {
         self.tls = Some(Tls { identity, is_required: true });
         self
     }
 
-    /// Adds a setting of the server, `max_connections=20` for example.
+    /// Adds a setting of the server, for example `max_connections=20`.
     pub fn with_setting(mut self, setting: impl Into<String>) -> Self {
         self.settings.push(setting.into());
         self
     }
 }
 
-/// A PostgreSQL server: one that was given, or one of our own, which ends with this value.
+/// A PostgreSQL server: an existing server, or a private server that ends with this value.
 #[derive(Debug)]
 pub struct Postgres {
     url: Url,
@@ -92,11 +92,11 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// The server of all tests: the one that `NUNCIO_TEST_POSTGRES` names, or one that this process starts once.
+    /// The server of all tests: the server in `NUNCIO_TEST_POSTGRES`, or a server that this process starts once.
     ///
     /// # Errors
     ///
-    /// When none is named, and none can be started: there is no PostgreSQL on this machine.
+    /// If the variable is not set and no server can be started, because PostgreSQL is not installed.
     pub fn shared() -> Result<&'static Self> {
         static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
         let shared = SHARED.get_or_init(|| {
@@ -109,27 +109,27 @@ impl Postgres {
         shared.as_ref().map_err(|error| anyhow!("{error}"))
     }
 
-    /// Whether there is a PostgreSQL on this machine to be started.
+    /// Whether PostgreSQL is installed.
     pub fn is_installed() -> bool {
         cluster::is_installed()
     }
 
-    /// Starts a server of the caller's own, empty, on a free port of 127.0.0.1, in about a second.
+    /// Starts an empty private server on a free port of 127.0.0.1, in about a second.
     ///
     /// # Errors
     ///
-    /// When there is no PostgreSQL on this machine, or it does not start.
+    /// If PostgreSQL is not installed or does not start.
     pub fn start(options: PostgresOptions) -> Result<Self> {
         let cluster = Cluster::start(options)?;
         Ok(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) })
     }
 
-    /// Starts a primary and a standby of the caller's own, in about two seconds. What the primary acknowledges the
-    /// standby has: without it, it acknowledges nothing.
+    /// Starts a private primary and a standby, in about two seconds. Replication is synchronous: the standby has all
+    /// commits that the primary acknowledges, and without the standby the primary acknowledges nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start), and when they do not find one another.
+    /// The errors of [`start`](Self::start), and an error if the two servers do not connect.
     pub fn pair() -> Result<[Self; 2]> {
         let of =
             |cluster: Cluster| Ok::<_, anyhow::Error>(Self { url: cluster.url()?, own: Some(Mutex::new(cluster)) });
@@ -138,48 +138,48 @@ impl Postgres {
         Ok([of(primary)?, of(standby)?])
     }
 
-    /// Makes a primary of a standby, whatever has become of the one before.
+    /// Promotes a standby to primary, independently of the state of the old primary.
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or no standby.
+    /// If the server is not private, or is not a standby.
     pub fn promote(&self) -> Result<()> {
         self.own()?.promote()
     }
 
-    /// Makes a new, empty database, which is gone with its value.
+    /// Creates a new, empty database, which is dropped with its value.
     ///
     /// # Errors
     ///
-    /// When the server does not answer, or the role may not create databases.
+    /// If the server does not answer, or the role cannot create databases.
     pub fn database(&self) -> Result<Database> {
-        // One of our own goes with the server.
+        // The databases of a private server end with the server.
         Database::create(&self.url, self.own.is_none())
     }
 
-    /// The folder of its socket in the file system; its port is that of its [address](Server::address).
+    /// The folder of the server's Unix socket; the port is the port in its [address](Server::address).
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or the folder for temporary files has too long a name for sockets.
+    /// If the server is not private, or if the path of the temporary folder is too long for sockets.
     pub fn socket(&self) -> Result<PathBuf> {
         self.own()?.socket().context("the socket's path is too long\nhint: set TMPDIR to a folder with a shorter one")
     }
 
-    /// The id of its first process, the parent of all others.
+    /// The id of the main process, the parent of all other processes.
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or does not run.
+    /// If the server is not private, or is not running.
     pub fn process(&self) -> Result<u32> {
         self.own()?.id().context("the PostgreSQL server does not run")
     }
 
-    /// Whether it does not run: it was killed, or could not go on.
+    /// Whether the server has ended: it was killed, or has failed.
     ///
     /// # Errors
     ///
-    /// When it is not of our own.
+    /// If the server is not private.
     pub fn has_ended(&self) -> Result<bool> {
         self.own()?.has_ended()
     }
@@ -192,7 +192,7 @@ impl Postgres {
     }
 }
 
-/// Its URL is that of its database `postgres`, or the one that was given.
+/// The URL is the URL of the database `postgres`, or the given URL.
 impl Server for Postgres {
     fn url(&self) -> &str {
         self.url.as_str()

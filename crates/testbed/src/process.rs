@@ -1,4 +1,4 @@
-//! A server of our own as a process: started, killed, paused, and gone with its value.
+//! A private server as a process: started, killed, paused, and ended with its value.
 
 use std::{
     fs::{self, File},
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::guard::Guard;
 
-/// How long a server may take to start or to end.
+/// The maximum time for the start or the end of a server.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server's process and its folder. Dropping it kills the one and removes the other.
+/// The process and the folder of a server. Dropping the value kills the process and removes the folder.
 #[derive(Debug)]
 pub(crate) struct Process {
     guard: Guard,
@@ -26,7 +26,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// None yet, with an empty folder under `parent`.
+    /// No process yet, with an empty folder under `parent`.
     pub(crate) fn new(name: &'static str, parent: &Path) -> Result<Self> {
         let folder = TempDir::with_prefix_in(format!("nuncio-{name}-"), parent)
             .with_context(|| format!("no folder can be made in {}", parent.display()))?;
@@ -41,7 +41,7 @@ impl Process {
         self.folder.path().join("log")
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts the process, and waits until the server is ready.
     pub(crate) fn start(&mut self, command: &mut Command, mut is_ready: impl FnMut() -> bool) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log())?;
         let command = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
@@ -67,12 +67,12 @@ impl Process {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// Its process id while it runs.
+    /// The process id, if the process is running.
     pub(crate) fn id(&self) -> Option<Pid> {
         self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok()).and_then(Pid::from_raw)
     }
 
-    /// Whether it has ended by itself; it is reaped then.
+    /// Whether the process has exited without a request; an exited process is reaped.
     pub(crate) fn has_ended(&mut self) -> Result<bool> {
         let Some(child) = &mut self.child else { return Ok(true) };
         if child.try_wait()?.is_none() {
@@ -81,10 +81,10 @@ impl Process {
         self.wait().map(|()| true)
     }
 
-    /// Kills it at once, with its children. Nothing happens to one that does not run.
+    /// Kills the process and its children immediately. Has no effect if the process is not running.
     pub(crate) fn kill(&mut self) -> Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
-        // It starts no other child while it stands still.
+        // A stopped process starts no further children.
         self.signal(Signal::STOP)?;
         self.until_still(&[id])?;
         let children = children(id);
@@ -93,7 +93,7 @@ impl Process {
         }
         self.signal(Signal::KILL)?;
         self.wait()?;
-        // What they share is free for the next one when they are gone.
+        // The resources of the children are free for the next start only after the children have ended.
         let deadline = Instant::now() + PATIENCE;
         while let Some(child) = children.iter().find(|child| is_alive(**child)) {
             if Instant::now() > deadline {
@@ -104,7 +104,7 @@ impl Process {
         Ok(())
     }
 
-    /// Asks it to end by a signal of its own, and waits for that.
+    /// Requests the end of the process by a signal, and waits for the end.
     pub(crate) fn stop(&mut self, signal: Signal) -> Result<()> {
         self.signal(signal)?;
         let deadline = Instant::now() + PATIENCE;
@@ -120,31 +120,31 @@ impl Process {
         self.wait()
     }
 
-    /// Stops it where it stands, with its children: its connections stay, and from now on nothing is answered.
+    /// Pauses the process and its children: the connections stay open, and the server no longer answers.
     pub(crate) fn pause(&self) -> Result<()> {
         let all = self.all(Signal::STOP)?;
         self.until_still(&all)
     }
 
-    /// Lets it go on.
+    /// Continues the process after a pause.
     pub(crate) fn resume(&self) -> Result<()> {
         self.all(Signal::CONT).map(drop)
     }
 
-    /// Signals it and its children. Which these are.
+    /// Signals the process and its children, and returns their ids.
     fn all(&self, signal: Signal) -> Result<Vec<Pid>> {
         self.signal(signal)?;
         let mut all: Vec<_> = self.id().into_iter().collect();
         for child in self.id().into_iter().flat_map(children) {
-            // One that has ended in the meantime is at rest.
+            // A child that has ended in the meantime needs no signal.
             let _ = kill_process(child, signal);
             all.push(child);
         }
         Ok(all)
     }
 
-    /// Waits until processes that were stopped stand still: a signal is on its way to each thread for a moment, and a
-    /// thread that runs on another core still answers then.
+    /// Waits until stopped processes no longer run. The signal takes a moment to reach each thread, and a thread on
+    /// another core can still answer in this time.
     fn until_still(&self, processes: &[Pid]) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while let Some(process) = processes.iter().find(|process| !is_still(**process)) {
@@ -161,7 +161,7 @@ impl Process {
         kill_process(id, signal).with_context(|| format!("{} takes no {signal:?}", self.name))
     }
 
-    /// Reaps it.
+    /// Reaps the process.
     fn wait(&mut self) -> Result<()> {
         if let Some(mut child) = self.child.take() {
             child.wait()?;
@@ -176,7 +176,8 @@ impl Drop for Process {
     }
 }
 
-/// The children of a process. Those of PostgreSQL lead groups of their own, so there is no group to be signalled.
+/// The children of a process. The children of PostgreSQL lead their own process groups, so one group signal is not
+/// sufficient.
 fn children(parent: Pid) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
@@ -187,15 +188,15 @@ fn is_alive(process: Pid) -> bool {
     stat(process).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// Whether no thread of a process runs: each is stopped, or has ended.
+/// Whether all threads of a process are stopped or have ended.
 fn is_still(process: Pid) -> bool {
     let threads = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).into_iter().flatten().flatten();
     let ids = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).filter_map(Pid::from_raw);
     ids.filter_map(stat).all(|(state, _)| matches!(state, 'T' | 't' | 'Z' | 'X'))
 }
 
-/// A process's (or thread's) state and the id of its parent. They stand behind its name, which is in parentheses and
-/// may hold anything.
+/// The state of a process or thread, and the id of its parent. Both fields follow the name, which is in parentheses and
+/// can contain any character.
 fn stat(process: Pid) -> Option<(char, i32)> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();

@@ -1,4 +1,4 @@
-//! Where the programs of servers are.
+//! The search for server programs.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// A program, from `PATH` or else from where distributions and `./test` put it.
+/// A program from `PATH`, or from the usual folders of distributions and of `./test`.
 pub(crate) fn find(name: &str, package: &str) -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let found =
@@ -21,11 +21,11 @@ pub(crate) fn find(name: &str, package: &str) -> Result<PathBuf> {
              server with NUNCIO_TEST_POSTGRES or NUNCIO_TEST_NATS"
         );
     };
-    // PostgreSQL's programs look for one another beside themselves.
+    // PostgreSQL's programs search for each other in their own folder.
     Ok(fs::canonicalize(found)?)
 }
 
-/// Folders that are not in everybody's `PATH`, the newest PostgreSQL first.
+/// Folders that are often not in `PATH`; the newest PostgreSQL first.
 fn elsewhere() -> impl Iterator<Item = PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! A TCP proxy that breaks what goes through it.
+//! A TCP proxy that applies faults to its connections.
 
 mod link;
 
@@ -14,40 +14,41 @@ use anyhow::{Context as _, Result};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What a proxy does to its connections. The default is nothing: it passes everything on at once.
+/// The faults of a proxy's connections. The default has no faults: all data passes immediately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Faults {
-    /// New connections are reset at once; the others go on. With [`Proxy::cut`] the server is gone.
+    /// New connections are reset immediately; existing connections continue. Together with [`Proxy::cut`], the server
+    /// appears to be down.
     pub refuses: bool,
-    /// Nothing passes in either direction, nothing is closed, and new connections are accepted: a network that swallows
-    /// packets. What was held goes on its way afterwards.
+    /// No data passes in either direction, no connection is closed, and new connections are accepted, like in a network
+    /// that drops packets. The held data is delivered after the fault.
     pub holds: bool,
-    /// What clients send arrives, and what the server answers does not. A connection that lost an answer is reset
-    /// afterwards.
+    /// Data from clients is delivered, and answers of the server are lost. A connection with a lost answer is reset
+    /// after the fault.
     pub loses_replies: bool,
-    /// By how much what clients send is late.
+    /// The delay of data from clients.
     pub delay_up: Duration,
-    /// By how much what the server answers is late.
+    /// The delay of answers of the server.
     pub delay_down: Duration,
 }
 
-/// A proxy on a free port of 127.0.0.1, on a thread of its own. Dropping it closes its connections and its port.
+/// A proxy on a free port of 127.0.0.1 with its own thread. Dropping the value closes its connections and its port.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
     faults: watch::Sender<Faults>,
-    /// For the connections of now; others take their place when these are used.
+    /// The switches of the current connections; when these are used, new switches replace them for later connections.
     connections: Arc<Mutex<Switches>>,
     cuts: Cuts,
     end: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
-/// After how many bytes of answers connections are cut, of each the next.
+/// The byte counts of answers after which a connection is cut; each cut removes one count.
 type Cuts = Arc<Mutex<VecDeque<usize>>>;
 
-/// What is done to some connections for good.
+/// Permanent faults of a group of connections.
 #[derive(Debug, Clone)]
 struct Switches {
     cut: CancellationToken,
@@ -61,11 +62,11 @@ impl Switches {
 }
 
 impl Proxy {
-    /// A proxy for the server at `HOST:PORT`, which need not be there yet.
+    /// A proxy for the server at `HOST:PORT`, which can start later.
     ///
     /// # Errors
     ///
-    /// When no port is free.
+    /// If no port is free.
     pub fn start(server: impl Into<String>) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port of 127.0.0.1 is free")?;
         listener.set_nonblocking(true)?;
@@ -81,41 +82,41 @@ impl Proxy {
         Ok(Self { address, faults, connections, cuts, end, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes what it does, from now on and to all of its connections.
+    /// Changes the faults, with immediate effect on all connections.
     pub fn set(&self, change: impl FnOnce(&mut Faults)) {
         self.faults.send_modify(change);
     }
 
-    /// Passes everything on again.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.set(|faults| *faults = Faults::default());
     }
 
-    /// Resets all connections of now.
+    /// Resets all current connections.
     pub fn cut(&self) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *connections, Switches::new(&self.end)).cut.cancel();
     }
 
-    /// Resets connections, of now and of later, when so many bytes of what the server answers have passed from now on:
-    /// the first over which anything comes after the first number, the second after the second, until there is none
-    /// left.
+    /// Resets connections after byte counts of the server's answers, counted from now. The first current or later
+    /// connection with data after the first count is reset, the next connection after the second count, and so on,
+    /// until no count is left.
     pub fn cut_after(&self, bytes: impl IntoIterator<Item = usize>) {
         self.cuts.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
     }
 
-    /// How many of these numbers no connection has taken yet.
+    /// The number of unused counts.
     pub fn cuts_left(&self) -> usize {
         self.cuts.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Passes nothing on any more over the connections of now, and closes none of them: the other end is there and says
-    /// nothing, for good. New ones are as good as ever.
+    /// Stops all data on the current connections permanently, without closing them: the other end appears alive and
+    /// silent. New connections are not affected.
     pub fn stall(&self) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         connections.stall.cancel();

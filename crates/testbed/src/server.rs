@@ -1,42 +1,42 @@
-//! What both servers are to a test: somewhere to connect to, and something to hurt.
+//! The common interface of test servers: their address, and their faults.
 
 use anyhow::Result;
 
-/// A server. Only one of our own can be hurt: of another each of these is an error.
+/// A server. Faults are possible only for a private server; for another server each of these methods is an error.
 pub trait Server: Send + Sync {
-    /// Its address as a URL.
+    /// The URL of the server.
     fn url(&self) -> &str;
 
-    /// Its host and port, for a [`Proxy`](crate::Proxy).
+    /// The host and port of the server, for a [`Proxy`](crate::Proxy).
     fn address(&self) -> String;
 
-    /// Ends it in good order, connections included, and starts it again on the same port. One that was killed is
-    /// started.
+    /// Stops the server and its connections regularly, and starts the server again on the same port. A killed server is
+    /// only started.
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or does not start.
+    /// If the server is not private, or does not start.
     fn restart(&self) -> Result<()>;
 
-    /// Kills it at once, with all that work for it. What PostgreSQL told clients to be committed is there after a
-    /// restart; everything that NATS holds for clients is lost.
+    /// Kills the server with its children immediately. After a restart, PostgreSQL has all data whose commit was
+    /// acknowledged; NATS has lost all data.
     ///
     /// # Errors
     ///
-    /// When it is not of our own.
+    /// If the server is not private.
     fn kill(&self) -> Result<()>;
 
-    /// Stops it where it stands, with all that work for it: its connections stay, and nothing is answered.
+    /// Pauses the server and its children: the connections stay open, and the server no longer answers.
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or does not run.
+    /// If the server is not private, or is not running.
     fn pause(&self) -> Result<()>;
 
-    /// Lets it go on.
+    /// Continues the server after a pause.
     ///
     /// # Errors
     ///
-    /// When it is not of our own, or does not run.
+    /// If the server is not private, or is not running.
     fn resume(&self) -> Result<()>;
 }

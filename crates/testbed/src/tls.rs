@@ -1,4 +1,4 @@
-//! Certificates for servers and clients of tests, good for a hundred years. Their keys are known to everybody.
+//! Certificates for servers and clients of tests, valid for a hundred years. The keys are public.
 
 use std::{
     fs::{self, File},
@@ -9,17 +9,17 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-/// Who has signed the others, in PEM.
+/// The authority that signed the other certificates, in PEM.
 pub const AUTHORITY: &str = include_str!("tls/authority.pem");
 
-/// An authority that has signed nothing.
+/// An authority that signed no certificate.
 pub const OTHER_AUTHORITY: &str = include_str!("tls/other.pem");
 
-/// A server by the name `localhost`, and by no address.
+/// A server with the name `localhost`, without an address.
 pub const SERVER: Identity =
     Identity { certificate: include_str!("tls/server.pem"), key: include_str!("tls/server.key") };
 
-/// A server by the same name that has signed its certificate itself, as `openssl req -x509` makes them.
+/// A server with the same name and a self-signed certificate, like those of `openssl req -x509`.
 pub const SERVER_ALONE: Identity =
     Identity { certificate: include_str!("tls/alone.pem"), key: include_str!("tls/alone.key") };
 
@@ -32,25 +32,25 @@ pub const CLIENT: Identity =
 pub struct Identity {
     /// The certificate.
     pub certificate: &'static str,
-    /// The key, which is no secret.
+    /// The key, which is public.
     pub key: &'static str,
 }
 
-/// Files of an [`Identity`].
+/// The files of an [`Identity`].
 #[derive(Debug, Clone)]
 pub struct IdentityFiles {
-    /// The certificate's.
+    /// The file of the certificate.
     pub certificate: PathBuf,
-    /// The key's, which its owner alone can read: servers want that.
+    /// The file of the key, readable only by its owner, as servers require.
     pub key: PathBuf,
 }
 
 impl Identity {
-    /// Writes both into new files of this folder.
+    /// Writes both into new files in this folder.
     ///
     /// # Errors
     ///
-    /// When they cannot be written, or are there.
+    /// If the files cannot be written, or already exist.
     pub fn write(&self, folder: &Path) -> Result<IdentityFiles> {
         let files = IdentityFiles { certificate: folder.join("server.crt"), key: folder.join("server.key") };
         fs::write(&files.certificate, self.certificate).context("a certificate cannot be written")?;

@@ -1,4 +1,4 @@
-//! A database cluster of our own: its folder, its settings, its process.
+//! A private database cluster: its folder, its settings, its process.
 
 use std::{
     env, fs,
@@ -14,7 +14,7 @@ use url::Url;
 use super::{PostgresOptions, Tls, database};
 use crate::{port::Port, process::Process, program};
 
-/// The role that everything belongs to.
+/// The role that owns all objects.
 const ROLE: &str = "nuncio";
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A standby of this one that has come as far as this one.
+    /// A standby of this server, with all data of this server.
     pub(super) fn standby(&self) -> Result<Self> {
         let mut standby = Self::new(PostgresOptions::new())?;
         let port = self.port.to_string();
@@ -47,7 +47,7 @@ impl Cluster {
         let how = ["--no-sync", "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata"];
         standby.make("pg_basebackup", &[&from[..], &how].concat())?;
         standby.run()?;
-        // Waits for the standby, so that it is there.
+        // The commit is synchronous, so the standby is connected afterwards.
         database::execute(&self.inner_url()?, "CREATE TABLE standby_is_there (); DROP TABLE standby_is_there")?;
         Ok(standby)
     }
@@ -72,13 +72,13 @@ impl Cluster {
         Ok(format!("postgres://{ROLE}@127.0.0.1:{}/postgres", self.port).parse()?)
     }
 
-    /// The folder of its socket, where the path is not too long for one.
+    /// The folder of the server's socket, if the path is short enough for a socket.
     pub(super) fn socket(&self) -> Option<PathBuf> {
         let folder = self.process.folder();
         (folder.as_os_str().len() < 80).then(|| folder.to_owned())
     }
 
-    /// The address that it can always be reached at.
+    /// The address that does not require TLS.
     fn inner_url(&self) -> Result<Url> {
         let Some(socket) = self.socket() else { return self.url() };
         let socket = socket.display().to_string().replace('/', "%2F");
@@ -87,7 +87,7 @@ impl Cluster {
 
     pub(super) fn restart(&mut self) -> Result<()> {
         if self.process.id().is_some() {
-            // "Fast shutdown": it does not wait for its clients to leave.
+            // The "fast shutdown" of PostgreSQL does not wait for clients to disconnect.
             self.process.stop(Signal::INT)?;
         }
         self.run()
@@ -113,7 +113,7 @@ impl Cluster {
         self.process.folder().join("data")
     }
 
-    /// Makes its data, by a program that takes the folder last.
+    /// Creates the data with a program; the folder is the program's last argument.
     fn make(&self, program: &str, arguments: &[&str]) -> Result<()> {
         if let Some(user) = self.user.name() {
             chown(self.process.folder(), Some(number("-u", user)?), Some(number("-g", user)?))?;
@@ -158,7 +158,7 @@ impl Cluster {
         self.process.start(&mut command, || database::answers(&url))
     }
 
-    /// A command that runs as a user that PostgreSQL accepts: it refuses root.
+    /// A command with a user that PostgreSQL accepts: PostgreSQL refuses to run as root.
     fn command(&self, program: &Path) -> Command {
         let mut command = match self.user {
             User::Other(user) => {
@@ -175,13 +175,13 @@ impl Cluster {
             User::Same => Command::new(program),
         };
         command.current_dir(self.process.folder());
-        // A message is looked for in the log, and it should be readable.
+        // The log is searched for messages, so the language must be fixed.
         command.env("LC_ALL", "C");
         command
     }
 }
 
-/// Whether there is a server to be started.
+/// Whether PostgreSQL is installed.
 pub(super) fn is_installed() -> bool {
     server().is_ok()
 }
@@ -190,28 +190,28 @@ fn server() -> Result<PathBuf> {
     program::find("postgres", "postgresql")
 }
 
-/// Whom to run as.
+/// The user for the server.
 #[derive(Debug, Clone, Copy)]
 enum User {
     Same,
     Other(&'static str),
-    /// By another name, in a namespace of its own: for who is root in one where there is nobody else.
+    /// Another name in a separate namespace, for a process that is root in a namespace with only one user.
     Renamed,
 }
 
 impl User {
-    /// Whose the files are, where that is somebody else.
+    /// The owner of the files, if it is another user.
     fn name(self) -> Option<&'static str> {
         if let Self::Other(user) = self { Some(user) } else { None }
     }
 }
 
-/// Nobody else unless we are root.
+/// Another user only if this process is root.
 fn user() -> Result<User> {
     if !rustix::process::geteuid().is_root() {
         return Ok(User::Same);
     }
-    // Lines of: the first id here, the first outside, how many.
+    // The lines have the form: first id inside, first id outside, count.
     let ids = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if ids.split_whitespace().skip(2).eq(["1"]) {
         return Ok(User::Renamed);
@@ -226,13 +226,13 @@ fn group(user: &str) -> String {
     number("-g", user).map_or_else(|_| user.to_owned(), |group| group.to_string())
 }
 
-/// What `id` says of a user.
+/// The number that `id` prints for a user.
 fn number(what: &str, user: &str) -> Result<u32> {
     let output = Command::new("id").args([what, user]).output().context("cannot start id")?;
     String::from_utf8_lossy(&output.stdout).trim().parse().with_context(|| format!("there is no user `{user}`"))
 }
 
-/// Where its data goes: where the other user comes, too.
+/// The folder for the data, accessible to the other user if necessary.
 fn folder(is_for_another: bool) -> PathBuf {
     let usual = env::temp_dir();
     let is_open = |folder: &Path| {

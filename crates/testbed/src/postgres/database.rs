@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use crate::blocking;
 
-/// A database that nobody else uses, empty at first. Dropping it drops the database, with whoever is still connected.
+/// A private database, empty at first. Dropping the value drops the database and disconnects its clients.
 #[derive(Debug)]
 pub struct Database {
     url: Url,
-    /// Of the database from which this one was made, where it must be dropped.
+    /// The URL of the database from which this database was created, if this database must be dropped.
     server: Option<Url>,
     name: String,
 }
@@ -25,25 +25,25 @@ impl Database {
         Ok(Self { url, server: is_dropped.then(|| server.clone()), name })
     }
 
-    /// Its address, `postgres://ROLE@HOST:PORT/NAME`.
+    /// The URL, `postgres://ROLE@HOST:PORT/NAME`.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Says statements to it, past whoever uses it.
+    /// Executes statements over a separate connection.
     ///
     /// # Errors
     ///
-    /// When it does not answer, or refuses one of them.
+    /// If the server does not answer, or refuses a statement.
     pub fn execute(&self, statements: &str) -> Result<()> {
         execute(&self.url, statements)
     }
 
-    /// Its address by way of another host and port: that of a [`Proxy`](crate::Proxy).
+    /// The URL with another host and port, for example the address of a [`Proxy`](crate::Proxy).
     ///
     /// # Errors
     ///
-    /// When the address is not `HOST:PORT`.
+    /// If the address does not have the form `HOST:PORT`.
     pub fn url_by(&self, address: &str) -> Result<String> {
         let (host, port) = address.rsplit_once(':').context("an address is HOST:PORT")?;
         let mut url = self.url.clone();
@@ -56,13 +56,13 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if let Some(server) = &self.server {
-            // A server that is gone has taken it along.
+            // An error means that the server has ended, and the database with it.
             drop(execute(server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)));
         }
     }
 }
 
-/// Whether a server takes statements.
+/// Whether a server accepts statements.
 pub(super) fn answers(url: &Url) -> bool {
     execute(url, "SELECT 1").is_ok()
 }

@@ -1,4 +1,4 @@
-//! A connection through a proxy: two directions, each read at once and written when it is due.
+//! A connection through a proxy: each direction reads immediately and writes at the due time.
 
 use std::{
     io,
@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Cuts, Faults, Switches};
 
-/// How much is read at a time, and how many of these may be on their way.
+/// The size of a read, and the maximum number of pieces in transit.
 const PIECE: usize = 16 * 1024;
 const PIECES: usize = 64;
 
-/// What all connections share: where they lead, and what happens on the way.
+/// The shared data of all connections: the target and the faults.
 #[derive(Clone)]
 pub(super) struct Way {
     pub(super) server: String,
@@ -88,7 +88,7 @@ async fn link(client: TcpStream, way: Way, switches: Switches) {
     }
 }
 
-/// Little is under way, so that who is held up here holds up the server.
+/// Small buffers, so that backpressure reaches the server.
 async fn connect(server: &str) -> io::Result<TcpStream> {
     let address = lookup_host(server).await?.next().ok_or(io::ErrorKind::NotFound)?;
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -158,7 +158,7 @@ async fn pass(
     tokio::try_join!(reading, writing).map(|_| ())
 }
 
-/// Throws away what comes as long as answers are lost. The connection cannot go on after that.
+/// Discards data as long as answers are lost. The connection cannot continue afterwards.
 async fn lose(
     written: &mut mpsc::Receiver<(Instant, Vec<u8>)>,
     faults: &mut watch::Receiver<Faults>,
@@ -181,7 +181,7 @@ fn gone() -> io::Error {
     io::ErrorKind::ConnectionReset.into()
 }
 
-/// Makes the close of a connection a reset: the other end sees an error and not an end.
+/// Makes closing a connection a reset: the other end receives an error instead of an end.
 fn reset(stream: &TcpStream) {
     drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
 }

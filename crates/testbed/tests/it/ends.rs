@@ -1,4 +1,4 @@
-//! Nothing outlives the process that started it.
+//! Servers end with the process that started them.
 
 use std::{
     io::{BufRead as _, BufReader},

@@ -1,4 +1,4 @@
-//! Servers that start, break and end as they are told, and a proxy that does to connections what it says.
+//! Tests of starts, faults and ends of servers, and of a proxy's faults.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod ends;

@@ -1,4 +1,4 @@
-//! A NATS server of our own, spoken to in its own words.
+//! Tests of a private NATS server over its own protocol.
 
 use std::{
     io::{BufRead as _, BufReader, ErrorKind, Write as _},
@@ -8,7 +8,7 @@ use std::{
 
 use nuncio_testbed::{Nats, NatsOptions, Server as _};
 
-/// Connects, and asks for an answer.
+/// Connects and requests an answer.
 fn connect(nats: &Nats) -> BufReader<TcpStream> {
     let stream = TcpStream::connect(nats.address()).unwrap();
     let mut lines = BufReader::new(stream);

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of our own.
+//! Tests of a private PostgreSQL server.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn databases_are_apart_and_go_with_their_value() {
     assert!(stranger.query("SELECT * FROM kept", &[]).await.is_err());
     let url = other.url().to_owned();
     drop(other);
-    // A server of this process alone goes as a whole.
+    // A private server is dropped as a whole, so its databases need no separate check.
     if std::env::var_os("NUNCIO_TEST_POSTGRES").is_some() {
         assert!(tokio_postgres::connect(&url, NoTls).await.is_err());
     }

@@ -1,4 +1,4 @@
-//! What a proxy does to connections.
+//! Tests of a proxy's faults.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -9,7 +9,7 @@ use std::{
 
 use nuncio_testbed::{Port, Proxy};
 
-/// A server that says everything again, as long as the process lives.
+/// A server that echoes all data, as long as the process lives.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -39,7 +39,7 @@ fn hear(stream: &mut TcpStream, length: usize) -> std::io::Result<String> {
     Ok(String::from_utf8(heard).unwrap())
 }
 
-/// Nothing comes for a while.
+/// Checks that no data arrives for a while.
 fn silence(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     let kind = stream.read(&mut [0; 1]).unwrap_err().kind();

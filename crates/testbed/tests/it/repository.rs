@@ -1,4 +1,4 @@
-//! The repository is complete: a clone with nothing beside it builds and passes its tests.
+//! The repository is complete: a clone builds and passes its tests without other files.
 
 use std::{
     fs,
@@ -8,12 +8,12 @@ use std::{
 /// Folders that a build or a test set-up creates.
 const CREATED: [&str; 7] = [".git", "target", ".test", ".fuzz", "node_modules", "__pycache__", ".pytest_cache"];
 
-/// The top of the repository.
+/// The root of the repository.
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// All files of the repository, with their paths from its top.
+/// All files of the repository, with their paths from its root.
 fn files(folder: &Path, from: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder.join(from)).unwrap() {
         let entry = entry.unwrap();
@@ -27,7 +27,7 @@ fn files(folder: &Path, from: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// How far a path leaves the folder in which it starts: `a/../../b` leaves it by one.
+/// How many levels a path leads out of its start folder: `a/../../b` has 1.
 fn leaves_by(path: &str) -> usize {
     let (mut depth, mut out) = (0_usize, 0_usize);
     for component in Path::new(path.trim_start_matches('/')).components() {
@@ -41,14 +41,14 @@ fn leaves_by(path: &str) -> usize {
     out
 }
 
-/// The relative paths in a text that lead upwards.
+/// The relative paths in a text that contain `..`.
 fn upward_paths(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |letter: char| letter.is_whitespace() || "\"'`()[]{}<>,;|#".contains(letter);
     text.split(is_end).filter(|word| word.starts_with("../") || word.starts_with("/../") || *word == "..")
 }
 
-/// The paths in a file that lead out of the repository. A path counts from the folder of the file; in Rust, a path
-/// behind `CARGO_MANIFEST_DIR` starts with `/` and counts from the folder of the crate.
+/// The paths in a file that lead out of the repository. A path starts in the folder of the file. In Rust, a path after
+/// `CARGO_MANIFEST_DIR` starts with `/` and in the folder of the crate.
 fn outside<'a>(file: &Path, text: &'a str) -> Vec<&'a str> {
     let folders = file.components().count() - 1;
     let crate_folders = if file.starts_with("crates") { 2 } else { 0 };
