@@ -1,10 +1,10 @@
-//! `whoami`: what the agent knows of its caller, and which of the tasks that the message refers to it can see.
+//! `whoami`: the agent's information about its caller, and which of the message's referenced tasks the agent can see.
 
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::{Artifact, Part};
 use serde_json::json;
 
-/// How many references are looked at; each is a look at the store.
+/// The maximum number of examined references; each reference is a read of the store.
 const REFERENCES: usize = 8;
 
 pub(crate) async fn whoami(turn: &Turn, _: &str) -> Result<(), AgentError> {

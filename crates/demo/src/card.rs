@@ -1,4 +1,4 @@
-//! What the demo agent says of itself, in public and to callers it knows.
+//! The cards of the demo agent: public, and for authenticated callers.
 
 use std::str::FromStr;
 
@@ -35,14 +35,14 @@ impl FromStr for Capability {
     }
 }
 
-/// What the card declares. By default everything, and no extension.
+/// The declarations in the card. The default is all capabilities and no extensions.
 #[derive(Debug, Clone, Default)]
 pub struct DemoOptions {
-    /// Capabilities that are turned off.
+    /// Capabilities that are switched off.
     pub without: Vec<Capability>,
-    /// URIs of extensions that a client may declare.
+    /// URIs of optional extensions.
     pub extensions: Vec<String>,
-    /// URIs of extensions that a client must declare.
+    /// URIs of required extensions.
     pub required_extensions: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub const fn name() -> &'static str {
     "Nuncio demo agent"
 }
 
-/// The public card, without interfaces: the server knows where it is reached.
+/// The public card without interfaces, because the server adds the addresses.
 pub fn card(options: &DemoOptions) -> AgentCard {
     let has = |capability| Some(!options.without.contains(&capability));
     let mut card = AgentCard::new(name(), DESCRIPTION);
@@ -71,8 +71,8 @@ pub fn card(options: &DemoOptions) -> AgentCard {
     card
 }
 
-/// The card for authenticated callers: the public one, as it is served, with one skill more; and with some words more
-/// where the description is still the demo's own. A signed card stands as it is.
+/// The card for authenticated callers: the served public card with an additional skill. The description is extended
+/// only if it is the demo's own description. A signed card is not changed.
 pub fn extended_card(mut public: AgentCard) -> AgentCard {
     if !public.signatures.is_empty() {
         return public;

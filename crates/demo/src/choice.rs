@@ -1,28 +1,28 @@
-//! Which behaviour a message asks for.
+//! Selects the behaviour for a message.
 
 use nuncio_engine::Turn;
 use nuncio_model::{Message, Part, Role};
 
 use crate::{questions::Question, tck::Script, words::Word};
 
-/// A behaviour, as it is chosen.
+/// A selected behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice<'a> {
-    /// The task had asked something; this is the next message.
+    /// The task has asked a question; this is the next message.
     Answer(Question),
     /// A script of the conformance suite.
     Tck(Script),
-    /// A word, and what follows it.
+    /// A word with the text after it.
     Word(Word, &'a str),
     /// The whole text, echoed.
     Echo(&'a str),
 }
 
-/// A task that asked something remembers it: its first message says what. Otherwise the message itself chooses.
+/// Selects the behaviour: by the first message if the task has asked a question, otherwise by the current message.
 pub(crate) fn choose(turn: &Turn) -> Choice<'_> {
     let history = turn.task().into_iter().flat_map(|task| &task.history);
     let mut asked = history.filter(|message| message.role == Role::User);
-    // The history ends with the message of this turn, so a message before it takes two.
+    // The history ends with the message of this turn, so an earlier message exists only if there are two.
     let first = asked.next().filter(|_| asked.next().is_some());
     match first.and_then(|first| Question::of(of_message(first))) {
         Some(question) => Choice::Answer(question),
@@ -30,7 +30,7 @@ pub(crate) fn choose(turn: &Turn) -> Choice<'_> {
     }
 }
 
-/// By the message's id, then by a prefix of its first text, then by the first word.
+/// Selects by the message's id, then by a prefix of its first text, then by the first word.
 fn of_message(message: &Message) -> Choice<'_> {
     let text = message.parts.iter().find_map(Part::as_text).unwrap_or_default();
     if let Some(script) = Script::of(message.message_id.as_str()).or_else(|| Script::of_text(text)) {

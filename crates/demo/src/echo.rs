@@ -1,15 +1,15 @@
-//! `echo` and `message`: the text comes back.
+//! `echo` and `message`: return the text.
 
 use nuncio_engine::{AgentError, Turn};
 
-/// Works, gives the text back as an artifact, completes.
+/// Starts work, returns the text as an artifact, and completes the task.
 pub(crate) async fn echo(turn: &Turn, text: &str) -> Result<(), AgentError> {
     turn.begin().await?;
     turn.artifact("echo-1").finish(text).await?;
     turn.complete(format!("echo: {text}")).await
 }
 
-/// Answers with a bare message. On a task there is none any more, so there it echoes.
+/// Answers with a bare message. A task does not allow a bare message, so a task gets an echo.
 pub(crate) async fn message(turn: &Turn, text: &str) -> Result<(), AgentError> {
     if turn.task().is_some() {
         return echo(turn, text).await;

@@ -1,4 +1,4 @@
-//! `fail`, `reject`, `raise`, `panic`: turns that end badly.
+//! `fail`, `reject`, `raise`, `panic`: turns with a failure.
 
 use nuncio_engine::{AgentError, Turn};
 
@@ -11,13 +11,13 @@ pub(crate) async fn reject(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.reject("I will not do that").await
 }
 
-/// Returns an error: its message is for the peer, its cause for the log.
+/// Returns an error: the message goes to the peer, the cause to the log.
 pub(crate) async fn raise(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.begin().await?;
     Err(AgentError::new("the agent raised an error").with_source("a cause that only the log sees"))
 }
 
-/// Panics; the engine fails the task and goes on.
+/// Panics; the engine marks the task as failed and continues.
 pub(crate) async fn panic(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.begin().await?;
     panic!("a panic that only the log sees")

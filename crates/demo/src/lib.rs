@@ -1,8 +1,8 @@
-//! The demo agent: it echoes, and on certain words it shows any state, event and error of the protocol.
+//! The demo agent: echoes text. Special words produce any state, event and error of the protocol.
 //!
-//! An ordinary [`Agent`], and an example to read: [`run`](Agent::run) chooses a behaviour for the turn, each family of
-//! behaviours is a file of plain functions over [`Turn`]. What spans turns is read off the task, so it survives
-//! restarts.
+//! This is an ordinary [`Agent`] and an example to read: [`run`](Agent::run) selects the behaviour of the turn, and
+//! each family of behaviours is a file of plain functions with a [`Turn`]. State between turns is read from the task,
+//! so the state survives restarts.
 
 mod callers;
 mod card;

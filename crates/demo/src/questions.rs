@@ -1,4 +1,4 @@
-//! `input`, `auth` and their like: the task waits, and the next message goes on with it.
+//! `input`, `auth` and similar words: the task waits, and the next message continues the task.
 
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::TaskState;
@@ -10,21 +10,21 @@ use crate::{
     words::Word,
 };
 
-/// What a task asked, as its first message tells.
+/// The question of a task, determined by the task's first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Any answer will do.
+    /// Any answer is accepted.
     Once,
-    /// Asks again when the message asks for it again.
+    /// Asks again if the answer is the same request.
     Repeatable,
-    /// Asks on and on until the answer is `done`.
+    /// Asks again until the answer is `done`.
     UntilDone,
-    /// Any answer will do, and begins this stream.
+    /// Any answer is accepted and starts this stream.
     BeforeStream(Plan),
 }
 
 impl Question {
-    /// What a message makes the task ask.
+    /// The question that a message causes.
     pub(crate) fn of(choice: Choice<'_>) -> Option<Self> {
         match choice {
             Choice::Word(Word::Stream, arguments) => streams::asking(arguments).map(Self::BeforeStream),
@@ -36,22 +36,22 @@ impl Question {
     }
 }
 
-/// Asks for another message.
+/// Requests another message.
 pub(crate) async fn input(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.ask("what else?").await
 }
 
-/// Asks for credentials.
+/// Requests credentials.
 pub(crate) async fn auth(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.require_auth("credentials are needed to go on").await
 }
 
-/// Asks without a word.
+/// Requests input without a message.
 pub(crate) async fn ask_silently(turn: &Turn) -> Result<(), AgentError> {
     turn.status(TaskState::InputRequired, None).await
 }
 
-/// The message after the question.
+/// Handles the message after the question.
 pub(crate) async fn answered(turn: &Turn, question: Question) -> Result<(), AgentError> {
     let text = turn.message().text();
     let repeats = || Script::of(turn.message().message_id.as_str()).or_else(|| Script::of_text(&text));

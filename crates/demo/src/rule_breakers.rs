@@ -1,4 +1,4 @@
-//! `two-messages`, `after-end`: what the protocol forbids, so that the engine can be seen to refuse it.
+//! `two-messages`, `after-end`: violations of the protocol, to demonstrate that the engine refuses them.
 
 use nuncio_engine::{AgentError, Turn};
 

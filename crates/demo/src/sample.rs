@@ -1,14 +1,15 @@
-//! Sample data for a JSON schema: plain values of the right shape, for schemas of the usual kind.
+//! Sample data for a JSON schema: plain values for common schemas.
 
 use nuncio_model::{Struct, Value};
 use serde_json::json;
 
-/// Values made at most; a schema that asks for more gets a sample that it will not take.
+/// The maximum number of created values; a schema that requires more gets an invalid sample.
 const BUDGET: usize = 2_000;
-/// How deep a sample goes.
+/// The maximum depth of a sample.
 const DEPTH: usize = 16;
 
-/// A sample, for the caller to validate: a schema may ask for more than this knows of.
+/// A sample. The caller must validate the sample, because a schema can have requirements that this code does not
+/// support.
 pub(crate) fn of(schema: &Value) -> Value {
     Sampler { root: schema, left: BUDGET }.value(schema, "text", 1, DEPTH)
 }
@@ -19,7 +20,7 @@ struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// A value called `name`, in the row of this number.
+    /// A value with this `name` in this row.
     fn value(&mut self, schema: &'a Value, name: &str, row: usize, depth: usize) -> Value {
         let (Some(left), Some(depth)) = (self.left.checked_sub(1), depth.checked_sub(1)) else { return Value::Null };
         self.left = left;
@@ -40,7 +41,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// What a `$ref` within the schema points to.
+    /// The target of a `$ref` within the schema.
     fn target(&self, schema: &Value) -> Option<&'a Value> {
         self.root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
     }
@@ -64,7 +65,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The type that a schema names first, or hints at.
+/// The first type of a schema, declared or implied.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,

@@ -1,4 +1,4 @@
-//! `stream`, `append-first`, `replace`: artifacts in pieces.
+//! `stream`, `append-first`, `replace`: artifacts in chunks.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ const LARGEST_CHUNK: usize = 1 << 24;
 const USAGE: &str =
     "say `stream N [every=MS] [size=BYTES] [after=MS] [asks]`, with N up to 1000000 and BYTES up to 16777216";
 
-/// Writes an artifact in many pieces: `stream N [every=MS] [size=BYTES] [after=MS] [asks]`.
+/// Writes an artifact in many chunks: `stream N [every=MS] [size=BYTES] [after=MS] [asks]`.
 ///
-/// So that others can join, `after` is the time that the task is at work before the first piece, and `asks` waits for a
-/// second message, whatever it says; `every` is the time between two pieces.
+/// `after` is the time between the state working and the first chunk, so that other readers can join. `asks` waits for
+/// a second message with any text, for the same purpose. `every` is the time between two chunks.
 pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentError> {
     match Plan::read(arguments) {
         None => turn.reject(USAGE).await,
@@ -24,12 +24,12 @@ pub(crate) async fn stream(turn: &Turn, arguments: &str) -> Result<(), AgentErro
     }
 }
 
-/// What such a stream is asked for, if it waits for a second message.
+/// The plan of a stream with `asks`; `None` for another stream.
 pub(crate) fn asking(arguments: &str) -> Option<Plan> {
     Plan::read(arguments).filter(|plan| plan.asks)
 }
 
-/// Writes the pieces.
+/// Writes the chunks.
 pub(crate) async fn write(turn: &Turn, plan: Plan) -> Result<(), AgentError> {
     turn.begin().await?;
     let mut artifact = turn.artifact("stream-1");
@@ -50,7 +50,7 @@ pub(crate) async fn write(turn: &Turn, plan: Plan) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// What `stream` was asked for.
+/// The parameters of `stream`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     chunks: u32,
@@ -80,7 +80,7 @@ impl Plan {
         Some(plan)
     }
 
-    /// The text of a chunk: its number, and dots up to the size where one is given.
+    /// The text of a chunk: its number, padded with dots up to the size, if a size is given.
     fn chunk(&self, number: u32) -> String {
         let mut text = format!("chunk {number}\n");
         if let Some(size) = self.size {
@@ -91,7 +91,7 @@ impl Plan {
     }
 }
 
-/// Begins with the continuation of an artifact that nobody has seen.
+/// Begins with an append to an artifact that does not exist yet.
 pub(crate) async fn append_first(turn: &Turn, _: &str) -> Result<(), AgentError> {
     for (text, last_chunk) in [("first ", false), ("second", true)] {
         let artifact = Artifact::new("append-1", vec![Part::text(text)]);
@@ -101,7 +101,7 @@ pub(crate) async fn append_first(turn: &Turn, _: &str) -> Result<(), AgentError>
     Ok(())
 }
 
-/// Sends one artifact twice; the second takes the place of the first.
+/// Sends an artifact twice; the second version replaces the first.
 pub(crate) async fn replace(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.begin().await?;
     for text in ["first version", "second version"] {

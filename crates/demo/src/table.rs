@@ -1,4 +1,4 @@
-//! `table`: structured data, by the schema that the client asks for and in a form that it takes.
+//! `table`: structured data, by the client's schema and in a form that the client accepts.
 
 use nuncio_engine::{AgentError, Turn};
 use nuncio_model::{Artifact, Part, Value};
@@ -8,8 +8,8 @@ use crate::sample;
 
 const JSON: &str = "application/json";
 
-/// Answers with data by the schema in the message where there is one, else with a small table. A client that takes no
-/// JSON gets the table as text, and one that takes neither a refusal.
+/// Answers with data for the schema in the message, or with a small table if there is no schema. A client that does not
+/// accept JSON gets the table as text; a client that accepts neither gets a rejection.
 pub(crate) async fn table(turn: &Turn, _: &str) -> Result<(), AgentError> {
     let part = match turn.requested_schema() {
         Some(_) if !takes(turn, JSON) => return turn.reject("data by a schema comes as application/json only").await,
@@ -27,7 +27,7 @@ pub(crate) async fn table(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.add_artifact(Artifact::new("table-1", vec![part]).with_name("table")).await
 }
 
-/// Whether the client takes this media type; one that names none takes all.
+/// Whether the client accepts this media type; a client without accepted types accepts all.
 fn takes(turn: &Turn, media_type: &str) -> bool {
     let modes = turn.accepted_output_modes();
     let kind = media_type.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The scripts that the protocol's conformance suite asks for by a prefix of the message's id or text.
+//! The scripts of the protocol's conformance suite, selected by a prefix of the message's id or text.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{questions, waits};
 
-/// A table of scripts, in the order in which their prefixes are tried.
+/// A table of scripts, in the order in which the prefixes are compared.
 macro_rules! scripts {
     ($($name:ident $($prefix:literal)|*,)*) => {
         /// A script of the conformance suite.
@@ -44,12 +44,12 @@ scripts! {
 }
 
 impl Script {
-    /// The script that a message's id asks for.
+    /// The script for a message id.
     pub(crate) fn of(id: &str) -> Option<Self> {
         PREFIXES.iter().find(|(prefix, _)| id.starts_with(prefix)).map(|(_, script)| *script)
     }
 
-    /// The script that a text asks for.
+    /// The script for a text.
     pub(crate) fn of_text(text: &str) -> Option<Self> {
         Self::of(text).filter(|_| text.starts_with("tck-"))
     }
@@ -89,7 +89,7 @@ fn file() -> Part {
     Part::raw(*b"Generated file content").with_filename("output.txt").with_media_type("text/plain")
 }
 
-/// A bare message; on a task, where there is none any more, the same as a closing word.
+/// A bare message. A task does not allow a bare message, so a task gets the text as its final status message.
 async fn message(turn: &Turn, text: &str) -> Result<(), AgentError> {
     if turn.task().is_some() { turn.complete(text).await } else { turn.reply(text).await }
 }

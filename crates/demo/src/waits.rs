@@ -1,4 +1,4 @@
-//! `slow`, `stubborn`, `silent`: turns that take their time, given in seconds.
+//! `slow`, `stubborn`, `silent`: turns with a duration in seconds.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use nuncio_engine::{AgentError, Turn};
 /// The longest wait: a day.
 const LONGEST: f64 = 86_400.0;
 
-/// Works for some time, and stops at once when canceled.
+/// Works for some time, and stops immediately on a cancellation.
 pub(crate) async fn slow(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
     let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
     turn.begin().await?;
     work(turn, time).await
 }
 
-/// Works for some time, whatever the client says meanwhile.
+/// Works for some time and ignores cancellation.
 pub(crate) async fn stubborn(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
     let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
     turn.begin().await?;
@@ -22,7 +22,7 @@ pub(crate) async fn stubborn(turn: &Turn, seconds: &str) -> Result<(), AgentErro
     Ok(())
 }
 
-/// Says nothing for some time, then that it is done.
+/// Waits for some time without an event, then completes the task.
 pub(crate) async fn silent(turn: &Turn, seconds: &str) -> Result<(), AgentError> {
     let Some(time) = wanted(turn, seconds).await? else { return Ok(()) };
     work(turn, time).await
@@ -35,7 +35,7 @@ pub(crate) async fn until_canceled(turn: &Turn) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Waits, or returns early when the client cancels: the engine then says that the task is canceled.
+/// Waits. Returns early if the client cancels; the engine then sets the state canceled.
 pub(crate) async fn work(turn: &Turn, time: Duration) -> Result<(), AgentError> {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
@@ -44,7 +44,7 @@ pub(crate) async fn work(turn: &Turn, time: Duration) -> Result<(), AgentError> 
     Ok(())
 }
 
-/// The time that was asked for, or `None` after the task was declined.
+/// The requested time; `None` if the request was invalid and the task was rejected.
 async fn wanted(turn: &Turn, seconds: &str) -> Result<Option<Duration>, AgentError> {
     match seconds.trim().parse::<f64>() {
         Ok(seconds) if (0.0..=LONGEST).contains(&seconds) => Ok(Some(Duration::from_secs_f64(seconds))),

@@ -1,26 +1,26 @@
-//! The words that the agent knows, and what each does.
+//! The agent's words and their functions.
 
 use nuncio_engine::{AgentError, Turn};
 
 use crate::{callers, echo, endings, parts, questions, rule_breakers, streams, table, waits};
 
-/// A table of words: the name of each, its text, and the function that runs it.
+/// A table of words: the name, the text and the function of each word.
 macro_rules! words {
     ($($name:ident $text:literal => $run:path,)*) => {
-        /// A word that the agent knows.
+        /// A word of the agent.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Word {
             $($name,)*
         }
 
         impl Word {
-            /// The word of this text.
+            /// The word with this text.
             pub(crate) fn of(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$name),)* _ => None }
             }
         }
 
-        /// Does what a word asks for; `rest` is the text behind it.
+        /// Runs the function of a word; `rest` is the text after the word.
         pub(crate) async fn run(turn: &Turn, word: Word, rest: &str) -> Result<(), AgentError> {
             match word { $(Word::$name => $run(turn, rest).await,)* }
         }

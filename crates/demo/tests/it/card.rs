@@ -1,4 +1,4 @@
-//! What the agent says of itself.
+//! Tests of the agent's card.
 
 use nuncio_demo::{Capability, DemoOptions, card, extended_card};
 use nuncio_model::{AgentCard, card::AgentCardSignature};

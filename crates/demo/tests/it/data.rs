@@ -1,4 +1,4 @@
-//! Parts of every kind, data by a schema, and what the agent knows of its caller.
+//! Parts of every kind, data by a schema, and the agent's information about its caller.
 
 use nuncio_model::{
     Message, Part, PartRef, Principal, Request, Role, Scope, Task, TaskState, Value,

@@ -1,4 +1,4 @@
-//! Every behaviour of the demo agent, run by a real engine.
+//! Every behaviour of the demo agent with a real engine.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What the tests share: an engine around the agent, calls, and short forms of what comes back.
+//! Shared code of the tests: an engine with the agent, calls, and short forms of results.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use nuncio_model::{
     op::{CancelTaskRequest, SendMessageRequest, SendMessageResponse, SendStreamingMessageRequest},
 };
 
-/// Far longer than anything here takes.
+/// Far longer than any step of a test takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn demo() -> Engine {
@@ -36,7 +36,7 @@ pub(crate) async fn send(engine: &Engine, message: Message) -> Task {
     }
 }
 
-/// Says something to an agent of its own, and waits for the task.
+/// Sends a text to a new agent, and waits for the task.
 pub(crate) async fn say(text: &str) -> Task {
     send(&demo(), Message::user(text)).await
 }
@@ -46,22 +46,22 @@ pub(crate) async fn go_on(engine: &Engine, task: &Task, text: &str) -> Task {
     send(engine, Message::user(text).with_task_id(task.id.clone())).await
 }
 
-/// A message whose id begins with this.
+/// A message with an id of this prefix.
 pub(crate) fn with_id(prefix: &str, text: &str) -> Message {
     Message { message_id: format!("{prefix}-0b3f").into(), ..Message::user(text) }
 }
 
-/// What the agent said with the task's state.
+/// The message in the status of a task.
 pub(crate) fn said(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
-/// The state and what was said with it.
+/// The state and the message of the status.
 pub(crate) fn status(task: &Task) -> (TaskState, String) {
     (task.state(), said(task))
 }
 
-/// The events that follow the task, in short: the state, or the artifact with its text and flags.
+/// The events of the task in a short form: the state, or the artifact with its text and flags.
 pub(crate) async fn events(message: Message) -> Vec<String> {
     let request = SendStreamingMessageRequest(SendMessageRequest::new(message));
     let mut events = call(&demo(), request).await;
@@ -81,7 +81,7 @@ pub(crate) async fn events(message: Message) -> Vec<String> {
     all
 }
 
-/// Begins a task, waits until it is working, cancels it.
+/// Starts a task, waits for the state working, and cancels the task.
 pub(crate) async fn cancel_while_working(message: Message) -> Task {
     let engine = demo();
     let request = SendStreamingMessageRequest(SendMessageRequest::new(message));

@@ -1,4 +1,4 @@
-//! Behaviours that span turns.
+//! Behaviours with several turns.
 
 use nuncio_model::{Message, TaskState};
 

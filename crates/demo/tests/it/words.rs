@@ -1,4 +1,4 @@
-//! What each word does.
+//! The function of each word.
 
 use nuncio_model::{
     Call, ErrorKind, Message, Request, Scope, TaskState,
