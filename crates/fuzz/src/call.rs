@@ -1,4 +1,4 @@
-//! Calls, however they came: what holds of one that was read.
+//! Calls from any binding: the checks of a decoded call.
 
 use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig};
 use nuncio_wire::{JsonRpcDialect, Version, dialect};
@@ -6,18 +6,18 @@ use serde_json::value::RawValue;
 
 use crate::check;
 
-/// Params as a dialect of JSON-RPC writes them.
+/// The params of a call, as a JSON-RPC dialect writes them.
 pub(crate) fn params(rpc: &dyn JsonRpcDialect, call: &Call) -> Result<Vec<u8>, Error> {
     rpc.encode_call(call).map(|params| Box::<str>::from(params).into_string().into_bytes())
 }
 
-/// Reads params that a dialect wrote.
+/// Reads params written by a dialect.
 pub(crate) fn from_params(rpc: &dyn JsonRpcDialect, method: Method, params: &[u8]) -> Result<Call, Error> {
     let params: &RawValue = serde_json::from_slice(params).map_err(Error::internal)?;
     rpc.decode_call(method, Some(params))
 }
 
-/// What was read of a call of a version, or why it was refused.
+/// Checks the result of reading a call of a version: the call, or the refusal.
 pub(crate) fn read(
     what: &str,
     version: Version,
@@ -41,8 +41,8 @@ pub(crate) fn read(
     }
 }
 
-/// Whether a call leaves open what 1.0 wants to be said: which webhook is meant, which 0.1 also takes away by setting
-/// none, and by which scheme one authenticates, as older versions have a list of them.
+/// Whether a call omits values that 1.0 requires: the id of the webhook (0.1 also removes the webhook by setting none),
+/// or a single authentication scheme (older versions have a list).
 fn is_open(call: &Call) -> bool {
     let send = match call {
         Call::GetTaskPushNotificationConfig(get) => return get.id.is_empty(),
@@ -59,7 +59,7 @@ fn names_no_scheme(config: &TaskPushNotificationConfig) -> bool {
     config.authentication.as_ref().is_some_and(|it| it.scheme.is_empty())
 }
 
-/// A call of one version written in another: it may be that the version lacks it, and no more than that.
+/// Writes a call of one version in another version. The only allowed error is a feature that the version lacks.
 fn written_in(version: Version, call: &Call) {
     let dialect = dialect(version);
     let mut to = Vec::new();

@@ -5,7 +5,7 @@ use nuncio_wire::{Version, Versions, card};
 
 use crate::check;
 
-/// A card, and what is shown of it to readers of each version.
+/// Reads a card, and writes the card for readers of each version.
 pub(crate) fn card(input: &[u8]) {
     for version in Version::ALL {
         let _ = card::meant(input, *version);
@@ -30,13 +30,13 @@ pub(crate) fn card(input: &[u8]) {
     }
 }
 
-/// A card as a version has it, which need not have all of it.
+/// Checks the card of a version; a version can lack members of the card.
 pub(crate) fn shown(what: &str, version: Version, card: &AgentCard) {
     let write = |card: &AgentCard| card::encode_for(card, version);
     settled(&format!("{what} of {version}"), &write(card), write);
 }
 
-/// What is shown can be read, and is shown in the same way by who read it.
+/// A written card must be readable, and the card from reading must be written in the same way.
 fn settled(what: &str, shown: &[u8], show: impl Fn(&AgentCard) -> Vec<u8>) {
     let read = card::decode(shown).unwrap_or_else(|error| panic!("{what}: {error:?}\n{}", check::shown(shown)));
     let again = show(&read);

@@ -1,21 +1,22 @@
-//! What must hold wherever something is read.
+//! Checks for all decoders.
 
 use std::fmt::Debug;
 
 use nuncio_model::{Error, ErrorKind, FieldViolation, Method};
 use nuncio_wire::Version;
 
-/// The operation that the first byte of an input chooses, `a` the first, and the rest.
+/// The operation selected by the first byte of an input (`a` is the first), and the rest.
 pub(crate) fn method(input: &[u8]) -> Option<(Method, &[u8])> {
     let (first, rest) = input.split_first()?;
     let index = usize::from(first.wrapping_sub(b'a')) % Method::ALL.len();
     Some((Method::ALL[index], rest))
 }
 
-/// Something is read twice, written, and read again: always the same comes of it.
+/// Reads a value twice, writes the value, and reads it again: the results must be equal.
 ///
-/// The newest version says all that the model has, so what is written in it is read as it was. Of others that is held
-/// to the byte, as one may not say all: it must be so once it was written in it.
+/// The newest version has all members of the model, so the value read again must equal the original value. An older
+/// version can lack members. For an older version, the bytes written from the value read again must equal the first
+/// written bytes.
 pub(crate) fn settles<T: Debug + PartialEq>(
     what: &str,
     version: Version,
@@ -36,7 +37,7 @@ pub(crate) fn settles<T: Debug + PartialEq>(
     }
 }
 
-/// Bytes to look at.
+/// Bytes in a readable form.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -44,7 +45,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// A refused call: which kinds there are, and that a wrong parameter is named.
+/// A refused call: only certain kinds are allowed, and an invalid parameter must be named.
 pub(crate) fn refused_call(error: &Error) {
     let names = |it: &FieldViolation| !it.field.is_empty();
     match error.kind() {
@@ -58,7 +59,7 @@ pub(crate) fn refused_call(error: &Error) {
     assert!(!error.message().is_empty(), "says nothing: {error:?}");
 }
 
-/// An answer that cannot be read.
+/// An unreadable answer.
 pub(crate) fn refused_answer(error: &Error) {
     let kinds = [ErrorKind::InvalidAgentResponse, ErrorKind::UnsupportedOperation, ErrorKind::Internal];
     assert!(kinds.contains(&error.kind()), "an answer is refused as {error:?}");

@@ -1,11 +1,11 @@
-//! Events of a stream and what webhooks are told of them.
+//! Events of a stream, and the bodies of webhooks.
 
 use nuncio_model::{StreamEvent, StreamResponse};
 use nuncio_wire::{Events, Version, dialect, dialect::Notice};
 
 use crate::check;
 
-/// An event in JSON, as each version and binding reads it.
+/// An event in JSON, read in each version and binding.
 pub(crate) fn json(input: &[u8]) {
     for version in Version::ALL {
         let dialect = dialect(*version);
@@ -16,7 +16,7 @@ pub(crate) fn json(input: &[u8]) {
     }
 }
 
-/// What was read of an event, or why it was not.
+/// Checks the result of reading an event: the event, or the refusal.
 pub(crate) fn read(what: &str, version: Version, events: &(impl Events + ?Sized), bytes: &[u8]) {
     let event = match events.decode_event(bytes) {
         Ok(event) => event,
@@ -32,8 +32,8 @@ pub(crate) fn read(what: &str, version: Version, events: &(impl Events + ?Sized)
     written_in_all(&event);
 }
 
-/// An event as all versions and bindings write it: as each of them can read it, and the same for one reader and for
-/// many.
+/// Writes an event in all versions and bindings. Each result must be readable, and the same for one reader and for many
+/// readers.
 pub(crate) fn written_in_all(event: &StreamResponse) {
     let shared = StreamEvent::new(None, event.clone());
     for version in Version::ALL {

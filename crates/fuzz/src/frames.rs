@@ -1,12 +1,12 @@
-//! The frames of gRPC, in whatever pieces they come.
+//! The frames of gRPC, in pieces of any size.
 
 use bytes::Bytes;
 use nuncio_wire::proto::frame::{self, FrameError, Frames};
 
-/// A message over this is refused.
+/// A message larger than this is refused.
 const LIMIT: usize = 256;
 
-/// The first byte says how the rest is cut into pieces; that must make no difference.
+/// The first byte determines how the rest is split into pieces; the pieces must not affect the result.
 pub(crate) fn frames(input: &[u8]) {
     let Some((cut, body)) = input.split_first() else { return };
     let whole = read(&[body]);
@@ -25,7 +25,7 @@ pub(crate) fn frames(input: &[u8]) {
     assert_eq!(end == Ok(()), to.len() == body.len());
 }
 
-/// The messages, and how the body ended.
+/// The messages, and the end of the body.
 fn read(pieces: &[&[u8]]) -> (Vec<Bytes>, Result<(), FrameError>) {
     let (mut frames, mut messages) = (Frames::new(LIMIT), Vec::new());
     for piece in pieces {

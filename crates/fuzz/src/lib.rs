@@ -1,14 +1,14 @@
-//! What any bytes may do to the decoders of `nuncio-wire`, and what they may not.
+//! Checks of the decoders of `nuncio-wire` with arbitrary bytes.
 //!
-//! A [`Target`] takes bytes to one of the decoders, in all versions of the protocol that have it, and panics where one
-//! of the promises is broken:
+//! A [`Target`] passes bytes to one of the decoders, in all versions of the protocol with this decoder. The target
+//! panics if one of these promises is broken:
 //!
-//! - nothing panics, and the memory that is taken is in proportion to the bytes ([`memory`]);
-//! - what is read twice is the same twice; what was read can be written, and is then read as the same;
-//! - what cannot be read is refused with an error of the right kind, which names the field.
+//! - nothing panics, and the memory use is proportional to the number of bytes ([`memory`]);
+//! - reading twice has the same result, and a decoded value can be written and is then read as the same value;
+//! - unreadable input is refused with an error of the right kind, which names the field.
 //!
-//! The tests of this crate run the targets on what is kept in `corpus`, and on variations of it. `./fuzz` lets
-//! libFuzzer search for more.
+//! The tests of this crate run the targets on the inputs in `corpus`, and on variations of these inputs. `./fuzz`
+//! searches for further inputs with libFuzzer.
 
 pub mod memory;
 
@@ -25,18 +25,18 @@ mod services;
 mod sse;
 mod status;
 
-/// A decoder, or a few that read the same, and what must hold of it.
+/// A decoder, or several decoders with the same input, with its checks.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, which is also that of its folder in `corpus`.
+    /// The name of the target, and of its folder in `corpus`.
     pub name: &'static str,
-    /// What it may take of memory beside what its input has paid for, in bytes.
+    /// The memory allowance in addition to the allowance for the input, in bytes.
     base: u64,
     check: fn(&[u8]),
 }
 
 impl Target {
-    /// All of them.
+    /// All targets.
     pub const ALL: &'static [Self] = &[
         Self::new("jsonrpc-request", request::jsonrpc),
         Self::new("jsonrpc-response", reply::jsonrpc),
@@ -62,16 +62,16 @@ impl Target {
         Self { base, ..self }
     }
 
-    /// The target of this name.
+    /// The target with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|target| target.name == name)
     }
 
-    /// Tries an input.
+    /// Runs the target with an input.
     ///
     /// # Panics
     ///
-    /// Where a promise is broken.
+    /// If a promise is broken.
     pub fn run(&self, input: &[u8]) {
         memory::in_proportion_to(input, self.base, || (self.check)(input));
     }

@@ -1,9 +1,9 @@
-//! Which version a request speaks: by a header, a query, a method and the path of a service, one a line.
+//! The version of a request: a header, a query, a method and the path of a service, one per line.
 
 use nuncio_model::ErrorKind;
 use nuncio_wire::{Version, Versions, negotiate};
 
-/// What is meant, to servers that speak different versions.
+/// Negotiates the version, for servers with different sets of versions.
 pub(crate) fn negotiation(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let mut lines = text.split('\n');

@@ -1,4 +1,4 @@
-//! Responses, as a client reads them: the operation that was called, and what came.
+//! Responses from the view of a client: the operation of the call, and the response.
 
 use http::StatusCode;
 use nuncio_model::{Error, Reply, StreamResponse};
@@ -73,7 +73,7 @@ pub(crate) fn grpc(input: &[u8]) {
     }
 }
 
-/// What a peer's error says is the same once it is passed on.
+/// An error from a peer must be the same after it was forwarded.
 fn passed_on(error: &Error, tell: impl Fn(&Error) -> Vec<u8>, hear: impl Fn(&[u8]) -> Error) {
     let told = tell(error);
     let heard = hear(&told);
@@ -85,7 +85,7 @@ fn passed_on(error: &Error, tell: impl Fn(&Error) -> Vec<u8>, hear: impl Fn(&[u8
 fn read(what: &str, version: Version, bytes: &[u8], decode: &dyn Fn(&[u8]) -> Result<Reply, Error>, write: Write<'_>) {
     let write = |reply: &Comparable| {
         let mut to = Vec::new();
-        // As it stands in a body, behind what is there.
+        // Written as in a body, after existing bytes.
         frame::write(&mut to, usize::MAX, |to| write(&reply.0, to)).map(|()| to.split_off(frame::HEADER))
     };
     let decode = |bytes: &[u8]| decode(bytes).map(Comparable);
@@ -94,11 +94,12 @@ fn read(what: &str, version: Version, bytes: &[u8], decode: &dyn Fn(&[u8]) -> Re
         Err(error) => return check::refused_answer(&error),
     };
     if matches!(reply.0, Reply::Message(_)) && version == Version::V0_1 {
-        // A leniency: this version has no message as an answer, so none can be written. Its id is made while it is read.
+        // This leniency accepts a message as an answer, but the version has no form to write such an answer. Its id is
+        // generated at each reading.
         return assert!(decode(bytes).is_ok(), "{what} cannot be read twice");
     }
     if let (Comparable(Reply::Card(card)), true) = (&reply, version < Version::LATEST) {
-        // What an older card leaves out has a default, which stands in it once it is read.
+        // Missing members of an older card get defaults, which are then part of the card.
         return card::shown(what, version, card);
     }
     check::settles(what, version, (reply, decode(bytes)), write, decode);
@@ -107,10 +108,10 @@ fn read(what: &str, version: Version, bytes: &[u8], decode: &dyn Fn(&[u8]) -> Re
     }
 }
 
-/// Writes a reply behind what is there.
+/// Appends a reply to existing bytes.
 type Write<'a> = &'a dyn Fn(&Reply, &mut Vec<u8>) -> Result<(), Error>;
 
-/// A reply, for comparison: a stream is not read here.
+/// A reply for comparisons; a stream is not read here.
 struct Comparable(Reply);
 
 impl PartialEq for Comparable {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::{call, check};
 
-/// The body of a request of JSON-RPC: the envelope, and the params as each version reads them that has the method.
+/// The body of a JSON-RPC request: the envelope, and the params, read in each version with this method.
 pub(crate) fn jsonrpc(input: &[u8]) {
     let incoming = match jsonrpc::parse_request(input) {
         Ok(incoming) => incoming,
@@ -22,20 +22,20 @@ pub(crate) fn jsonrpc(input: &[u8]) {
         }
     };
     envelope(&incoming);
-    // The last of several counts; what comes back is what was sent, digit by digit.
+    // The last of repeated members counts. The returned id must equal the sent id, digit by digit.
     let members: BTreeMap<String, &RawValue> = serde_json::from_slice(input).expect("a request is an object");
     let (sent, taken) = (members.get("id"), incoming.id.as_ref());
     assert_eq!(taken.map_or("null".to_owned(), ToString::to_string), sent.map_or("null", |id| id.get()));
     let Incoming { method, params, .. } = incoming;
     let parameters = negotiate::parameters(&method, params);
     assert!(parameters.extensions.len() <= negotiate::MAX_EXTENSIONS);
-    // Params are read as they came, and without what does not belong to them.
+    // Params are read in the received form, and also without members that do not belong to the params.
     for params in [params, parameters.params.as_deref()].into_iter().flatten() {
         in_all_versions(&method, params);
     }
 }
 
-/// A refusal reaches the client with the id of its request.
+/// A refusal must reach the client with the id of its request.
 fn answered(id: &jsonrpc::Id, error: &nuncio_model::Error) {
     let newest = dialect(Version::LATEST).jsonrpc();
     let mut to = Vec::new();
@@ -46,7 +46,7 @@ fn answered(id: &jsonrpc::Id, error: &nuncio_model::Error) {
     assert_eq!((told.kind(), told.message()), (error.kind(), error.message()));
 }
 
-/// An envelope is the same once written and read again.
+/// An envelope must be the same after writing and reading.
 fn envelope(incoming: &Incoming<'_>) {
     let Some(id) = &incoming.id else { return };
     let written = jsonrpc::write_request(id, &incoming.method, incoming.params);
@@ -73,7 +73,7 @@ fn in_all_versions(method: &str, params: &RawValue) {
     }
 }
 
-/// The operation, and the message of its request in protobuf.
+/// The operation, and the protobuf message of its request.
 pub(crate) fn grpc(input: &[u8]) {
     let Some((method, message)) = check::method(input) else { return };
     for version in Version::ALL {

@@ -1,4 +1,4 @@
-//! Requests of HTTP+JSON: a line with verb, path and query, and behind it the body.
+//! Requests of HTTP+JSON: a line with verb, path and query, followed by the body.
 
 use http::Method as Verb;
 use nuncio_model::{Call, Error, ErrorKind};
@@ -9,7 +9,7 @@ use nuncio_wire::{
 
 use crate::call;
 
-/// Which operation a request means in each version, and its call.
+/// Decodes the operation and the call of a request, in each version.
 pub(crate) fn request(input: &[u8]) {
     let line = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (line, body) = (&input[..line], input.get(line + 1..).unwrap_or_default());
@@ -49,7 +49,7 @@ fn refused(rest: &dyn RestDialect, refusal: &RouteError) {
     assert!(matches!(kind, ErrorKind::MethodNotFound | ErrorKind::VersionNotSupported), "{kind:?} of {refusal:?}");
 }
 
-/// As a client writes it.
+/// The request as a client writes it.
 fn written(rest: &dyn RestDialect, call: &Call) -> Result<Vec<u8>, Error> {
     let request = rest.encode_call(call)?;
     let mut to = format!("{} {}\n", request.method, request.path).into_bytes();

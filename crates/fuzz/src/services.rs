@@ -1,4 +1,4 @@
-//! The services beside the agent's own: health and reflection.
+//! The additional gRPC services: health and reflection.
 
 use nuncio_model::ErrorKind;
 use nuncio_wire::{
@@ -6,7 +6,7 @@ use nuncio_wire::{
     proto::{health, reflection},
 };
 
-/// A question to either service.
+/// A request to one of the services.
 pub(crate) fn services(input: &[u8]) {
     if let Err(error) = health::decode_request(input) {
         assert_eq!(error.kind(), ErrorKind::Parse);

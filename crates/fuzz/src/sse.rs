@@ -1,13 +1,13 @@
-//! Server-sent events, in whatever pieces they come.
+//! Server-sent events, in pieces of any size.
 
 use std::time::Duration;
 
 use nuncio_wire::sse::{self, Decoder, Event, TooLarge};
 
-/// An event over this is refused.
+/// An event larger than this is refused.
 const LIMIT: usize = 256;
 
-/// The first byte says how the rest is cut into pieces; that must make no difference.
+/// The first byte determines how the rest is split into pieces; the pieces must not affect the result.
 pub(crate) fn sse(input: &[u8]) {
     let Some((cut, body)) = input.split_first() else { return };
     let size = usize::from(*cut) % 16 + 1;
@@ -19,7 +19,7 @@ pub(crate) fn sse(input: &[u8]) {
     }
 }
 
-/// What came of a stream.
+/// The result of a stream.
 #[derive(Debug, PartialEq)]
 struct Stream {
     events: Vec<Event>,
@@ -46,8 +46,8 @@ fn read(pieces: &[&[u8]]) -> Stream {
     Stream { events, end, retry: decoder.retry(), last_id: decoder.last_id().map(str::to_owned) }
 }
 
-/// An event that is written again is read as the same. What breaks a line in Unicode is written as JSON spells it, so
-/// only JSON may have it.
+/// A written event must be read as the same event. Unicode line breaks are written as JSON escapes, so only JSON can
+/// contain them.
 fn written(event: &Event) {
     let mut to = Vec::new();
     sse::write_event(event.sequence(), event.data.as_bytes(), &mut to);

@@ -1,4 +1,4 @@
-//! How a call of gRPC ended: its status with details, in headers or trailers.
+//! The end of a gRPC call: its status with details, in headers or trailers.
 
 use http::{HeaderMap, HeaderValue};
 use nuncio_model::Error;
@@ -7,7 +7,7 @@ use nuncio_wire::{
     proto::{self, metadata},
 };
 
-/// A code, and details in protobuf.
+/// A code, with details in protobuf.
 pub(crate) fn details(input: &[u8]) {
     let Some((code, details)) = input.split_first() else { return };
     let error = proto::decode_status(i32::from(*code % 18), "", Some(details));
@@ -18,7 +18,7 @@ pub(crate) fn details(input: &[u8]) {
     assert_eq!(heard.field_violations(), error.field_violations());
 }
 
-/// The values of the headers, one a line: status, message, details, timeout.
+/// The values of the headers, one per line: status, message, details, timeout.
 pub(crate) fn metadata(input: &[u8]) {
     let mut lines = input.split(|byte| *byte == b'\n');
     let mut headers = HeaderMap::new();
@@ -38,7 +38,7 @@ pub(crate) fn metadata(input: &[u8]) {
     }
 }
 
-/// An error says the same once it is passed on, in the words of each version.
+/// An error must be the same after it was forwarded, in the form of each version.
 fn passed_on(error: &Error) {
     for grpc in Version::ALL.iter().filter_map(|version| dialect(*version).grpc()) {
         let through = |error: &Error| {

@@ -1,4 +1,5 @@
-//! libFuzzer on the target that `NUNCIO_FUZZ_TARGET` names. `./fuzz` builds it with what libFuzzer needs to see.
+//! libFuzzer with the target in `NUNCIO_FUZZ_TARGET`. `./fuzz` builds this program with the instrumentation for
+//! libFuzzer.
 #![no_main]
 
 use std::sync::LazyLock;

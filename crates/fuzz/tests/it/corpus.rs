@@ -1,4 +1,4 @@
-//! What is kept of the inputs of each target.
+//! The stored inputs of each target.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// The inputs of a target with their names, in the order of these.
+/// The inputs of a target with their names, sorted by name.
 pub(crate) fn of(target: &Target) -> Vec<(String, Vec<u8>)> {
     let folder = folder().join(target.name);
     let mut paths: Vec<_> = names(&folder).into_iter().map(|name| (folder.join(&name), name)).collect();

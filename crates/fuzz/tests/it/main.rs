@@ -1,4 +1,4 @@
-//! The targets on what is kept, and on variations of it that are the same each time.
+//! Runs the targets on the corpus and on deterministic variations.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod corpus;

@@ -1,4 +1,4 @@
-//! That the bound on memory bounds.
+//! Tests of the memory limit.
 
 use nuncio_fuzz::memory;
 

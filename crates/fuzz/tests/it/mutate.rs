@@ -1,6 +1,6 @@
-//! Variations of inputs, the same each time: enough to see that a target holds near what is kept. A search is `./fuzz`.
+//! Deterministic variations of inputs, a fast check of inputs similar to the corpus. `./fuzz` is the real search.
 
-/// A generator of numbers that are the same each time (xorshift64*).
+/// A deterministic generator of numbers (xorshift64*).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// What decoders stumble over more often than over single bytes.
+/// Sequences that are more difficult for decoders than single bytes.
 const WORDS: &[&str] = &[
     "null",
     "true",
@@ -66,7 +66,7 @@ const WORDS: &[&str] = &[
     "data:",
 ];
 
-/// The input with one to four changes; some bring in a piece of another.
+/// The input with one to four changes; some changes insert a part of another input.
 pub(crate) fn vary(input: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..=random.below(4) {
@@ -92,7 +92,7 @@ pub(crate) fn vary(input: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Takes out what stands between two commas, or puts it somewhere else.
+/// Removes or moves the text between two commas.
 fn members(bytes: &mut Vec<u8>, random: &mut Random) {
     let commas: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] == b',').collect();
     if commas.len() > 1 {

@@ -1,4 +1,4 @@
-//! Each target on what is kept and near it.
+//! Runs each target on the corpus and on variations.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,13 +9,13 @@ use crate::{
     mutate::{Random, vary},
 };
 
-/// Tries an input, and says which it was where it breaks a promise.
+/// Runs a target with an input, and names the input if a promise is broken.
 fn run(target: &Target, name: &str, input: &[u8]) {
     let tried = catch_unwind(AssertUnwindSafe(|| target.run(input)));
     assert!(tried.is_ok(), "{} does not hold on {name}: {}", target.name, input.escape_ascii());
 }
 
-/// How many variations of all inputs together. `NUNCIO_FUZZ_VARIATIONS` makes it more.
+/// The number of variations over all inputs. `NUNCIO_FUZZ_VARIATIONS` sets another number.
 fn variations() -> usize {
     std::env::var("NUNCIO_FUZZ_VARIATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1000)
 }
