@@ -1,5 +1,5 @@
-//! An agent that asks before it answers: `cargo run --example ask_user`, then
-//! `nuncio send -a 127.0.0.1:8080 "book a table"` and the `Resume:` line that it prints.
+//! An agent that asks a question before the answer: `cargo run --example ask_user`. Then run `nuncio send -a
+//! 127.0.0.1:8080 "book a table"`, and the `Resume:` command in the output.
 
 #![expect(clippy::print_stdout, reason = "an example says how to call it")]
 
@@ -9,7 +9,7 @@ struct Waiter;
 
 impl Agent for Waiter {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-        // The task is there from the second turn on: this message is then the answer to our question.
+        // The task exists from the second turn on; the message is then the answer to the question.
         let Some(task) = turn.task() else {
             return turn.ask("for how many?").await;
         };

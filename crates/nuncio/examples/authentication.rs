@@ -1,4 +1,4 @@
-//! Callers with tokens, each with their own tasks: `cargo run --example authentication`.
+//! Callers with tokens; each caller has separate tasks: `cargo run --example authentication`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 

@@ -1,7 +1,7 @@
-//! A binding of your own at both ends, behind the server's authenticator: `cargo run --example custom_binding`.
+//! A custom binding in a server and a client, behind the server's authenticator: `cargo run --example custom_binding`.
 //!
-//! The binding is as small as can be: the message's text is the body of `POST /ask`, and the answer's text that of the
-//! response. `docs/bindings.md` explains the interfaces.
+//! The binding is minimal: the body of `POST /ask` is the text of the message, and the body of the response is the text
+//! of the answer. `docs/bindings.md` explains the interfaces.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -18,7 +18,7 @@ use nuncio::{
     },
 };
 
-/// The server's end: bytes to a call, and a reply to bytes.
+/// The server side: decodes a call from bytes, and encodes a reply as bytes.
 #[derive(Clone)]
 struct Ask {
     engine: Engine,
@@ -27,7 +27,7 @@ struct Ask {
 
 async fn ask(State(ask): State<Ask>, request: axum::extract::Request) -> (StatusCode, String) {
     let (head, body) = request.into_parts();
-    // First who calls, then the body, with a limit.
+    // First identify the caller, then read the body with a limit.
     let caller = match ask.callers.authenticate(&head).await {
         Ok(caller) => caller,
         Err(error @ AuthError::Forbidden) => return (StatusCode::FORBIDDEN, error.to_string()),
@@ -38,7 +38,7 @@ async fn ask(State(ask): State<Ask>, request: axum::extract::Request) -> (Status
     };
     let message = Message::user(String::from_utf8_lossy(&body).into_owned());
     let call = SendMessageRequest::new(message);
-    // The scope decides which tasks the caller sees.
+    // The scope determines the tasks that the caller can see.
     let scope = Scope::new(Tenant::default(), caller);
     match ask.engine.call(Request::new(scope, call)).await.and_then(SendMessageResponse::try_from) {
         Ok(answer) => (StatusCode::OK, answer.text()),
@@ -46,7 +46,7 @@ async fn ask(State(ask): State<Ask>, request: axum::extract::Request) -> (Status
     }
 }
 
-/// The client's end: a call to bytes, and bytes to a reply.
+/// The client side: encodes a call as bytes, and decodes a reply from bytes.
 struct AskTransport {
     http: reqwest::Client,
     url: String,

@@ -6,7 +6,7 @@ use nuncio::{AgentCard, Engine, Message, Part, PartContent, Turn, engine::agent_
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Takes a file, and gives back the same file with line numbers.
+    // An agent that returns a file with line numbers.
     let numberer = agent_fn(|turn: Turn| async move {
         let Some((part, bytes)) = turn.message().parts.iter().find_map(|part| match &part.content {
             PartContent::Raw(bytes) => Some((part, bytes)),
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let file = Part::file(part.filename().unwrap_or("numbered.txt"), lines.join("\n").into_bytes());
         turn.artifact("numbered").finish(file).await
     });
-    // Files of other types are refused before the agent runs.
+    // The server refuses files of other types before the agent runs.
     let mut card = AgentCard::new("Numberer", "Numbers the lines of a file.");
     card.default_input_modes.push("text/x-toml".into());
     let client = nuncio::local(Engine::builder(numberer).card(card).build());

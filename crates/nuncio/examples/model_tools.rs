@@ -1,4 +1,4 @@
-//! An agent that asks a language model, which may call tools: `cargo run --example model_tools`.
+//! An agent with a language model that can call tools: `cargo run --example model_tools`.
 //!
 //! By default the model is a script in this file, so the example needs no network. To use a real model, set
 //! `OPENAI_BASE_URL` (for example `https://api.openai.com/v1` or `http://127.0.0.1:11434/v1`), `OPENAI_API_KEY` and
@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use nuncio::{Agent, AgentError, Engine, Turn};
 use serde_json::{Value, json};
 
-/// How often the model may call tools before it must answer.
+/// The maximum number of rounds with tool calls.
 const ROUNDS: usize = 5;
 
 struct Assistant {
@@ -58,7 +58,7 @@ fn multiply_tool() -> Value {
     json!({"type": "function", "function": {"name": "multiply", "parameters": parameters}})
 }
 
-/// Runs a tool. The model reads an error as the result, so that it can try again.
+/// Runs a tool. An error is also a result for the model, so that the model can try again.
 fn call_tool(function: &Value) -> String {
     let arguments: Value =
         function["arguments"].as_str().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
@@ -68,7 +68,7 @@ fn call_tool(function: &Value) -> String {
     }
 }
 
-/// The model of this example: calls the tool first, and then says what the tool said.
+/// The scripted model of this example: calls the tool first, then answers with the result of the tool.
 async fn scripted_model(body: String) -> String {
     let request: Value = serde_json::from_str(&body).unwrap_or_default();
     let last = request["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! A task and a stream that survive a restart of the agent: `cargo run --example resuming`.
 //!
-//! The agent counts, in a process of its own, which is killed in the middle. The next process on the same database runs
-//! the turn again, and the agent goes on where its artifact ends. The client goes on from a cursor that it stored as
-//! text.
+//! The agent counts in a separate process, which is killed in the middle. The next process with the same database runs
+//! the turn again, and the agent continues at the end of its artifact. The client continues from a cursor that it
+//! stored as text.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -21,7 +21,7 @@ struct Counter;
 
 impl Agent for Counter {
     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-        // One part for each number that was committed before the process died.
+        // The artifact has one part for each number that was committed before the process was killed.
         let done = turn.resumed().and_then(|task| task.artifacts.first()).map_or(0, |it| it.parts.len());
         let mut numbers = turn.artifact("numbers").appending();
         for number in done..NUMBERS {
@@ -31,13 +31,13 @@ impl Agent for Counter {
         turn.complete("counted").await
     }
 
-    /// Counting twice does no harm.
+    /// The agent can run again, because it continues at the end of its artifact.
     fn resumes(&self) -> bool {
         true
     }
 }
 
-/// The process of the agent: serves on the database until it is killed.
+/// The process of the agent: serves with this database until the process is killed.
 async fn serve(database: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let store = SqliteStore::open(database, SqliteOptions::default()).await?;
     let engine = Engine::builder(Counter).store(Arc::new(store)).build();
@@ -48,7 +48,7 @@ async fn serve(database: &Path) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Starts this program once more, as the agent; gives the process and its address.
+/// Starts this program again as the agent; returns the process and its address.
 async fn start(database: &Path) -> Result<(Child, String), Box<dyn std::error::Error>> {
     let mut agent = Command::new(std::env::current_exe()?);
     let mut process = agent.arg(database).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;

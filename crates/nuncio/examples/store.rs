@@ -1,4 +1,4 @@
-//! Tasks in SQLite, which are there after a restart: `cargo run --example store`.
+//! Tasks in SQLite, which survive a restart: `cargo run --example store`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -6,12 +6,12 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use nuncio::{Engine, SqliteStore, Turn, engine::agent_fn, store::SqliteOptions};
 
-/// An engine on this database, as a program makes it at its start.
+/// The engine with this database, as created at the start of a program.
 async fn start(path: &Path) -> Result<Engine, Box<dyn std::error::Error>> {
     let store = SqliteStore::open(path, SqliteOptions::default()).await?;
     let agent = agent_fn(|turn: Turn| async move { turn.artifact("note").finish(turn.message().text()).await });
     let engine = Engine::builder(agent).store(Arc::new(store)).build();
-    // Settles the tasks that were at work when the process ended.
+    // Settles the tasks that were running when the last process ended.
     engine.recover().await?;
     Ok(engine)
 }

@@ -1,4 +1,4 @@
-//! Follows a task as it happens: `cargo run --example stream -- 127.0.0.1:8080 "stream 5 every=300"`.
+//! Follows the events of a task: `cargo run --example stream -- 127.0.0.1:8080 "stream 5 every=300"`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -9,7 +9,7 @@ use nuncio::{Client, StreamResponse};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let client = Client::connect(words.next().unwrap_or_else(|| "127.0.0.1:8080".into())).await?;
-    // A connection that breaks is taken up again where it was.
+    // After a broken connection, the client continues the stream at the same position.
     let mut events = client.send_stream(words.next().unwrap_or_else(|| "stream 5 every=300".into())).await?;
     while let Some(event) = events.next().await {
         match &event?.response {

@@ -1,6 +1,6 @@
-//! Typed data in, validated data out: `cargo run --example structured_data`.
+//! Typed input and validated output: `cargo run --example structured_data`.
 //!
-//! The card declares the schemas of both types, so that other agents know what to send.
+//! The card declares the schemas of both types, so that other agents know the input.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let waiter = agent_fn(|turn: Turn| async move {
         let order: Order = turn.data()?;
         let bill = Bill { dish: order.dish, total: order.guests * 12 };
-        // Held against the schema that the client asked for.
+        // Validated by the schema in the client's request.
         let part = turn.output(&bill)?;
         turn.artifact("bill").finish(part).await
     });
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bill: Bill = client.send(Message::user(part)).await?.data()?;
     println!("{bill:?}");
 
-    // Data of another shape fails the task, and its status says why.
+    // Data of another type fails the task, with the reason in the status.
     let wrong = client.send(Part::data(serde_json::json!({"dish": "soup"}))).await?;
     println!("{}", wrong.text());
     Ok(())

@@ -1,11 +1,11 @@
-//! Tests of an agent, without a port: `cargo test --example test_an_agent`. `cargo run --example test_an_agent` runs the
-//! same conversation and prints it.
+//! Tests of an agent without a port: `cargo test --example test_an_agent`. `cargo run --example test_an_agent` runs the
+//! same conversation and prints the messages.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
 use nuncio::{Agent, AgentError, Client, Engine, Message, Turn};
 
-/// Asks for a number, and answers with its double.
+/// Asks for a number, and answers with the doubled number.
 struct Doubler;
 
 impl Agent for Doubler {

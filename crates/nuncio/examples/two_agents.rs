@@ -5,7 +5,7 @@
 use futures_util::StreamExt as _;
 use nuncio::{Agent, AgentError, Client, Engine, Server, StreamResponse, Turn, engine::agent_fn};
 
-/// Plans in its own words, and leaves the loud ones to another agent.
+/// Plans, and delegates loud words to another agent.
 struct Planner {
     shouter: Client,
 }
@@ -15,7 +15,7 @@ impl Agent for Planner {
         turn.working("asking the other agent").await?;
         let mut events = self.shouter.send_stream(turn.message().text()).await?;
         let mut plan = turn.artifact("plan");
-        // What the other agent streams is passed on piece by piece.
+        // Forward the chunks of the other agent.
         while let Some(event) = events.next().await {
             if let StreamResponse::ArtifactUpdate(update) = &event?.response {
                 plan.chunk(update.artifact.text()).await?;

@@ -1,6 +1,7 @@
 //! A receiver of webhooks: `cargo run --example webhook`.
 //!
-//! The client registers a webhook with its message and does not wait. The agent's server posts each event to it.
+//! The client registers a webhook with its message and does not wait. The agent's server sends each event to the
+//! webhook.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
@@ -22,7 +23,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 
 const TOKEN: &str = "only the agent knows this";
 
-/// Takes one event, if it comes with the token that the webhook was registered with.
+/// Receives an event, and requires the token from the registration of the webhook.
 async fn receive(State(events): State<mpsc::Sender<StreamResponse>>, headers: HeaderMap, body: String) -> StatusCode {
     if headers.get("x-a2a-notification-token").is_none_or(|token| token != TOKEN) {
         return StatusCode::FORBIDDEN;
@@ -44,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let router = Router::new().route("/events", post(receive)).with_state(events);
     tokio::spawn(async move { axum::serve(listener, router).await });
 
-    // By default no webhook may be on this machine or in a private network.
+    // By default, webhooks on this machine and in private networks are refused.
     let guard = Guard::new().allow_private(true);
     let agent = agent_fn(|turn: Turn| async move {
         turn.working("thinking").await?;

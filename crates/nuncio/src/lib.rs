@@ -4,12 +4,12 @@
 #[cfg(all(feature = "client", feature = "server"))]
 mod local;
 
-/// Its examples are tested like those of the README.
+/// The examples of this document are tested, like the examples of the README.
 #[cfg(all(doctest, feature = "client", feature = "server", feature = "versions"))]
 #[doc = include_str!("../../../docs/versions.md")]
 mod versions {}
 
-// What nearly every agent and every caller needs is here; the rest is in the modules, one for each crate.
+// Common items of agents and callers are here; the other items are in the modules, one for each crate.
 
 pub use nuncio_model::{
     AgentCard, Artifact, Error, ErrorKind, Message, Part, PartContent, Role, StreamEvent, StreamResponse, Task,

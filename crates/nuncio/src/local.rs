@@ -1,11 +1,11 @@
-//! A client of an engine in the same process: the service of an agent without a network.
+//! A client for an engine in the same process: calls of an agent without a network.
 
 use async_trait::async_trait;
 use nuncio_client::{Client, Transport};
 use nuncio_engine::Engine;
 use nuncio_model::{Error, Reply, Request};
 
-/// A client that calls an engine directly, for tests of an agent and for agents that call one another in one process.
+/// A client that calls an engine directly: for tests of an agent, and for agents that call each other in one process.
 ///
 /// ```
 /// use nuncio::{Agent, AgentError, Engine, Turn, model::op::SendMessageResponse};

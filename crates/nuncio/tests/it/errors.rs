@@ -1,4 +1,4 @@
-//! What `fn main() -> Result<(), E>` prints of an error.
+//! The output of `fn main() -> Result<(), E>` for an error.
 
 use nuncio::{Client, Engine, Server, SqliteStore, Turn, engine::agent_fn, store::SqliteOptions};
 

@@ -1,4 +1,5 @@
-//! The examples: each runs from the root of the repository, ends by itself, and prints what it promises.
+//! Tests of the examples: each example runs from the root of the repository, ends on its own, and prints the expected
+//! text.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// The examples that end by themselves, and texts that each prints, in this order.
+/// The examples that end on their own, and the texts in their output, in this order.
 const ENDING: &[(&str, &[&str])] = &[
     (
         "authentication",
@@ -48,19 +49,19 @@ const ENDING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The examples that serve until they are stopped, and the line that says how to call them.
+/// The examples that serve until they are stopped, and the line with the command for a call.
 const SERVING: &[(&str, &str)] = &[("ask_user", "nuncio send"), ("echo_agent", "nuncio send")];
 
-/// The examples that call an agent that is named on the command line.
+/// The examples that call the agent in the command line.
 const CALLING: &[&str] = &["call_agent", "stream"];
 
-/// Where `cargo test` puts the examples of this crate.
+/// The folder of the examples built by `cargo test`.
 fn built(example: &str) -> PathBuf {
     let directory = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples");
     directory.join(format!("{example}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Runs an example to its end; gives what it printed.
+/// Runs an example to its end, and returns the output.
 fn run(example: &str, arguments: &[&str]) -> String {
     let mut command = tokio::process::Command::new(built(example));
     command.args(arguments).env_remove("OPENAI_BASE_URL").kill_on_drop(true).stdin(Stdio::null());
@@ -102,7 +103,7 @@ fn the_examples_that_call_reach_an_agent() {
     assert!(run("stream", &[&address, "good day"]).contains("good day"));
 }
 
-/// They listen on a fixed port, so they are only looked at.
+/// These examples listen on a fixed port, so only their source is examined.
 #[test]
 fn the_examples_that_serve_say_how_to_call_them() {
     for (example, hint) in SERVING {
@@ -121,7 +122,7 @@ fn no_example_is_without_a_test() {
     assert_eq!(names.map(str::to_owned).collect::<BTreeSet<_>>(), written);
 }
 
-/// `cargo run --example NAME` looks at the default members, and `cargo run` needs one binary among them.
+/// `cargo run --example NAME` searches the default members, and `cargo run` requires exactly one binary among them.
 #[test]
 fn examples_and_the_binary_are_found_from_the_root() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

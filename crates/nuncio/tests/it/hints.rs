@@ -1,8 +1,8 @@
-//! Hints of the compiler for mistakes that many make.
+//! Compiler hints for common mistakes.
 
 use std::{path::PathBuf, process::Command, time::SystemTime};
 
-/// A built library of this crate's dependencies: the newest, because a directory may have several.
+/// A compiled dependency of this crate: the newest file, because the directory can contain several.
 fn library(name: &str) -> (PathBuf, PathBuf) {
     let directory = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     let prefix = format!("lib{name}-");

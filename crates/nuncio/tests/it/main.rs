@@ -1,4 +1,4 @@
-//! What a user of the facade meets first: the examples, and the hints of the compiler.
+//! First steps with the facade: the examples, and the hints of the compiler.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
