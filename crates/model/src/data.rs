@@ -95,7 +95,7 @@ impl Data {
         if !self.is_object() {
             return None;
         }
-        self.read_with(read::Member(name)).ok().flatten()
+        self.read_with(read::FindMember(name)).ok().flatten()
     }
 
     /// The number of JSON values in the data: the data itself, and all values inside.

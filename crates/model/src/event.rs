@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_is_made_once_and_kept_in_its_slot() {
+    fn each_encoding_is_computed_once_and_kept_in_its_slot() {
         let event = StreamEvent::new(None, StreamResponse::Message(Message::default()));
         for slot in [7, 0, 3, 0, 7, 3] {
             event.encoded(slot, |_| vec![slot.to_le_bytes()[0]].into());

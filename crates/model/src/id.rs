@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_before_1970_makes_ids_too() {
+    fn ids_are_generated_with_a_clock_before_1970() {
         let before = fresh(UNIX_EPOCH - Duration::from_secs(1));
         assert_ne!(before, fresh(UNIX_EPOCH - Duration::from_secs(1)));
         assert_eq!((before.get_version_num(), fresh(SystemTime::now()).get_version_num()), (4, 7));

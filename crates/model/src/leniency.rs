@@ -48,9 +48,9 @@ leniencies! {
     TimeWithoutZone "time-without-zone" "all"
         "a time without a zone, `2025-08-15T10:11:12.345678`" => "a time in UTC";
     UnknownState "unknown-state" "all, answers"
-        "a task state that no version has" => "`TASK_STATE_UNSPECIFIED`";
+        "an unknown task state" => "`TASK_STATE_UNSPECIFIED`";
     UnknownRole "unknown-role" "all, answers; before 1.0 also requests"
-        "a role that no version has" => "`ROLE_UNSPECIFIED`; in a request the role of the sender";
+        "an unknown role" => "`ROLE_UNSPECIFIED`; in a request the role of the sender";
     EnumForm "enum-form" "all"
         "a state or a role in the form of another version or in another case, `working`" => "the state or the role";
     CapabilitiesList "capabilities-list" "all, cards"
@@ -79,7 +79,7 @@ leniencies! {
         "a file with the members of another binding or version: `fileWithBytes`, `fileWithUri`, `mediaType`"
         => "`bytes`, `uri`, `mimeType`";
     WithoutKind "without-kind" "0.3 and 0.2, answers"
-        "an object without `kind`" => "the type that its members tell";
+        "an object without `kind`" => "the type indicated by the members";
     DottedMethod "dotted-method" "1.0, requests"
         "a method of the `a2a.*` dialect, or `ListTaskPushNotificationConfig`" => "the method of 1.0";
     DialectPath "dialect-path" "1.0, requests"
@@ -87,13 +87,13 @@ leniencies! {
     NestedWebhook "nested-webhook" "1.0, requests"
         "a webhook inside `pushNotificationConfig` or `config`" => "the webhook";
     BareEvent "bare-event" "1.0, answers"
-        "an event or an answer without the member around it" => "the type that its members tell";
+        "an event or an answer without its wrapper member" => "the type indicated by the members";
     InnerMarks "inner-marks" "1.0, answers"
-        "`append` and `lastChunk` inside the artifact" => "these marks of the event";
+        "`append` and `lastChunk` inside the artifact" => "the members of the event";
     NumericId "numeric-id" "before 1.0, answers"
         "a number as the id of a task or a session, `\"id\":1`" => "the number as a text";
     BareMessage "bare-message" "0.1, answers"
-        "a message in the place of a task, `{\"message\":{…}}` or without that member"
+        "a message instead of a task, `{\"message\":{…}}` or without that member"
         => "a direct answer";
 }
 
@@ -106,7 +106,7 @@ impl Leniency {
             leniency = self.name(),
             mistake = self.mistake(),
             reading = self.reading(),
-            "a mistake of the peer is read all the same"
+            "peer: message deviates from the specification; read leniently"
         );
     }
 }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_the_second_look() {
+    fn a_panic_ends_the_lenient_reading() {
         assert!(std::panic::catch_unwind(|| in_answer(|| panic!("as expected"))).is_err());
         assert!(!is_in_answer());
         assert!(in_answer(is_in_answer));

@@ -262,7 +262,7 @@ macro_rules! output {
             fn try_from(reply: Reply) -> Result<Self, Error> {
                 match reply {
                     $($pattern => Ok($value),)+
-                    _ => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer is not of the kind that the operation gives")),
+                    _ => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer does not have the type of the operation's result")),
                 }
             }
         }

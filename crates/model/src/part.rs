@@ -438,12 +438,12 @@ mod tests {
     }
 
     #[test]
-    fn is_small() {
+    fn a_part_has_32_bytes() {
         assert_eq!(size_of::<Part>(), 32);
     }
 
     #[test]
-    fn a_default_beside_a_set_member_does_not_hide_it() {
+    fn an_explicit_default_does_not_hide_a_set_member() {
         for json in [r#"{"text":"a","url":"","data":null}"#, r#"{"url":"","raw":null,"text":"a"}"#] {
             assert_eq!(read(json).unwrap(), Part::text("a"), "{json}");
         }

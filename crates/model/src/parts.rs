@@ -429,12 +429,12 @@ mod tests {
     }
 
     #[test]
-    fn are_no_larger_than_a_list() {
+    fn parts_are_no_larger_than_a_list() {
         assert_eq!(size_of::<Parts>(), size_of::<Vec<Part>>());
     }
 
     #[test]
-    fn are_what_was_put_in_whatever_it_is() {
+    fn parts_are_read_as_they_were_added() {
         let kinds = |number: usize| match number % 7 {
             0 => Part::data(number as u64),
             1 => Part::text("typed").with_media_type("text/csv"),
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn differ_where_a_part_does() {
+    fn parts_differ_if_one_part_differs() {
         let parts = Parts::from(texts(300));
         for at in [0, 15, 16, 17, 299] {
             let mut others = texts(300);
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_shares_what_it_has_in_common_and_changes_alone() {
+    fn a_clone_shares_blocks_and_changes_independently() {
         let original = Parts::from(texts(2_000));
         let mut grown = original.clone();
         grown.push(Part::text("more"));
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_are_in_few_blocks_and_so_are_other_parts() {
+    fn short_texts_and_other_parts_are_in_few_blocks() {
         let bytes: usize = texts(3_000).iter().filter_map(|part| PartRef::from(part).as_text()).map(str::len).sum();
         assert!(blocks(&Parts::from(texts(3_000))) <= 2 + bytes / TEXT);
         assert!(blocks(&(0..3_000).map(Part::data).collect()) <= 1 + 3_000 / MIXED);

@@ -32,7 +32,7 @@ const EVENT_ID: &str = "eventId";
 pub fn declaration() -> AgentExtension {
     AgentExtension {
         uri: URI.to_owned(),
-        description: Some("Streams go on behind the event that the client names in A2A-Last-Event-ID".into()),
+        description: Some("Streams continue after the event in A2A-Last-Event-ID".into()),
         ..AgentExtension::default()
     }
 }
@@ -54,7 +54,7 @@ pub fn read(text: &str) -> Result<Option<u64>, Error> {
             Ok(place) => Ok(Some(place)),
             Err(_) => Err(invalid("there are not so many events")),
         },
-        _ => Err(invalid("it is not the id of an event: decimal digits")),
+        _ => Err(invalid("not an event id; an event id consists of decimal digits")),
     }
 }
 
@@ -65,15 +65,14 @@ pub fn invalid(reason: &str) -> Error {
 
 /// The error for a position after the end of a log.
 pub fn ahead(task: &TaskId, place: u64, end: u64) -> Error {
-    let reason = format!("event {place} is beyond the last one of task {task}, {end}; subscribe without it");
+    let reason = format!("event {place} is after the last event of task {task}, {end}; subscribe without an event id");
     Error::invalid_params(PARAMETER, reason).with_metadata(FACT, AHEAD).with_metadata("taskId", task.as_str())
 }
 
 /// The error for events that are deleted, or were never stored. A task that began and ended in one step has no stored
 /// events.
 pub fn expired(task: &TaskId, place: u64) -> Error {
-    let message =
-        format!("the events of task {task} behind {place} were not kept, or are no longer; read it with GetTask");
+    let message = format!("the events of task {task} after {place} are not stored; read the task with GetTask");
     Error::new(ErrorKind::UnsupportedOperation, message)
         .with_metadata(FACT, EXPIRED)
         .with_metadata("taskId", task.as_str())
@@ -120,7 +119,7 @@ mod tests {
     use crate::{Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 
     #[test]
-    fn an_event_is_as_it_was_when_its_mark_is_taken() {
+    fn removing_a_mark_restores_the_event() {
         let mut with_data = Task::new("t".into(), "c".into());
         with_data.metadata.get_or_insert_default().insert("k".into(), 1.into());
         for response in [
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_digits_and_nothing_else() {
+    fn a_position_is_decimal_digits() {
         assert_eq!(read(" 12 ").unwrap(), Some(12));
         assert_eq!(read("0").unwrap(), Some(0));
         assert_eq!(read("").unwrap(), None);

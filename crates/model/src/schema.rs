@@ -40,7 +40,7 @@ pub fn declare<In: JsonSchema, Out: JsonSchema>(card: &mut AgentCard, skill: &st
     }
     let extensions = &mut card.capabilities.extensions;
     let at = extensions.iter().position(|it| it.uri == URI).unwrap_or_else(|| {
-        let description = Some("JSON schemas of the data that each skill takes and gives".into());
+        let description = Some("JSON schemas of the input and output of each skill".into());
         extensions.push(AgentExtension { uri: URI.to_owned(), description, ..AgentExtension::default() });
         extensions.len() - 1
     });

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_that_of_one_scope_and_gives_it_back() {
+    fn each_scope_has_its_own_key_and_is_restored_from_it() {
         let principals = ["", "?", "=", "a", "1:?", "ü"].map(Principal::named);
         let principals = [Principal::Open, Principal::Anonymous].into_iter().chain(principals);
         let scopes: Vec<_> = principals
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_that_of_no_scope() {
+    fn invalid_keys_have_no_scope() {
         for key in ["x", ":", "1:", "2:=", "1:aa", "0:", "00:a", "+1:?t", "-1:", "2:=\u{fc}", "99999999999999999999:"] {
             assert_eq!(Scope::from_key(key), None, "{key}");
         }

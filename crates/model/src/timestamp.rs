@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_written_with_the_digits_it_needs() {
+    fn timestamps_have_0_3_6_or_9_fraction_digits() {
         for text in [
             "2026-01-31T12:00:00Z",
             "2026-01-31T12:00:00.120Z",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn years_are_those_that_can_be_written() {
+    fn times_outside_of_the_years_1_to_9999_are_refused() {
         for text in ["0000-12-31T23:59:59Z", "-000001-01-01T00:00:00Z", "+010000-01-01T00:00:00Z"] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");
         }

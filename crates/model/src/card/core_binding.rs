@@ -46,7 +46,7 @@ pub struct UnknownBinding(String);
 
 impl fmt::Display for UnknownBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a transport; there are jsonrpc, rest and grpc", self.0)
+        write!(f, "`{}` is not a transport; the transports are jsonrpc, rest and grpc", self.0)
     }
 }
 

@@ -90,9 +90,9 @@ impl<'de> Visitor<'de> for OneValue<'_> {
 }
 
 /// Finds the member with this name in an object.
-pub(super) struct Member<'a>(pub(super) &'a str);
+pub(super) struct FindMember<'a>(pub(super) &'a str);
 
-impl<'de> DeserializeSeed<'de> for Member<'_> {
+impl<'de> DeserializeSeed<'de> for FindMember<'_> {
     type Value = Option<Data>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Option<Data>, D::Error> {
@@ -100,7 +100,7 @@ impl<'de> DeserializeSeed<'de> for Member<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Member<'_> {
+impl<'de> Visitor<'de> for FindMember<'_> {
     type Value = Option<Data>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

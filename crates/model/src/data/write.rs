@@ -20,7 +20,7 @@ pub struct DataWriter {
     open: usize,
     levels: usize,
     /// The members of open objects.
-    members: Vec<Member>,
+    members: Vec<MemberPosition>,
     /// The start of each open object in `members`.
     objects: Vec<usize>,
     /// Whether a repeated member was removed from the text, so that the values must be counted again.
@@ -29,7 +29,7 @@ pub struct DataWriter {
 
 /// The position of a member in the text.
 #[derive(Debug, Clone, Copy)]
-struct Member {
+struct MemberPosition {
     start: usize,
     value: usize,
 }
@@ -106,7 +106,7 @@ impl DataWriter {
         let start = self.text.len();
         json::write_text(key, &mut self.text);
         self.text.push(b':');
-        self.members.push(Member { start, value: self.text.len() });
+        self.members.push(MemberPosition { start, value: self.text.len() });
     }
 
     /// Ends the innermost object. If the object repeats a name, the last member remains.
@@ -169,12 +169,12 @@ impl DataWriter {
     }
 }
 
-fn name_of<'a>(text: &'a [u8], member: &Member) -> &'a [u8] {
+fn name_of<'a>(text: &'a [u8], member: &MemberPosition) -> &'a [u8] {
     &text[member.start..member.value]
 }
 
 /// Whether two members have the same name. Names have one spelling, so equal names have equal bytes.
-fn has_repetition(text: &[u8], members: &[Member]) -> bool {
+fn has_repetition(text: &[u8], members: &[MemberPosition]) -> bool {
     /// Up to this number, names are compared with each other; for more names, a hash set is faster.
     const FEW: usize = 8;
     if members.len() <= FEW {
@@ -187,7 +187,7 @@ fn has_repetition(text: &[u8], members: &[Member]) -> bool {
 
 /// Removes repeated members (all except the last of each name) from the object at the end of the text. The cost depends
 /// on the object, not on the text before the object.
-fn remove_repetitions(text: &mut Vec<u8>, members: &[Member]) {
+fn remove_repetitions(text: &mut Vec<u8>, members: &[MemberPosition]) {
     let Some(first) = members.first() else { return };
     let mut seen = HashSet::with_capacity(members.len());
     let ends = members.iter().skip(1).map(|next| next.start - 1).chain([text.len()]);

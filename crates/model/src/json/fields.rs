@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_come_as_number_integral_float_or_string() {
+    fn integers_are_read_from_numbers_integral_floats_and_strings() {
         for json in ["7", "7.0", "\"7\"", "7e0"] {
             assert_eq!(read::<i32>(json).unwrap(), 7, "{json}");
         }

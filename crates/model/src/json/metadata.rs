@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_read_as_it_is_without_a_limit() {
+    fn metadata_without_a_limit_is_read_unchanged() {
         let value = json!({"a": [1, -2, 2.5, null, true, "x", {"b": {}}], "c": u64::MAX});
         let read: Message = with_few_values(|| serde_json::from_str(&message(&value.to_string()))).unwrap();
         assert_eq!(read.parts[0].metadata(), value.as_object());

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_serde_json() {
+    fn lines_are_equal_to_those_of_serde_json() {
         for value in [
             json!(null),
             json!([]),

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_escaped_where_it_has_to_be_wherever_it_stands() {
+    fn bytes_are_escaped_at_every_position() {
         for byte in 0..0x80 {
             for before in 0..36 {
                 for after in [0, 1, 7, 8, 9] {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_no_text_are_refused() {
+    fn keys_other_than_texts_numbers_and_booleans_are_refused() {
         is_as_serde_json(&BTreeMap::from([(vec![1], 1)]));
         is_as_serde_json(&BTreeMap::from([((), 1)]));
         is_as_serde_json(&BTreeMap::from([(Some("a"), 1)]));

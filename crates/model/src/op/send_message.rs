@@ -112,7 +112,8 @@ impl SendMessageResponse {
         };
         let invalid = |message| Error::new(ErrorKind::InvalidAgentResponse, message);
         let data = data.ok_or_else(|| invalid(format!("the answer has no data: {}", self.text())))?;
-        data.parse().map_err(|error| invalid(format!("the data of the answer is not as expected: {error}")))
+        data.parse()
+            .map_err(|error| invalid(format!("the data of the answer does not match the expected type: {error}")))
     }
 
     /// The task, if the answer is one.
@@ -194,7 +195,7 @@ mod tests {
     use crate::{TaskState, TaskStatus};
 
     #[test]
-    fn the_text_of_an_answer_is_that_of_the_message_the_artifacts_or_the_status() {
+    fn the_text_of_an_answer_comes_from_the_message_the_artifacts_or_the_status() {
         let direct = SendMessageResponse::Message(Message::agent("hi"));
         assert_eq!((direct.text().as_str(), direct.task()), ("hi", None));
         assert!(direct.message().is_some());

@@ -55,7 +55,7 @@ fn the_cases_of_the_specification_hold() {
 }
 
 #[test]
-fn cards_are_written_as_they_are_signed() {
+fn cards_are_written_in_the_form_for_signatures() {
     #[derive(Deserialize)]
     struct Signing {
         canonicalization: Vec<Vector>,
@@ -105,7 +105,7 @@ fn earlier_names_are_read() {
 }
 
 #[test]
-fn an_empty_webhook_has_no_authentication_to_be_found() {
+fn empty_members_of_a_webhook_are_unset() {
     let config: TaskPushNotificationConfig = read(&json!({"url": "https://x", "id": "", "token": "", "taskId": ""}));
     assert_eq!(config, TaskPushNotificationConfig { url: "https://x".into(), ..Default::default() });
 }

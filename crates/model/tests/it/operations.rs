@@ -5,7 +5,7 @@ use nuncio_model::{Call, Method, Operation, op};
 use crate::spec::Messages;
 
 #[test]
-fn are_those_of_the_service() {
+fn operations_are_those_of_the_service() {
     let messages = Messages::load();
     let rpcs = &messages.services["A2AService"].methods;
     let theirs: Vec<_> = rpcs.iter().map(|rpc| (&*rpc.name, rpc.server_streaming)).collect();
@@ -19,7 +19,7 @@ fn are_those_of_the_service() {
 }
 
 #[test]
-fn take_the_request_of_the_service() {
+fn operations_have_the_requests_of_the_service() {
     fn check<T: Operation + Default>(messages: &Messages) {
         let rpc = messages.services["A2AService"].methods.iter().find(|rpc| rpc.name == T::METHOD.name()).unwrap();
         let name = std::any::type_name::<T>().rsplit("::").next().unwrap();
