@@ -9,7 +9,7 @@ use nuncio_engine::{Engine, weight};
 use nuncio_model::{
     Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent, resume,
 };
-use nuncio_wire::{Dialect, Version, Versions, dialect::Course};
+use nuncio_wire::{Dialect, Version, Versions, dialect::Plan};
 use tracing::Instrument as _;
 
 use crate::{
@@ -175,8 +175,8 @@ impl Service {
         let dialect = incoming.dialect;
         let (request, permit, extensions) = self.prepare(incoming, call)?;
         let reply = match dialect.serve(request, self) {
-            Course::Direct(request) => Caller::call(self, request),
-            Course::Steps(steps) => steps,
+            Plan::Direct(request) => Caller::call(self, request),
+            Plan::Steps(steps) => steps,
         };
         Ok(Begun { reply, permit, extensions })
     }

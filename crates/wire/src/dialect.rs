@@ -5,16 +5,16 @@
 //! traits in it, a variant of [`Version`] and a line in [`dialect`].
 //!
 //! A version is two things. Its *shapes* turn bytes into calls of the model and replies into bytes; they know nothing
-//! but the value at hand. Its *course* says how a call of it is made of calls of 1.0, on either side, where that is
+//! but the value at hand. Its *plan* says how a call of it is made of calls of 1.0, on either side, where that is
 //! more than one to one: an id that the client made is looked up, a stream that must begin with a task gets one. A
-//! course speaks to a [`Caller`], so it does no I/O of its own.
+//! plan speaks to a [`Caller`], so it does no I/O of its own.
 
 mod binding;
-mod course;
 mod files;
 pub(crate) mod finality;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) mod join;
+mod plan;
 mod version;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) mod webhook;
@@ -24,9 +24,9 @@ use std::fmt;
 use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
-pub use course::{Course, Judging};
 pub use files::{FileBytes, UnknownFileBytes};
 pub use finality::says_last;
+pub use plan::{Judging, Plan};
 pub use version::{UnknownVersion, Version};
 
 use crate::v1_0::V1_0;
@@ -56,16 +56,16 @@ pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
 
     /// Server: how a call of this version is made of calls that an engine knows. As it is, unless the version has
     /// another way.
-    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Plan<'a> {
         let _ = engine;
-        Course::Direct(request)
+        Plan::Direct(request)
     }
 
     /// Client: how a call is made of calls that a peer of this version knows. As it is, unless the version has another
     /// way.
-    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Plan<'a> {
         let _ = peer;
-        Course::Direct(request)
+        Plan::Direct(request)
     }
 
     /// Server: whether the version can tell of a call that a newer version could mean as well that it is its own.

@@ -10,7 +10,7 @@
 //! | `filled` | always; unset as the default | `""` counts as unset |
 //! | `implicit` | when not the default | `""`, `0`, `false` count as unset |
 //! | `presence` | when set | kept as sent |
-//! | `shown` | when set, without what a course says in metadata | kept as sent |
+//! | `shown` | when set, without what a plan says in metadata | kept as sent |
 //! | `inverted` | always, a flag as its opposite | absent or `null` is not set |
 //! | `listed` | always, one value as a list of at most one | the first of a list, or the value itself |
 

@@ -17,7 +17,7 @@ mod task;
 
 use nuncio_model::{Call, Caller, Request, Scope, StreamResponse};
 
-use crate::dialect::{Course, Dialect, JsonRpcDialect, Judging, Notice, Version, sealed::Sealed};
+use crate::dialect::{Dialect, JsonRpcDialect, Judging, Notice, Plan, Version, sealed::Sealed};
 
 /// The key in metadata for what the shapes of 0.1 have no place for. Its value is an object:
 ///
@@ -47,11 +47,11 @@ impl Dialect for V0_1 {
         &jsonrpc::JsonRpc
     }
 
-    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Plan<'a> {
         serve::serve(request, engine)
     }
 
-    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Plan<'a> {
         ask::ask(request, peer)
     }
 

@@ -20,7 +20,7 @@ use std::fmt;
 use nuncio_model::{Caller, Request, StreamResponse};
 
 use crate::dialect::{
-    Course, Dialect, FileBytes, GrpcDialect, JsonRpcDialect, Notice, RestDialect, Version, sealed::Sealed,
+    Dialect, FileBytes, GrpcDialect, JsonRpcDialect, Notice, Plan, RestDialect, Version, sealed::Sealed,
 };
 
 /// The dialects of a version, one for each way to send files.
@@ -97,11 +97,11 @@ impl Dialect for Family {
         "X-A2A-Extensions"
     }
 
-    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Course<'a> {
+    fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Plan<'a> {
         serve::serve(request, engine)
     }
 
-    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Course<'a> {
+    fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Plan<'a> {
         ask::ask(&self.habits, request, peer)
     }
 

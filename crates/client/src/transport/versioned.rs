@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use nuncio_model::{Caller, Calling, Error, ErrorKind, Reply, Request, StreamResponse, Task};
-use nuncio_wire::{Dialect, dialect::Course};
+use nuncio_wire::{Dialect, dialect::Plan};
 
 use super::Transport;
 
@@ -26,8 +26,8 @@ impl Versioned {
 impl Transport for Versioned {
     async fn call(&self, request: Request) -> Result<Reply, Error> {
         let reply = match self.dialect.ask(request, &self.peer) {
-            Course::Direct(request) => self.peer.0.call(request).await,
-            Course::Steps(steps) => steps.await,
+            Plan::Direct(request) => self.peer.0.call(request).await,
+            Plan::Steps(steps) => steps.await,
         };
         match reply? {
             Reply::Task(task) => named(&task).map(|()| Reply::Task(task)),

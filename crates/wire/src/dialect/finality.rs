@@ -1,6 +1,6 @@
 //! Which status is the last of a stream: versions before 1.0 say so in the event itself.
 //!
-//! A state tells it most of the time, and where it does not, only a course knows. It says so in the event's metadata,
+//! A state tells it most of the time, and where it does not, only a plan knows. It says so in the event's metadata,
 //! from where it is taken when the event is written. A client finds it there, too, where a state tells nothing at all.
 
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]

@@ -1,4 +1,4 @@
-//! The course of calls at a client: it makes ids for its tasks, and what comes back is completed with what 0.1 does not
+//! The plan of calls at a client: it makes ids for its tasks, and what comes back is completed with what 0.1 does not
 //! say.
 
 mod stream;
@@ -12,34 +12,34 @@ use nuncio_model::{
 use uuid::Uuid;
 
 use crate::dialect::{
-    Course,
+    Plan,
     join::{Joined, join},
     no_list,
 };
 
 /// How a call is made of calls that a peer of 0.1 knows.
-pub(super) fn ask(request: Request, peer: &dyn Caller) -> Course<'_> {
+pub(super) fn ask(request: Request, peer: &dyn Caller) -> Plan<'_> {
     match &request.call {
-        Call::ListTasks(_) => Course::Steps(Box::pin(std::future::ready(Err(no_list())))),
-        Call::SendMessage(_) => Course::Steps(Box::pin(send(request, peer))),
-        Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send_streaming(request, peer))),
+        Call::ListTasks(_) => Plan::Steps(Box::pin(std::future::ready(Err(no_list())))),
+        Call::SendMessage(_) => Plan::Steps(Box::pin(send(request, peer))),
+        Call::SendStreamingMessage(_) => Plan::Steps(Box::pin(send_streaming(request, peer))),
         Call::GetTask(call) => {
             let limit = call.history_length;
-            Course::Steps(Box::pin(async move { Ok(limited(peer.call(request).await?, limit)) }))
+            Plan::Steps(Box::pin(async move { Ok(limited(peer.call(request).await?, limit)) }))
         }
         Call::SubscribeToTask(call) => {
             let id = call.id.clone();
-            Course::Steps(Box::pin(subscribe(request, id, peer)))
+            Plan::Steps(Box::pin(subscribe(request, id, peer)))
         }
         Call::CreateTaskPushNotificationConfig(config) => {
             let id = config.id.clone();
-            Course::Steps(Box::pin(async move { Ok(under(peer.call(request).await?, id)) }))
+            Plan::Steps(Box::pin(async move { Ok(under(peer.call(request).await?, id)) }))
         }
         Call::GetTaskPushNotificationConfig(call) => {
             let (task, id) = (call.task_id.clone(), call.id.clone());
-            Course::Steps(Box::pin(async move { push_config(peer.call(request).await?, &task, id) }))
+            Plan::Steps(Box::pin(async move { push_config(peer.call(request).await?, &task, id) }))
         }
-        _ => Course::Direct(request),
+        _ => Plan::Direct(request),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{dialect::finality, shape::reads};
 
-/// Writes an event. The server's course leaves only those of a status or an artifact; of others this tells the status.
+/// Writes an event. The server's plan leaves only those of a status or an artifact; of others this tells the status.
 pub(super) struct EventOut<'a>(pub(super) &'a StreamResponse);
 
 impl Serialize for EventOut<'_> {

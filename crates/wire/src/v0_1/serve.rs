@@ -1,4 +1,4 @@
-//! The course of calls at a server: ids that clients made become ours, and what comes back is under theirs again.
+//! The plan of calls at a server: ids that clients made become ours, and what comes back is under theirs again.
 
 mod find;
 mod push;
@@ -11,22 +11,22 @@ use nuncio_model::{
 };
 
 use super::{error, show};
-use crate::dialect::{Course, Judging};
+use crate::dialect::{Judging, Plan};
 
 use find::{Desk, Found};
 
 /// How a call of 0.1 is made of calls that an engine knows.
-pub(super) fn serve(request: Request, engine: &dyn Caller) -> Course<'_> {
+pub(super) fn serve(request: Request, engine: &dyn Caller) -> Plan<'_> {
     let desk = Desk::new(engine, &request);
     let last_event = request.last_event;
     match request.call {
-        Call::SendMessage(_) | Call::SendStreamingMessage(_) => Course::Steps(Box::pin(send::send(desk, request))),
-        Call::GetTask(call) => Course::Steps(Box::pin(get(desk, call))),
-        Call::CancelTask(call) => Course::Steps(Box::pin(cancel(desk, call))),
-        Call::SubscribeToTask(call) => Course::Steps(Box::pin(resubscribe(desk, call, last_event))),
-        Call::CreateTaskPushNotificationConfig(config) => Course::Steps(Box::pin(push::set(desk, config))),
-        Call::GetTaskPushNotificationConfig(call) => Course::Steps(Box::pin(push::get(desk, call))),
-        _ => Course::Direct(request),
+        Call::SendMessage(_) | Call::SendStreamingMessage(_) => Plan::Steps(Box::pin(send::send(desk, request))),
+        Call::GetTask(call) => Plan::Steps(Box::pin(get(desk, call))),
+        Call::CancelTask(call) => Plan::Steps(Box::pin(cancel(desk, call))),
+        Call::SubscribeToTask(call) => Plan::Steps(Box::pin(resubscribe(desk, call, last_event))),
+        Call::CreateTaskPushNotificationConfig(config) => Plan::Steps(Box::pin(push::set(desk, config))),
+        Call::GetTaskPushNotificationConfig(call) => Plan::Steps(Box::pin(push::get(desk, call))),
+        _ => Plan::Direct(request),
     }
 }
 

@@ -12,35 +12,35 @@ use super::{
     stream::{Begun, Chained, without_history},
 };
 use crate::dialect::{
-    Course,
+    Plan,
     join::{Joined, join},
     no_list, wrong_reply,
 };
 
-pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Caller) -> Course<'a> {
+pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Caller) -> Plan<'a> {
     match &mut request.call {
-        Call::ListTasks(_) => return Course::Steps(Box::pin(std::future::ready(Err(no_list())))),
+        Call::ListTasks(_) => return Plan::Steps(Box::pin(std::future::ready(Err(no_list())))),
         Call::GetTask(get) => {
             let without_history = get.history_length == Some(0);
             get.history_length = habits.asked_history(get.history_length);
             if without_history {
-                return Course::Steps(Box::pin(trimmed(request, peer)));
+                return Plan::Steps(Box::pin(trimmed(request, peer)));
             }
         }
         Call::SendMessage(send) => {
             let without_history = take_no_history(send);
             if without_history {
-                return Course::Steps(Box::pin(trimmed(request, peer)));
+                return Plan::Steps(Box::pin(trimmed(request, peer)));
             }
         }
         Call::SendStreamingMessage(send) => {
             let without_history = take_no_history(send);
-            return Course::Steps(Box::pin(stream(without_history, request, peer)));
+            return Plan::Steps(Box::pin(stream(without_history, request, peer)));
         }
-        Call::SubscribeToTask(_) => return Course::Steps(Box::pin(subscribe(request, peer))),
+        Call::SubscribeToTask(_) => return Plan::Steps(Box::pin(subscribe(request, peer))),
         _ => {}
     }
-    Course::Direct(request)
+    Plan::Direct(request)
 }
 
 /// Whether the call wants no history; it is then not said, since peers take zero for all of it.

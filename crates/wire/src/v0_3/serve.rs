@@ -12,25 +12,25 @@ use nuncio_model::{
 };
 
 use super::stream::{Chained, UntilFinal};
-use crate::dialect::{Course, wrong_reply};
+use crate::dialect::{Plan, wrong_reply};
 
-pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Course<'_> {
+pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Plan<'_> {
     match &mut request.call {
         Call::SendMessage(send) => name_webhook(send),
         Call::SendStreamingMessage(send) => {
             name_webhook(send);
-            return Course::Steps(Box::pin(stream(request, engine)));
+            return Plan::Steps(Box::pin(stream(request, engine)));
         }
         Call::CreateTaskPushNotificationConfig(config) => name(config, None),
-        Call::SubscribeToTask(_) => return Course::Steps(Box::pin(subscribe(request, engine))),
+        Call::SubscribeToTask(_) => return Plan::Steps(Box::pin(subscribe(request, engine))),
         Call::GetTaskPushNotificationConfig(get) if get.id.is_empty() => {
             let get = get.clone();
-            return Course::Steps(Box::pin(any_webhook(get, request, engine)));
+            return Plan::Steps(Box::pin(any_webhook(get, request, engine)));
         }
-        Call::GetExtendedAgentCard(_) => return Course::Steps(Box::pin(extended_card(request, engine))),
+        Call::GetExtendedAgentCard(_) => return Plan::Steps(Box::pin(extended_card(request, engine))),
         _ => {}
     }
-    Course::Direct(request)
+    Plan::Direct(request)
 }
 
 /// A webhook that its client gave no id has that of its task, so that one is enough for who knows of one only. Which

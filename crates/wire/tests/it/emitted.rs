@@ -67,7 +67,7 @@ fn in_envelope(result: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Value 
     spec::json(&to)
 }
 
-/// The answer of an older version, if the version has one of this shape. A course makes a task of a direct answer.
+/// The answer of an older version, if the version has one of this shape. A plan makes a task of a direct answer.
 fn answered(older: &dyn Dialect, method: Method, reply: &Reply) -> Option<Value> {
     let is_direct = matches!(reply, Reply::Message(_)) && older.version() == Version::V0_1;
     older.jsonrpc().method_name(method).filter(|_| !is_direct)?;

@@ -71,15 +71,15 @@ pub(crate) enum About {
     Calls,
     Cards,
     Errors,
-    /// What courses do, and shapes do not: held by the tests of the courses.
-    Courses,
+    /// What plans do, and shapes do not: held by the tests of the plans.
+    Plans,
 }
 
 impl About {
     fn of(name: &str) -> Self {
         let owner = name.split('.').next().unwrap_or_default();
         match owner {
-            _ if name == "Task.id" => Self::Courses,
+            _ if name == "Task.id" => Self::Plans,
             "Error" => Self::Errors,
             "*" | "SendMessageConfiguration" | "TaskPushNotificationConfig" => Self::Calls,
             _ if owner.ends_with("Request") => Self::Calls,

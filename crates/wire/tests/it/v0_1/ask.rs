@@ -12,7 +12,7 @@ use nuncio_model::{
         SendStreamingMessageRequest, SubscribeToTaskRequest,
     },
 };
-use nuncio_wire::{Version, dialect, dialect::Course};
+use nuncio_wire::{Version, dialect, dialect::Plan};
 use serde_json::{Value, json};
 
 use super::harness::{Remote, ask, engine, said, task, v01, within};
@@ -137,7 +137,7 @@ async fn what_0_1_lacks_is_refused_by_name() {
     for version in [Version::V0_1, Version::V0_2, Version::V0_3] {
         let request = Request::new(Scope::open(), ListTasksRequest::default());
         let peer = Scripted::new(vec![], vec![]);
-        let Course::Steps(steps) = dialect(version).ask(request, &peer) else { panic!("it is asked") };
+        let Plan::Steps(steps) = dialect(version).ask(request, &peer) else { panic!("it is asked") };
         let error = within(steps).await.unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, message));
     }

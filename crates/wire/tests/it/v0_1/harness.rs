@@ -9,7 +9,7 @@ use nuncio_model::{
     AgentCard, Call, Caller, Calling, Error, EventStream, Message, Method, Principal, Reply, Request, Scope, Task,
     TaskPushNotificationConfig, Tenant,
 };
-use nuncio_wire::{JsonRpcDialect, Version, dialect, dialect::Course};
+use nuncio_wire::{JsonRpcDialect, Version, dialect, dialect::Plan};
 use serde_json::{Value, json};
 
 use super::schema::assert_is;
@@ -131,8 +131,8 @@ impl Garden<'_> {
 
 pub(crate) async fn served(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
     match v01().dialect().serve(request, engine) {
-        Course::Direct(request) => engine.call(request).await,
-        Course::Steps(steps) => steps.await,
+        Plan::Direct(request) => engine.call(request).await,
+        Plan::Steps(steps) => steps.await,
     }
 }
 
@@ -215,8 +215,8 @@ pub(crate) async fn ask(peer: &dyn Caller, call: impl Into<Call>) -> Result<Repl
     let request = Request::new(Scope::open(), call);
     within(async {
         match v01().dialect().ask(request, peer) {
-            Course::Direct(request) => peer.call(request).await,
-            Course::Steps(steps) => steps.await,
+            Plan::Direct(request) => peer.call(request).await,
+            Plan::Steps(steps) => steps.await,
         }
     })
     .await

@@ -9,7 +9,7 @@ use std::{
 
 use futures_core::Stream;
 use nuncio_model::{Call, Caller, Calling, Error, EventStream, Reply, Request, Scope, StreamEvent, StreamResponse};
-use nuncio_wire::{Dialect, dialect::Course};
+use nuncio_wire::{Dialect, dialect::Plan};
 
 /// Gives its answers in order, and remembers what it was asked.
 #[derive(Default)]
@@ -29,18 +29,18 @@ impl Prepared {
 
     /// What a server of this version makes of a call.
     pub(super) fn serve(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
-        self.walk(version.serve(Request::new(Scope::open(), call), self))
+        self.execute(version.serve(Request::new(Scope::open(), call), self))
     }
 
     /// What a client of this version makes of a call.
     pub(super) fn ask(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
-        self.walk(version.ask(Request::new(Scope::open(), call), self))
+        self.execute(version.ask(Request::new(Scope::open(), call), self))
     }
 
-    fn walk(&self, course: Course<'_>) -> Result<Reply, Error> {
-        match course {
-            Course::Direct(request) => now(self.call(request)),
-            Course::Steps(steps) => now(steps),
+    fn execute(&self, plan: Plan<'_>) -> Result<Reply, Error> {
+        match plan {
+            Plan::Direct(request) => now(self.call(request)),
+            Plan::Steps(steps) => now(steps),
         }
     }
 }
