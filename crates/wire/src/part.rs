@@ -73,7 +73,7 @@ impl Serialize for Tagged<'_> {
 
 /// Reads a part: by either tag, and without one where its members tell what it is.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Part, D::Error> {
-    Members::deserialize(from)?.part().map_err(D::Error::custom)
+    PartMembers::deserialize(from)?.part().map_err(D::Error::custom)
 }
 
 #[derive(Serialize)]
@@ -117,7 +117,7 @@ impl Serialize for Flagged<'_> {
 /// A part as it came.
 #[derive(Deserialize)]
 #[serde(expecting = "a part")]
-struct Members<'a> {
+struct PartMembers<'a> {
     #[serde(borrow, default)]
     kind: Option<Key<'a>>,
     #[serde(borrow, default, rename = "type")]
@@ -165,7 +165,7 @@ fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Struct>, D::Erro
     Ok(Option::<Metadata>::deserialize(from)?.map(|metadata| metadata.0))
 }
 
-impl Members<'_> {
+impl PartMembers<'_> {
     fn part(self) -> Result<Part, String> {
         let kind = self.kind.or(self.old_kind);
         let part = match (kind.as_ref().map(|kind| &*kind.0), self.text, self.file, self.data) {

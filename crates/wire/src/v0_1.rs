@@ -44,7 +44,7 @@ impl Dialect for V0_1 {
     }
 
     fn jsonrpc(&self) -> &'static dyn JsonRpcDialect {
-        &jsonrpc::JsonRpc
+        &jsonrpc::OldestJsonRpc
     }
 
     fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Plan<'a> {

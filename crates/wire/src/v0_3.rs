@@ -34,7 +34,7 @@ macro_rules! family {
     ($version:expr, $habits:expr, of $files:expr) => {{
         static FAMILY: Family = Family { version: $version, habits: $habits, files: $files, bindings: &BINDINGS };
         static BINDINGS: Bindings =
-            Bindings { jsonrpc: jsonrpc::JsonRpc(&FAMILY), rest: rest::Rest(&FAMILY), grpc: grpc::Grpc(&FAMILY) };
+            Bindings { jsonrpc: jsonrpc::OlderJsonRpc(&FAMILY), rest: rest::OlderRest(&FAMILY), grpc: grpc::OlderGrpc(&FAMILY) };
         &FAMILY
     }};
 }
@@ -63,9 +63,9 @@ pub struct Family {
 
 /// How a version is spoken in each binding.
 struct Bindings {
-    jsonrpc: jsonrpc::JsonRpc,
-    rest: rest::Rest,
-    grpc: grpc::Grpc,
+    jsonrpc: jsonrpc::OlderJsonRpc,
+    rest: rest::OlderRest,
+    grpc: grpc::OlderGrpc,
 }
 
 impl fmt::Debug for Family {

@@ -19,8 +19,6 @@ use nuncio_model::{ArtifactId, Error, EventStream, Reply, StreamEvent, StreamRes
 
 use overlap::Overlap;
 
-type Item = Result<Arc<StreamEvent>, Error>;
-
 /// How many events are kept while the task is read; then the stream is left to wait.
 const KEPT: usize = 1024;
 
@@ -38,7 +36,7 @@ pub(crate) async fn join(
     reading: impl Future<Output = Result<Reply, Error>> + Send,
 ) -> Result<Joined, Error> {
     let mut reading = pin!(reading);
-    let mut kept: VecDeque<Item> = VecDeque::new();
+    let mut kept: VecDeque<Result<Arc<StreamEvent>, Error>> = VecDeque::new();
     let mut is_open = true;
     let read = poll_fn(|cx| {
         while is_open && kept.len() < KEPT {
@@ -81,14 +79,14 @@ pub(crate) fn may_be_first(event: &StreamEvent) -> bool {
 /// Events that are there already, and then those of a stream.
 #[derive(Default)]
 struct Behind {
-    kept: VecDeque<Item>,
+    kept: VecDeque<Result<Arc<StreamEvent>, Error>>,
     rest: Option<EventStream>,
 }
 
 impl Stream for Behind {
-    type Item = Item;
+    type Item = Result<Arc<StreamEvent>, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
         if let Some(item) = self.kept.pop_front() {
             return Poll::Ready(Some(item));
         }
@@ -102,14 +100,14 @@ impl Stream for Behind {
 /// What a stream tells that a task does not have yet.
 struct After {
     /// Events that are known to be passed on.
-    ready: VecDeque<Item>,
+    ready: VecDeque<Result<Arc<StreamEvent>, Error>>,
     /// The artifacts whose pieces may still be in the task.
     overlaps: HashMap<ArtifactId, Overlap>,
     rest: Option<EventStream>,
 }
 
 impl After {
-    fn new(task: &Task, kept: VecDeque<Item>, rest: EventStream) -> Self {
+    fn new(task: &Task, kept: VecDeque<Result<Arc<StreamEvent>, Error>>, rest: EventStream) -> Self {
         let known = |id: &ArtifactId| task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
         let mut overlaps = HashMap::new();
         // The task has all statuses up to its own.
@@ -133,7 +131,7 @@ impl After {
         after
     }
 
-    fn take(&mut self, item: Item) {
+    fn take(&mut self, item: Result<Arc<StreamEvent>, Error>) {
         let Ok(event) = &item else {
             self.settle();
             return self.ready.push_back(item);
@@ -169,9 +167,9 @@ impl After {
 }
 
 impl Stream for After {
-    type Item = Item;
+    type Item = Result<Arc<StreamEvent>, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
         let this = &mut *self;
         loop {
             if let Some(item) = this.ready.pop_front() {
@@ -190,7 +188,7 @@ impl Stream for After {
     }
 }
 
-fn status(item: &Item) -> Option<&TaskStatus> {
+fn status(item: &Result<Arc<StreamEvent>, Error>) -> Option<&TaskStatus> {
     match &item.as_ref().ok()?.response {
         StreamResponse::StatusUpdate(update) => Some(&update.status),
         _ => None,

@@ -31,7 +31,7 @@ pub struct Incoming<'a> {
 /// wrong `jsonrpc`, no method, an id of the wrong type. The id beside the error is what the answer must carry.
 pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
     let text = std::str::from_utf8(body).map_err(|_| broken(body))?;
-    let members: Members<'_> = serde_json::from_str(text).map_err(|_| broken(body))?;
+    let members: EnvelopeMembers<'_> = serde_json::from_str(text).map_err(|_| broken(body))?;
     let id = match members.id.map(Id::read) {
         None => None,
         Some(Some(id)) => Some(id),
@@ -107,23 +107,23 @@ pub fn write_request(id: &Id, method: &str, params: Option<&RawValue>) -> Vec<u8
 }
 
 #[derive(Default)]
-struct Members<'a> {
+struct EnvelopeMembers<'a> {
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for EnvelopeMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct MembersVisitor;
         impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
+            type Value = EnvelopeMembers<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON-RPC request")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EnvelopeMembers<'de>, A::Error> {
+                let mut members = EnvelopeMembers::default();
                 while let Some(Key(key)) = map.next_key()? {
                     match &*key {
                         "jsonrpc" => members.jsonrpc = Some(map.next_value()?),

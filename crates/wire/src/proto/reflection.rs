@@ -29,7 +29,7 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
     match &question {
         Question { list_services: Some(_), .. } => {
             let service = FILES.services().filter(|name| is_spoken(name, versions));
-            let service = service.map(|name| Service { name: name.to_owned() }).collect();
+            let service = service.map(|name| ServiceResponse { name: name.to_owned() }).collect();
             answer.services = Some(Services { service });
         }
         Question { file_by_filename: Some(name), .. } => answer.files(FILES.by_name(name), name),
@@ -63,23 +63,23 @@ struct Question {
 struct Answer {
     valid_host: String,
     original_request: Option<Question>,
-    files: Option<Files>,
+    files: Option<FileDescriptorResponse>,
     services: Option<Services>,
     error: Option<Failure>,
 }
 
 #[derive(Default)]
-struct Files {
+struct FileDescriptorResponse {
     file_descriptor_proto: Vec<Box<[u8]>>,
 }
 
 #[derive(Default)]
 struct Services {
-    service: Vec<Service>,
+    service: Vec<ServiceResponse>,
 }
 
 #[derive(Default)]
-struct Service {
+struct ServiceResponse {
     name: String,
 }
 
@@ -94,7 +94,7 @@ impl Answer {
     fn files(&mut self, found: Option<usize>, what: &str) {
         if let Some(file) = found {
             let file_descriptor_proto = FILES.with_dependencies(file).into_iter().map(Box::from).collect();
-            self.files = Some(Files { file_descriptor_proto });
+            self.files = Some(FileDescriptorResponse { file_descriptor_proto });
         } else {
             let error_message = format!("there is no {what} here");
             self.error = Some(Failure { error_code: NOT_FOUND, error_message });
@@ -119,7 +119,7 @@ message! {
         7 error: presence,
     }
 
-    Files {
+    FileDescriptorResponse {
         1 file_descriptor_proto: repeated,
     }
 
@@ -127,7 +127,7 @@ message! {
         1 service: repeated,
     }
 
-    Service {
+    ServiceResponse {
         1 name: implicit,
     }
 

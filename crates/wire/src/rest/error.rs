@@ -9,11 +9,11 @@ use crate::{dialect::RestDialect, json, status};
 
 #[derive(Serialize)]
 struct Body<'a> {
-    error: Fault<'a>,
+    error: StatusObject<'a>,
 }
 
 #[derive(Serialize)]
-struct Fault<'a> {
+struct StatusObject<'a> {
     code: u16,
     status: &'static str,
     message: &'a str,
@@ -55,7 +55,10 @@ pub(crate) fn encode_error(error: &Error, status: Option<StatusCode>, to: &mut V
     let details = details.iter().map(status::DetailJson).collect();
     // A wrong verb has a status of its own in HTTP, and so a name of its own.
     let name = status::grpc_name(if code == StatusCode::METHOD_NOT_ALLOWED { UNIMPLEMENTED } else { row.grpc });
-    json::write(&Body { error: Fault { code: code.as_u16(), status: name, message: error.message(), details } }, to);
+    json::write(
+        &Body { error: StatusObject { code: code.as_u16(), status: name, message: error.message(), details } },
+        to,
+    );
     code
 }
 
@@ -78,9 +81,9 @@ pub fn parse_error(status: StatusCode, body: &[u8]) -> Error {
     }
 }
 
-type Members = serde_json::Map<String, Value>;
+type ErrorMembers = serde_json::Map<String, Value>;
 
-fn from_members(by_http: ErrorKind, status: StatusCode, mut members: Members) -> Error {
+fn from_members(by_http: ErrorKind, status: StatusCode, mut members: ErrorMembers) -> Error {
     let details = match members.remove("details").or_else(|| members.remove("data")) {
         Some(Value::Array(details)) => details.into_iter().map(status::detail_from_json).collect(),
         None | Some(Value::Null) => Vec::new(),
@@ -129,7 +132,7 @@ fn kind_of_missing(by_http: ErrorKind, message: &str) -> Option<ErrorKind> {
     (by_http == ErrorKind::MethodNotFound && is_task && is_missing).then_some(ErrorKind::TaskNotFound)
 }
 
-fn string(members: &Members, name: &str) -> Option<String> {
+fn string(members: &ErrorMembers, name: &str) -> Option<String> {
     members.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 

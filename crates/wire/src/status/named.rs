@@ -13,7 +13,7 @@ use nuncio_model::{Error, ErrorKind};
 use super::row;
 
 /// What an error is called and numbered in 0.3, beside its JSON-RPC code.
-struct Named {
+struct NamedError {
     kind: ErrorKind,
     name: &'static str,
     http: u16,
@@ -24,8 +24,8 @@ struct Named {
 
 macro_rules! table {
     ($($kind:ident $name:literal $http:literal $grpc:literal $message:literal;)*) => {
-        const TABLE: &[Named] = &[$(
-            Named { kind: ErrorKind::$kind, name: $name, http: $http, grpc: $grpc, message: $message },
+        const TABLE: &[NamedError] = &[$(
+            NamedError { kind: ErrorKind::$kind, name: $name, http: $http, grpc: $grpc, message: $message },
         )*];
     };
 }
@@ -45,7 +45,7 @@ table! {
     Internal                     "InternalError"                     500 13 "Internal error";
 }
 
-fn find(is_it: impl Fn(&Named) -> bool) -> Option<&'static Named> {
+fn find(is_it: impl Fn(&NamedError) -> bool) -> Option<&'static NamedError> {
     TABLE.iter().find(|named| is_it(named))
 }
 

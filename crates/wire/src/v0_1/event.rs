@@ -32,7 +32,7 @@ impl Serialize for EventOut<'_> {
                 map.serialize_entry("id", &update.task_id)?;
                 let chunk = Some((update.append, update.last_chunk));
                 map.serialize_entry("artifact", &ArtifactOut { artifact: &update.artifact, place: 0, chunk })?;
-                if let Some(metadata) = mark::Shown::new(update.metadata.as_deref(), None) {
+                if let Some(metadata) = mark::ShownMetadata::new(update.metadata.as_deref(), None) {
                     map.serialize_entry("metadata", &metadata)?;
                 }
                 map.end()
@@ -51,7 +51,7 @@ fn write_status<S: Serializer>(
     map.serialize_entry("id", id)?;
     map.serialize_entry("status", &StatusOut(status))?;
     map.serialize_entry("final", &finality::said(metadata).unwrap_or_else(|| is_stop(status.state)))?;
-    if let Some(metadata) = mark::Shown::new(metadata, state_around(status)) {
+    if let Some(metadata) = mark::ShownMetadata::new(metadata, state_around(status)) {
         map.serialize_entry("metadata", &metadata)?;
     }
     map.end()

@@ -7,7 +7,7 @@ use super::{
     Oldest, V0_1, error,
     event::{EventIn, EventOut},
     message, params,
-    push::TaskConfig,
+    push::OldestTaskConfig,
     task::{self, TaskOut},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct JsonRpc;
+pub(super) struct OldestJsonRpc;
 
 const METHODS: [(&str, Method); 7] = [
     ("tasks/send", Method::SendMessage),
@@ -29,9 +29,9 @@ const METHODS: [(&str, Method); 7] = [
     ("tasks/pushNotification/get", Method::GetTaskPushNotificationConfig),
 ];
 
-impl Sealed for JsonRpc {}
+impl Sealed for OldestJsonRpc {}
 
-impl Events for JsonRpc {
+impl Events for OldestJsonRpc {
     fn slot(&self) -> usize {
         3
     }
@@ -45,7 +45,7 @@ impl Events for JsonRpc {
     }
 }
 
-impl JsonRpcDialect for JsonRpc {
+impl JsonRpcDialect for OldestJsonRpc {
     fn dialect(&self) -> &'static dyn Dialect {
         &V0_1
     }
@@ -79,7 +79,7 @@ impl JsonRpcDialect for JsonRpc {
         match (method, reply) {
             (M::SendMessage | M::GetTask | M::CancelTask, Reply::Task(task)) => json::write(&TaskOut(task), to),
             (M::CreateTaskPushNotificationConfig | M::GetTaskPushNotificationConfig, Reply::PushConfig(config)) => {
-                json::write(&out::<Oldest, _>(&TaskConfig::from(&**config)), to);
+                json::write(&out::<Oldest, _>(&OldestTaskConfig::from(&**config)), to);
             }
             (method, _) => return Err(wrong_reply(method)),
         }
@@ -100,8 +100,8 @@ impl JsonRpcDialect for JsonRpc {
                 Ok(Reply::Task(task.into()))
             }
             Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
-                let set = json::answer::<Option<In<Oldest, TaskConfig>>>(result)?;
-                let TaskConfig { id, config } = set.map(|set| set.0).unwrap_or_default();
+                let set = json::answer::<Option<In<Oldest, OldestTaskConfig>>>(result)?;
+                let OldestTaskConfig { id, config } = set.map(|set| set.0).unwrap_or_default();
                 let mut config = config.unwrap_or_default();
                 // A task has one configuration, so the task's id names it.
                 config.id = Some(PushConfigId::from(id.as_str())).filter(|id| !id.is_empty());

@@ -74,12 +74,12 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Metadata as 0.1 shows it: without what the mark says for us, with the state that 0.1 does not know.
-pub(super) struct Shown<'a> {
+pub(super) struct ShownMetadata<'a> {
     members: Option<&'a Struct>,
     state: Option<TaskState>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownMetadata<'a> {
     /// `None` where nothing is left to show.
     pub(super) fn new(members: Option<&'a Struct>, state: Option<TaskState>) -> Option<Self> {
         let state = state.filter(|state| known(*state) != *state);
@@ -90,7 +90,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Serialize for Shown<'_> {
+impl Serialize for ShownMetadata<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
         for (name, value) in self.members.into_iter().flatten().filter(|(name, _)| !is_ours(name)) {

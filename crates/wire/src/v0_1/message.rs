@@ -18,7 +18,7 @@ impl Serialize for MessageOut<'_> {
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("role", if message.role == Role::User { "user" } else { "agent" })?;
         map.serialize_entry("parts", &out::<Oldest, _>(&message.parts))?;
-        if let Some(metadata) = mark::Shown::new(message.metadata.as_deref(), *state) {
+        if let Some(metadata) = mark::ShownMetadata::new(message.metadata.as_deref(), *state) {
             map.serialize_entry("metadata", &metadata)?;
         }
         map.end()

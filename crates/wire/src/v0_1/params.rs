@@ -11,7 +11,7 @@ use nuncio_model::{
 };
 use serde_json::value::RawValue;
 
-use super::{Oldest, message::complete, push::TaskConfig};
+use super::{Oldest, message::complete, push::OldestTaskConfig};
 use crate::{
     dialect::wrong_reply,
     json,
@@ -24,7 +24,7 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
         Method::SendMessage => Call::SendMessage(send(params)?),
         Method::SendStreamingMessage => Call::SendStreamingMessage(SendStreamingMessageRequest(send(params)?)),
         Method::GetTask => {
-            let params: Query = value(params)?;
+            let params: TaskQueryParams = value(params)?;
             let mut wrong = Wrong::default();
             let id = wrong.id(params.id);
             let history_length = Some(wrong.history_length(params.history_length));
@@ -69,14 +69,14 @@ shape! {
 
 /// `TaskQueryParams`, and `TaskIdParams`, which is the same without the history.
 #[derive(Default)]
-struct Query {
+struct TaskQueryParams {
     id: TaskId,
     history_length: Option<i32>,
     metadata: Option<Box<Struct>>,
 }
 
 shape! {
-    Query as Oldest {
+    TaskQueryParams as Oldest {
         id => required "id",
         history_length => presence "historyLength" | "history_length",
         metadata => presence "metadata",
@@ -109,7 +109,7 @@ fn send(params: &str) -> Result<SendMessageRequest, Error> {
 
 /// One without an address takes away the one that is there.
 fn set_push(params: &str) -> Result<TaskPushNotificationConfig, Error> {
-    let TaskConfig { id, config } = value(params)?;
+    let OldestTaskConfig { id, config } = value(params)?;
     let mut wrong = Wrong::default();
     let task_id = Some(wrong.id(id));
     if config.as_ref().is_some_and(|config| config.url.is_empty()) {
@@ -119,7 +119,7 @@ fn set_push(params: &str) -> Result<TaskPushNotificationConfig, Error> {
 }
 
 fn task(params: &str) -> Result<(TaskId, Option<Box<Struct>>), Error> {
-    let params: Query = value(params)?;
+    let params: TaskQueryParams = value(params)?;
     let mut wrong = Wrong::default();
     let id = wrong.id(params.id);
     wrong.or((id, params.metadata))
@@ -171,7 +171,7 @@ impl Wrong {
 
 /// Writes the params of a call; `None` where 0.1 has no such call.
 pub(super) fn write(call: &Call) -> Option<Box<RawValue>> {
-    let of_task = |id: &TaskId| Query { id: id.clone(), ..Query::default() };
+    let of_task = |id: &TaskId| TaskQueryParams { id: id.clone(), ..TaskQueryParams::default() };
     Some(match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(SendStreamingMessageRequest(request)) => {
             let configuration = request.configuration.as_deref();
@@ -185,12 +185,14 @@ pub(super) fn write(call: &Call) -> Option<Box<RawValue>> {
             })
         }
         Call::GetTask(request) => {
-            raw(&Query { history_length: history_length(request.history_length), ..of_task(&request.id) })
+            raw(&TaskQueryParams { history_length: history_length(request.history_length), ..of_task(&request.id) })
         }
-        Call::CancelTask(request) => raw(&Query { metadata: request.metadata.clone(), ..of_task(&request.id) }),
+        Call::CancelTask(request) => {
+            raw(&TaskQueryParams { metadata: request.metadata.clone(), ..of_task(&request.id) })
+        }
         Call::SubscribeToTask(request) => raw(&of_task(&request.id)),
         Call::GetTaskPushNotificationConfig(request) => raw(&of_task(&request.task_id)),
-        Call::CreateTaskPushNotificationConfig(config) => raw(&TaskConfig::from(config)),
+        Call::CreateTaskPushNotificationConfig(config) => raw(&OldestTaskConfig::from(config)),
         _ => return None,
     })
 }

@@ -23,19 +23,19 @@ shape! {
 
 /// `TaskPushNotificationConfig`: a configuration beside its task's id, or none.
 #[derive(Default)]
-pub(super) struct TaskConfig {
+pub(super) struct OldestTaskConfig {
     pub(super) id: TaskId,
     pub(super) config: Option<TaskPushNotificationConfig>,
 }
 
 shape! {
-    TaskConfig as Oldest {
+    OldestTaskConfig as Oldest {
         id => required "id",
         config => required "pushNotificationConfig" | "push_notification_config",
     }
 }
 
-impl From<&TaskPushNotificationConfig> for TaskConfig {
+impl From<&TaskPushNotificationConfig> for OldestTaskConfig {
     /// One without an address is none.
     fn from(config: &TaskPushNotificationConfig) -> Self {
         let id = config.task_id.clone().unwrap_or_default();

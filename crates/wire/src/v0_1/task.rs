@@ -34,7 +34,7 @@ impl Serialize for TaskOut<'_> {
             let history: Vec<_> = task.history.iter().map(|message| MessageOut(message, None)).collect();
             map.serialize_entry("history", &history)?;
         }
-        if let Some(metadata) = mark::Shown::new(task.metadata.as_deref(), state_around(&task.status)) {
+        if let Some(metadata) = mark::ShownMetadata::new(task.metadata.as_deref(), state_around(&task.status)) {
             map.serialize_entry("metadata", &metadata)?;
         }
         map.end()

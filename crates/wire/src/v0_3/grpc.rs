@@ -23,11 +23,11 @@ use crate::{
 const SERVICE: &str = "a2a.v1.A2AService";
 
 #[derive(Debug)]
-pub(super) struct Grpc(pub(super) &'static Family);
+pub(super) struct OlderGrpc(pub(super) &'static Family);
 
-impl Sealed for Grpc {}
+impl Sealed for OlderGrpc {}
 
-impl Events for Grpc {
+impl Events for OlderGrpc {
     fn slot(&self) -> usize {
         match self.0.files {
             FileBytes::Raw => 6,
@@ -72,7 +72,7 @@ paths! {
     GetExtendedAgentCard "GetAgentCard";
 }
 
-impl GrpcDialect for Grpc {
+impl GrpcDialect for OlderGrpc {
     fn dialect(&self) -> &'static dyn Dialect {
         self.0
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct JsonRpc(pub(super) &'static Family);
+pub(super) struct OlderJsonRpc(pub(super) &'static Family);
 
 /// The names of the methods; the first of an operation is what a client says.
 const METHODS: &[(&str, Method)] = &[
@@ -33,9 +33,9 @@ const METHODS: &[(&str, Method)] = &[
     ("tasks/pushNotification/get", Method::GetTaskPushNotificationConfig),
 ];
 
-impl Sealed for JsonRpc {}
+impl Sealed for OlderJsonRpc {}
 
-impl Events for JsonRpc {
+impl Events for OlderJsonRpc {
     fn slot(&self) -> usize {
         1
     }
@@ -49,7 +49,7 @@ impl Events for JsonRpc {
     }
 }
 
-impl JsonRpcDialect for JsonRpc {
+impl JsonRpcDialect for OlderJsonRpc {
     fn dialect(&self) -> &'static dyn Dialect {
         self.0
     }

@@ -21,11 +21,11 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Rest(pub(super) &'static Family);
+pub(super) struct OlderRest(pub(super) &'static Family);
 
-impl Sealed for Rest {}
+impl Sealed for OlderRest {}
 
-impl Events for Rest {
+impl Events for OlderRest {
     fn slot(&self) -> usize {
         match self.0.files {
             FileBytes::Raw => 2,
@@ -42,7 +42,7 @@ impl Events for Rest {
     }
 }
 
-impl RestDialect for Rest {
+impl RestDialect for OlderRest {
     fn dialect(&self) -> &'static dyn Dialect {
         self.0
     }

@@ -15,8 +15,6 @@ use nuncio_model::{
 use super::message::is_final;
 use crate::dialect::finality;
 
-type Item = Result<Arc<StreamEvent>, Error>;
-
 /// Server: ends a stream right after its first `final` event, and sees to it that it has one.
 ///
 /// The events in between go through as they are, with their places in the log.
@@ -28,7 +26,7 @@ pub(super) struct UntilFinal {
     /// A question that may be of the message's turn, or of one before.
     question: Option<Arc<StreamEvent>>,
     /// An event to pass on behind a question.
-    next: Option<Item>,
+    next: Option<Result<Arc<StreamEvent>, Error>>,
     /// What last told of the status, which was not final.
     told: Option<Arc<StreamEvent>>,
 }
@@ -78,9 +76,9 @@ impl UntilFinal {
 }
 
 impl Stream for UntilFinal {
-    type Item = Item;
+    type Item = Result<Arc<StreamEvent>, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
         let this = &mut *self;
         loop {
             let Some(inner) = &mut this.inner else { return Poll::Ready(this.next.take()) };
@@ -145,9 +143,9 @@ impl Chained {
 }
 
 impl Stream for Chained {
-    type Item = Item;
+    type Item = Result<Arc<StreamEvent>, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
         if let Some(event) = self.first.next() {
             return Poll::Ready(Some(Ok(event)));
         }
@@ -189,9 +187,9 @@ impl Begun {
 }
 
 impl Stream for Begun {
-    type Item = Item;
+    type Item = Result<Arc<StreamEvent>, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
         if let Some(event) = self.held.take() {
             return Poll::Ready(Some(Ok(event)));
         }

@@ -26,12 +26,12 @@ pub(super) static FILES: LazyLock<Index> = LazyLock::new(|| {
 
 #[derive(Default)]
 pub(super) struct Index {
-    files: Vec<File>,
+    files: Vec<DescriptorFile>,
     symbols: BTreeMap<String, usize>,
     services: Vec<String>,
 }
 
-struct File {
+struct DescriptorFile {
     bytes: Box<[u8]>,
     name: String,
     dependencies: Vec<String>,
@@ -48,20 +48,20 @@ struct FileDescriptor {
     name: String,
     package: String,
     dependency: Vec<String>,
-    message_type: Vec<Named>,
-    enum_type: Vec<Named>,
-    service: Vec<Service>,
+    message_type: Vec<NamedDescriptor>,
+    enum_type: Vec<NamedDescriptor>,
+    service: Vec<ServiceDescriptor>,
 }
 
 #[derive(Default)]
-struct Named {
+struct NamedDescriptor {
     name: String,
 }
 
 #[derive(Default)]
-struct Service {
+struct ServiceDescriptor {
     name: String,
-    method: Vec<Named>,
+    method: Vec<NamedDescriptor>,
 }
 
 message! {
@@ -78,11 +78,11 @@ message! {
         6 service: repeated,
     }
 
-    Named {
+    NamedDescriptor {
         1 name: implicit,
     }
 
-    Service {
+    ServiceDescriptor {
         1 name: implicit,
         2 method: repeated,
     }
@@ -99,18 +99,18 @@ impl Index {
     fn add(&mut self, bytes: Box<[u8]>, descriptor: FileDescriptor) {
         let file = self.files.len();
         let in_package = |name: &str| format!("{}.{name}", descriptor.package);
-        for Named { name } in descriptor.message_type.iter().chain(&descriptor.enum_type) {
+        for NamedDescriptor { name } in descriptor.message_type.iter().chain(&descriptor.enum_type) {
             self.symbols.insert(in_package(name), file);
         }
-        for Service { name, method } in &descriptor.service {
+        for ServiceDescriptor { name, method } in &descriptor.service {
             let service = in_package(name);
-            for Named { name } in method {
+            for NamedDescriptor { name } in method {
                 self.symbols.insert(format!("{service}.{name}"), file);
             }
             self.symbols.insert(service.clone(), file);
             self.services.push(service);
         }
-        self.files.push(File { bytes, name: descriptor.name, dependencies: descriptor.dependency });
+        self.files.push(DescriptorFile { bytes, name: descriptor.name, dependencies: descriptor.dependency });
     }
 
     pub(super) fn services(&self) -> impl Iterator<Item = &str> {

@@ -25,13 +25,13 @@ use crate::{
 
 /// What comes of a message.
 pub(super) fn sent(events: EventStream, server_id: TaskId, client_id: TaskId) -> EventStream {
-    Box::pin(Shown { is_sent: true, ..Shown::new(Some(events), server_id, client_id) })
+    Box::pin(ClientStream { is_sent: true, ..ClientStream::new(Some(events), server_id, client_id) })
 }
 
 /// What comes of a task that is watched. Where that does not begin with the task, because the client has `seen` some of
 /// it, its artifacts have the numbers that they had there.
 pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId, seen: Option<&Task>) -> EventStream {
-    let mut shown = Shown::new(Some(events), server_id, client_id);
+    let mut shown = ClientStream::new(Some(events), server_id, client_id);
     if let Some(task) = seen {
         shown.numbers =
             (0..).zip(&task.artifacts).map(|(number, artifact)| (artifact.artifact_id.clone(), number)).collect();
@@ -42,12 +42,12 @@ pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId,
 
 /// What has become of a task that has ended.
 pub(super) fn ended(task: &Task, client_id: TaskId) -> EventStream {
-    let mut shown = Shown::new(None, task.id.clone(), client_id);
+    let mut shown = ClientStream::new(None, task.id.clone(), client_id);
     shown.take_snapshot(None, task);
     Box::pin(shown)
 }
 
-struct Shown {
+struct ClientStream {
     /// `None` once the last event is there.
     events: Option<EventStream>,
     server_id: TaskId,
@@ -62,7 +62,7 @@ struct Shown {
     status: TaskStatus,
 }
 
-impl Shown {
+impl ClientStream {
     fn new(events: Option<EventStream>, server_id: TaskId, client_id: TaskId) -> Self {
         Self {
             events,
@@ -163,7 +163,7 @@ impl Shown {
     }
 }
 
-impl Stream for Shown {
+impl Stream for ClientStream {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -14,18 +14,18 @@ use crate::{
 };
 
 /// Carries a [`Field`] through serde.
-pub(in crate::v0_3) struct In<T>(pub(in crate::v0_3) T);
+pub(in crate::v0_3) struct FieldIn<T>(pub(in crate::v0_3) T);
 
-impl<'de, T: Field> Deserialize<'de> for In<T> {
+impl<'de, T: Field> Deserialize<'de> for FieldIn<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        T::decode(from).map(In)
+        T::decode(from).map(FieldIn)
     }
 }
 
 /// Carries a borrowed [`Field`] through serde.
-pub(in crate::v0_3) struct Out<'a, T>(pub(in crate::v0_3) &'a T);
+pub(in crate::v0_3) struct FieldOut<'a, T>(pub(in crate::v0_3) &'a T);
 
-impl<T: Field> Serialize for Out<'_, T> {
+impl<T: Field> Serialize for FieldOut<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.0.encode(to)
     }
@@ -48,7 +48,7 @@ macro_rules! object {
                 #[allow(unused_mut, reason = "a message may have no fields")]
                 let mut map = to.serialize_map(None)?;
                 $(if !nuncio_model::json::Field::is_unset(&self.$field) {
-                    map.serialize_entry($json, &crate::v0_3::proto::json::Out(&self.$field))?;
+                    map.serialize_entry($json, &crate::v0_3::proto::json::FieldOut(&self.$field))?;
                 })*
                 map.end()
             }
@@ -69,7 +69,7 @@ macro_rules! object {
                         while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
                             match &*key.0 {
                                 $($json $(| $alias)* => {
-                                    let value = map.next_value::<Option<crate::v0_3::proto::json::In<$type>>>()?;
+                                    let value = map.next_value::<Option<crate::v0_3::proto::json::FieldIn<$type>>>()?;
                                     object.$field = value.map_or_else(Default::default, |value| value.0);
                                 })*
                                 _ => {

@@ -49,7 +49,7 @@ json::object! {
         kind: Option<String> = "kind" | "type",
         text: Option<Box<str>> = "text",
         file: Option<FileMembers> = "file",
-        data: Option<Any> = "data",
+        data: Option<AnyData> = "data",
         metadata: Option<Struct> = "metadata",
     }
 }
@@ -81,11 +81,11 @@ impl From<FileMembers> for FilePart {
     }
 }
 
-/// Any value.
+/// AnyData value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(in crate::v0_3) struct Any(Data);
+pub(in crate::v0_3) struct AnyData(Data);
 
-json::by_serde!(Any);
+json::by_serde!(AnyData);
 
 impl Item for Part {
     const WIRE: Wire = Wire::Length;

@@ -24,7 +24,7 @@ const EXTENSIONS: &str = "A2A-Extensions";
 pub(crate) fn parameters(name: &str, params: Option<&RawValue>) -> Parameters {
     let Some(params) = params.filter(|_| name.starts_with(PREFIX)) else { return Parameters::default() };
     // Params that are no object are for the decoder to refuse.
-    let Ok(members) = serde_json::from_str::<Members<'_>>(params.get()) else { return Parameters::default() };
+    let Ok(members) = serde_json::from_str::<ParamsMembers<'_>>(params.get()) else { return Parameters::default() };
     Parameters {
         version: members.version.and_then(version).map(Cow::Owned),
         extensions: members.extensions.filter(|it| is_short(it)).map(extensions).unwrap_or_default(),
@@ -81,22 +81,22 @@ fn with_whole_state(params: &RawValue, status: &RawValue) -> Option<Box<RawValue
 
 /// What is looked for among the members of params. The last one of a repeated member counts.
 #[derive(Default)]
-struct Members<'a> {
+struct ParamsMembers<'a> {
     version: Option<&'a RawValue>,
     extensions: Option<&'a RawValue>,
     status: Option<&'a RawValue>,
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for ParamsMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct MembersVisitor;
         impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
+            type Value = ParamsMembers<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("params by name")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParamsMembers<'de>, A::Error> {
+                let mut members = ParamsMembers::default();
                 while let Some(Key(key)) = map.next_key()? {
                     match &*key {
                         key if key.eq_ignore_ascii_case(VERSION_HEADER) => members.version = Some(map.next_value()?),
