@@ -25,7 +25,7 @@ use nuncio_model::{Call, Caller, Error, Request, Scope, StreamResponse};
 
 pub use binding::{Events, GrpcDialect, JsonRpcDialect, RestDialect};
 pub use files::{FileBytes, UnknownFileBytes};
-pub use finality::says_last;
+pub use finality::is_marked_last;
 pub use plan::{Judging, Plan};
 pub use version::{UnknownVersion, Version};
 

@@ -221,9 +221,9 @@ impl Versions {
     /// means (VER-6), unless one is lenient; else of the newest.
     pub fn refusing_method(&self, declared: Option<&str>, method: Option<&str>) -> &'static dyn JsonRpcDialect {
         let has = |version: &Version| method.is_some_and(|it| dialect(*version).jsonrpc().method(it).is_some());
-        let said = declared.and_then(|declared| self.resolve(declared).ok());
+        let named = declared.and_then(|declared| self.resolve(declared).ok());
         let meant = || self.resolve(UNDECLARED).ok().filter(|_| declared.is_none() && !self.lenient);
-        let version = said.or_else(|| self.newest_first().find(has)).or_else(meant);
+        let version = named.or_else(|| self.newest_first().find(has)).or_else(meant);
         version.map_or_else(|| self.newest(), |version| self.dialect(version)).jsonrpc()
     }
 

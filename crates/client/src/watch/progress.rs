@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatusUpdateEvent};
-use nuncio_wire::dialect::says_last;
+use nuncio_wire::dialect::is_marked_last;
 
 use super::{Cursor, End};
 
@@ -158,12 +158,12 @@ impl Seen {
                 self.task = Some(task.id.clone());
                 self.context.clone_from(&task.context_id);
                 self.state = Some(task.state());
-                self.is_last = says_last(task.metadata.as_deref());
+                self.is_last = is_marked_last(task.metadata.as_deref());
             }
             StreamResponse::StatusUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());
                 self.state = Some(update.status.state);
-                self.is_last = says_last(update.metadata.as_deref());
+                self.is_last = is_marked_last(update.metadata.as_deref());
                 self.is_parked = update.status.state.is_interrupted();
             }
             StreamResponse::ArtifactUpdate(update) => {

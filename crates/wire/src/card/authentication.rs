@@ -35,14 +35,14 @@ pub(super) fn read(authentication: &Map<String, Value>, card: &mut AgentCard) {
 }
 
 fn scheme(name: &str, credentials: &Map<String, Value>) -> Option<(String, SecurityScheme)> {
-    let said = |member: &str| text(credentials, member).map(str::to_owned);
+    let member_text = |member: &str| text(credentials, member).map(str::to_owned);
     let (key, scheme) = match name.to_ascii_lowercase().as_str() {
         "" | "none" | "public" => return None,
         "apikey" | "api_key" | "api-key" => (
             "apiKey".to_owned(),
             SecurityScheme::ApiKey(APIKeySecurityScheme {
-                location: said("in").unwrap_or_else(|| "header".to_owned()),
-                name: said("name").unwrap_or_else(|| API_KEY_HEADER.to_owned()),
+                location: member_text("in").unwrap_or_else(|| "header".to_owned()),
+                name: member_text("name").unwrap_or_else(|| API_KEY_HEADER.to_owned()),
                 ..APIKeySecurityScheme::default()
             }),
         ),
@@ -51,7 +51,7 @@ fn scheme(name: &str, credentials: &Map<String, Value>) -> Option<(String, Secur
             ("oauth2".to_owned(), SecurityScheme::OAuth2(OAuth2SecurityScheme { flows, ..Default::default() }))
         }
         "openidconnect" => {
-            let open_id_connect_url = said("openIdConnectUrl").unwrap_or_default();
+            let open_id_connect_url = member_text("openIdConnectUrl").unwrap_or_default();
             let scheme = OpenIdConnectSecurityScheme { open_id_connect_url, ..Default::default() };
             ("openIdConnect".to_owned(), SecurityScheme::OpenIdConnect(scheme))
         }
@@ -65,8 +65,8 @@ fn scheme(name: &str, credentials: &Map<String, Value>) -> Option<(String, Secur
 
 fn flows(credentials: &Map<String, Value>) -> OAuthFlows {
     let scopes = credentials.get("scopes").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
-    let said = |member: &str| text(credentials, member).map(str::to_owned);
-    match (said("authorizationUrl"), said("tokenUrl")) {
+    let member_text = |member: &str| text(credentials, member).map(str::to_owned);
+    match (member_text("authorizationUrl"), member_text("tokenUrl")) {
         (Some(authorization_url), token_url) => OAuthFlows::AuthorizationCode(AuthorizationCodeOAuthFlow {
             authorization_url,
             token_url: token_url.unwrap_or_default(),

@@ -40,7 +40,7 @@ fn settle_capabilities(members: &mut Map<String, Value>) {
         Leniency::CapabilitiesList.note();
         let mut object = Map::new();
         for name in named.iter().filter_map(Value::as_str) {
-            if let Some(flag) = FLAGS.iter().find(|flag| letters(flag) == letters(name)) {
+            if let Some(flag) = FLAGS.iter().find(|flag| ascii_letters(flag) == ascii_letters(name)) {
                 object.insert((*flag).to_owned(), true.into());
             }
         }
@@ -85,7 +85,7 @@ fn settle_binding(members: &mut Map<String, Value>, name: &str) {
     if known.iter().any(|known| known.eq_ignore_ascii_case(found)) {
         return;
     }
-    let meant = match letters(found).as_str() {
+    let meant = match ascii_letters(found).as_str() {
         "rest" | "http" | "httpjson" | "httprest" | "restful" => binding::HTTP_JSON,
         "jsonrpc" | "jsonrpc20" | "jsonrpc2" => binding::JSONRPC,
         _ => return,
@@ -97,6 +97,6 @@ fn settle_binding(members: &mut Map<String, Value>, name: &str) {
 }
 
 /// A name without its case and separators.
-fn letters(name: &str) -> String {
+fn ascii_letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }

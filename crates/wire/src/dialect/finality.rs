@@ -15,26 +15,26 @@ pub(crate) const KEY: &str = "https://nuncio.dev/a2a/final";
 
 /// Client: whether the agent said with this metadata, of an event or of the task that it made, that nothing more will
 /// come although the state is unknown.
-pub fn says_last(metadata: Option<&Struct>) -> bool {
-    said(metadata) == Some(true)
+pub fn is_marked_last(metadata: Option<&Struct>) -> bool {
+    last_flag(metadata) == Some(true)
 }
 
 /// Client: keeps what the agent said of an event whose state does not tell whether there is more to come.
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-pub(crate) fn keep(update: &mut TaskStatusUpdateEvent, is_last: bool) {
+pub(crate) fn set_last_if_unknown(update: &mut TaskStatusUpdateEvent, is_last: bool) {
     if is_last && update.status.state == TaskState::Unspecified {
-        say(update, true);
+        set_last(update, true);
     }
 }
 
 /// Says of an event whether it is the last of its stream.
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
-pub(crate) fn say(update: &mut TaskStatusUpdateEvent, is_last: bool) {
+pub(crate) fn set_last(update: &mut TaskStatusUpdateEvent, is_last: bool) {
     update.metadata.get_or_insert_default().insert(KEY.to_owned(), is_last.into());
 }
 
-/// What [`say`] said.
-pub(crate) fn said(metadata: Option<&Struct>) -> Option<bool> {
+/// What [`set_last`] said.
+pub(crate) fn last_flag(metadata: Option<&Struct>) -> Option<bool> {
     metadata?.get(KEY)?.as_bool()
 }
 

@@ -20,7 +20,7 @@ use nuncio_model::{ArtifactId, Error, EventStream, Reply, StreamEvent, StreamRes
 use overlap::Overlap;
 
 /// How many events are kept while the task is read; then the stream is left to wait.
-const KEPT: usize = 1024;
+const MAX_BUFFERED: usize = 1024;
 
 /// What a subscription begins with.
 pub(crate) enum Joined {
@@ -36,14 +36,14 @@ pub(crate) async fn join(
     reading: impl Future<Output = Result<Reply, Error>> + Send,
 ) -> Result<Joined, Error> {
     let mut reading = pin!(reading);
-    let mut kept: VecDeque<Result<Arc<StreamEvent>, Error>> = VecDeque::new();
+    let mut buffered: VecDeque<Result<Arc<StreamEvent>, Error>> = VecDeque::new();
     let mut is_open = true;
     let read = poll_fn(|cx| {
-        while is_open && kept.len() < KEPT {
+        while is_open && buffered.len() < MAX_BUFFERED {
             match events.as_mut().poll_next(cx) {
                 Poll::Ready(Some(item)) => {
-                    let is_begun = kept.is_empty() && item.as_ref().is_ok_and(|event| may_be_first(event));
-                    kept.push_back(item);
+                    let is_begun = buffered.is_empty() && item.as_ref().is_ok_and(|event| may_be_first(event));
+                    buffered.push_back(item);
                     if is_begun {
                         return Poll::Ready(None);
                     }
@@ -53,19 +53,19 @@ pub(crate) async fn join(
             }
         }
         // A stream of nothing, or of nothing but an error, is not helped by a task.
-        if (!is_open && kept.is_empty()) || kept.front().is_some_and(Result::is_err) {
+        if (!is_open && buffered.is_empty()) || buffered.front().is_some_and(Result::is_err) {
             return Poll::Ready(None);
         }
         reading.as_mut().poll(cx).map(Some)
     });
     match read.await {
-        None => Ok(Joined::Begun(Box::pin(Behind { kept, rest: Some(events) }))),
+        None => Ok(Joined::Begun(Box::pin(Behind { buffered, rest: Some(events) }))),
         Some(reply) => {
             let task = Task::try_from(reply?)?;
             if task.state().is_terminal() {
                 return Ok(Joined::Read(Box::new(task), Box::pin(Behind::default())));
             }
-            let after = After::new(&task, kept, events);
+            let after = After::new(&task, buffered, events);
             Ok(Joined::Read(Box::new(task), Box::pin(after)))
         }
     }
@@ -79,7 +79,7 @@ pub(crate) fn may_be_first(event: &StreamEvent) -> bool {
 /// Events that are there already, and then those of a stream.
 #[derive(Default)]
 struct Behind {
-    kept: VecDeque<Result<Arc<StreamEvent>, Error>>,
+    buffered: VecDeque<Result<Arc<StreamEvent>, Error>>,
     rest: Option<EventStream>,
 }
 
@@ -87,7 +87,7 @@ impl Stream for Behind {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
-        if let Some(item) = self.kept.pop_front() {
+        if let Some(item) = self.buffered.pop_front() {
             return Poll::Ready(Some(item));
         }
         match &mut self.rest {
@@ -107,13 +107,13 @@ struct After {
 }
 
 impl After {
-    fn new(task: &Task, kept: VecDeque<Result<Arc<StreamEvent>, Error>>, rest: EventStream) -> Self {
+    fn new(task: &Task, buffered: VecDeque<Result<Arc<StreamEvent>, Error>>, rest: EventStream) -> Self {
         let known = |id: &ArtifactId| task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
         let mut overlaps = HashMap::new();
         // The task has all statuses up to its own.
-        let old = kept.iter().rposition(|item| status(item).is_some_and(|it| is_same(it, &task.status)));
+        let old = buffered.iter().rposition(|item| status(item).is_some_and(|it| is_same(it, &task.status)));
         let mut after = Self { ready: VecDeque::new(), overlaps: HashMap::new(), rest: Some(rest) };
-        for item in kept.iter().filter_map(|item| item.as_ref().ok()) {
+        for item in buffered.iter().filter_map(|item| item.as_ref().ok()) {
             if let StreamResponse::ArtifactUpdate(update) = &item.response
                 && let Some(artifact) = known(&update.artifact.artifact_id)
             {
@@ -122,7 +122,7 @@ impl After {
             }
         }
         after.overlaps = overlaps;
-        for (place, item) in kept.into_iter().enumerate() {
+        for (place, item) in buffered.into_iter().enumerate() {
             let is_old = |it: &TaskStatus| old.is_some_and(|old| place <= old) || is_before(it, &task.status);
             if !status(&item).is_some_and(is_old) {
                 after.take(item);
@@ -197,8 +197,8 @@ fn status(item: &Result<Arc<StreamEvent>, Error>) -> Option<&TaskStatus> {
 
 /// Whether two tell of one status. The ids of its message may differ: 0.1 has none, so they are made each time.
 fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
-    let said = |status: &TaskStatus| status.message.as_ref().map(|message| message.parts.clone());
-    one.state == other.state && one.timestamp == other.timestamp && said(one) == said(other)
+    let parts = |status: &TaskStatus| status.message.as_ref().map(|message| message.parts.clone());
+    one.state == other.state && one.timestamp == other.timestamp && parts(one) == parts(other)
 }
 
 fn is_before(one: &TaskStatus, other: &TaskStatus) -> bool {

@@ -50,7 +50,7 @@ fn write_status<S: Serializer>(
     let mut map = to.serialize_map(None)?;
     map.serialize_entry("id", id)?;
     map.serialize_entry("status", &StatusOut(status))?;
-    map.serialize_entry("final", &finality::said(metadata).unwrap_or_else(|| is_stop(status.state)))?;
+    map.serialize_entry("final", &finality::last_flag(metadata).unwrap_or_else(|| is_stop(status.state)))?;
     if let Some(metadata) = mark::ShownMetadata::new(metadata, state_around(status)) {
         map.serialize_entry("metadata", &metadata)?;
     }
@@ -103,7 +103,7 @@ impl EventIn {
         };
         complete_status(&mut status, &mut metadata);
         let mut update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
-        finality::keep(&mut update, is_final == Value::Bool(true));
+        finality::set_last_if_unknown(&mut update, is_final == Value::Bool(true));
         Ok(StreamResponse::StatusUpdate(update))
     }
 }

@@ -44,10 +44,12 @@ fn fact<'a>(metadata: Option<&'a Struct>, name: &str) -> Option<&'a Value> {
 
 /// The state behind the one that 0.1 has for it, if the metadata says it, which then does so no more.
 pub(super) fn take_state(state: TaskState, metadata: &mut Option<Box<Struct>>) -> TaskState {
-    let Some(said) = fact(metadata.as_deref(), "state").and_then(Value::as_str).and_then(TaskState::from_name) else {
+    let Some(state_in_metadata) =
+        fact(metadata.as_deref(), "state").and_then(Value::as_str).and_then(TaskState::from_name)
+    else {
         return state;
     };
-    if state != known(said) || state == said {
+    if state != known(state_in_metadata) || state == state_in_metadata {
         return state;
     }
     if let Some(members) = metadata {
@@ -56,7 +58,7 @@ pub(super) fn take_state(state: TaskState, metadata: &mut Option<Box<Struct>>) -
             *metadata = None;
         }
     }
-    said
+    state_in_metadata
 }
 
 /// The nearest state that 0.1 knows.

@@ -40,7 +40,7 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
 /// A message whose role nobody knows is the caller's, who sends it. One without a role stays without.
 fn send(params: &str) -> Result<SendMessageRequest, Error> {
     #[derive(Deserialize)]
-    struct Said {
+    struct Params {
         message: Spoken,
     }
     #[derive(Deserialize)]
@@ -49,7 +49,7 @@ fn send(params: &str) -> Result<SendMessageRequest, Error> {
     }
     let mut request: SendMessageRequest = value(params)?;
     if request.message.role == Role::Unspecified {
-        let is_unknown = match serde_json::from_str::<Said>(params).map(|said| said.message.role) {
+        let is_unknown = match serde_json::from_str::<Params>(params).map(|params| params.message.role) {
             Ok(Value::String(name)) => !name.is_empty() && Role::from_name(&name).is_none(),
             Ok(Value::Number(number)) => number.as_i64() != Some(0),
             _ => false,

@@ -46,7 +46,7 @@ fn read_status(json: &[u8]) -> Result<TaskStatusUpdateEvent, Error> {
     let mut update: TaskStatusUpdateEvent = read(json)?;
     if update.status.state == TaskState::Unspecified {
         let is_last = json::answer::<Members>(json).is_ok_and(|members| members.is_final == Some(true));
-        finality::keep(&mut update, is_last);
+        finality::set_last_if_unknown(&mut update, is_last);
     }
     Ok(update)
 }

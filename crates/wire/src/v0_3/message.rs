@@ -95,7 +95,7 @@ shape! {
 /// so.
 pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
     let is_over = || update.status.state.is_terminal() || update.status.state == TaskState::InputRequired;
-    finality::said(update.metadata.as_deref()).unwrap_or_else(is_over)
+    finality::last_flag(update.metadata.as_deref()).unwrap_or_else(is_over)
 }
 
 /// An enum of the model in its short form.

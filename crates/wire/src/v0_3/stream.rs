@@ -68,7 +68,7 @@ impl UntilFinal {
         let event = self.question.take()?;
         let StreamResponse::StatusUpdate(update) = &event.response else { return Some(event) };
         let mut update = update.clone();
-        finality::say(&mut update, false);
+        finality::set_last(&mut update, false);
         let event = Arc::new(StreamEvent::new(event.sequence, StreamResponse::StatusUpdate(update)));
         self.told = Some(Arc::clone(&event));
         Some(event)
@@ -125,7 +125,7 @@ fn last(event: &StreamEvent) -> Option<Arc<StreamEvent>> {
         StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => return None,
     };
     if !is_final(&update) {
-        finality::say(&mut update, true);
+        finality::set_last(&mut update, true);
     }
     Some(Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update))))
 }

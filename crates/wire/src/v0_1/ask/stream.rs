@@ -9,7 +9,7 @@ use std::{
 use futures_core::Stream;
 use nuncio_model::{Error, EventStream, StreamEvent, StreamResponse, Task, TaskState, TaskStatus};
 
-use crate::{dialect::says_last, v0_1::event::is_stop};
+use crate::{dialect::is_marked_last, v0_1::event::is_stop};
 
 /// What comes of a message. The task is told with the first event, which says what has become of it.
 pub(super) fn sent(events: EventStream, task: Task) -> EventStream {
@@ -53,7 +53,7 @@ impl Completed {
         let (id, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
         match response {
             StreamResponse::StatusUpdate(mut update) => {
-                if is_stop(update.status.state) || says_last(update.metadata.as_deref()) {
+                if is_stop(update.status.state) || is_marked_last(update.metadata.as_deref()) {
                     // The peer may keep the connection; there is nothing more to come on it.
                     self.events = None;
                 }

@@ -140,7 +140,7 @@ impl ClientStream {
     /// The stream goes on after a question, so it was not the message's.
     fn pass_question(&mut self) {
         if let Some((sequence, mut update)) = self.question.take() {
-            finality::say(&mut update, false);
+            finality::set_last(&mut update, false);
             self.pass_on(sequence, StreamResponse::StatusUpdate(update));
         }
     }
@@ -149,7 +149,7 @@ impl ClientStream {
     fn finish(&mut self) {
         self.events = None;
         let (sequence, mut update) = self.question.take().unwrap_or_else(|| (None, of_status(self.status.clone())));
-        finality::say(&mut update, true);
+        finality::set_last(&mut update, true);
         self.pass_on(sequence, StreamResponse::StatusUpdate(update));
     }
 

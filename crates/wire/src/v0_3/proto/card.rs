@@ -76,8 +76,10 @@ impl AgentCard {
         json::write(&self, &mut document);
         let mut card = card::decode(&document)?;
         // The proto has no way to leave them open.
-        let said = &mut card.capabilities;
-        for flag in [&mut said.streaming, &mut said.push_notifications, &mut said.extended_agent_card] {
+        let capabilities = &mut card.capabilities;
+        for flag in
+            [&mut capabilities.streaming, &mut capabilities.push_notifications, &mut capabilities.extended_agent_card]
+        {
             flag.get_or_insert_default();
         }
         Ok(card)

@@ -204,7 +204,7 @@ impl From<TaskStatusUpdateEvent> for ModelStatusUpdate {
             status: update.status.into(),
             metadata: update.metadata.map(Box::new),
         };
-        finality::keep(&mut model, update.is_final);
+        finality::set_last_if_unknown(&mut model, update.is_final);
         model
     }
 }
