@@ -1,11 +1,12 @@
-//! Agent cards as they are found and shown: of every version, told apart by their members (sections 8.2 and 8.5).
+//! Reads and writes agent cards of every version (sections 8.2 "Discovery Mechanisms" and 8.5 "Sample Agent Card").
 //!
-//! A card of 1.0 names its interfaces in `supportedInterfaces`. Older ones have `url` and, later, `preferredTransport`
-//! and `additionalInterfaces`; some documents have both, and are read as 1.0. What an older card cannot say is lost:
-//! tenants, whether PKCE is needed, the device code flow, signatures, and what the generation does not know yet.
+//! The members of a card tell its version. A card of 1.0 has `supportedInterfaces`. An older card has `url` and, in
+//! later versions, `preferredTransport` and `additionalInterfaces`. A document with both forms is read as 1.0. An older
+//! card cannot carry the following facts: tenants, whether PKCE is needed, the device code flow, signatures, and
+//! members that its generation does not define.
 //!
-//! A signed card stands as a whole: nothing is added to it, and what is made of it for readers of older versions has no
-//! signature, because that would not be true of it.
+//! A signature covers the whole card. Therefore nothing is added to a signed card, and a card that is converted for
+//! readers of older versions has no signature.
 
 mod authentication;
 mod generation;
@@ -24,10 +25,11 @@ use generation::Generation;
 
 use crate::{dialect::Version, json, negotiate::Versions};
 
-/// Writes the card that `/.well-known/agent-card.json` gives, for readers of all versions that are spoken.
+/// Writes the card for `/.well-known/agent-card.json`, for readers of all spoken versions.
 ///
-/// It is a card of the newest. Where that is 1.0, it has the members of the newest older version beside its own, if it
-/// names an interface of it and is not signed: `url` and the like, and two forms of each security scheme.
+/// The result is a card of the newest spoken version. If that version is 1.0, the card is not signed, and the card
+/// names an interface of an older version, the document also has the members of the newest such version: for example
+/// `url`, and two forms of each security scheme.
 pub fn encode(card: &AgentCard, versions: &Versions) -> Vec<u8> {
     let newest = versions.spoken().last().copied().unwrap_or(Version::LATEST);
     if Generation::of(newest).is_some() || !card.signatures.is_empty() {
@@ -37,10 +39,11 @@ pub fn encode(card: &AgentCard, versions: &Versions) -> Vec<u8> {
     written(&merge::both(card, write::members_beside(card, generation, &interfaces)))
 }
 
-/// Writes the card that `/.well-known/agent.json` gives, where readers of versions before 0.3 look: a card of 0.2 where
-/// that is spoken, else of 0.3 or 0.1, with the `authentication` of 0.1 where that is spoken.
+/// Writes the card for `/.well-known/agent.json`. Readers of versions before 0.3 look there.
 ///
-/// `None` where no version before 1.0 is spoken, or the card names no interface of one.
+/// The result is a card of 0.2 if 0.2 is spoken, else of 0.3 or 0.1. If 0.1 is spoken, the card has the
+/// `authentication` of 0.1. The result is `None` if no version before 1.0 is spoken or if the card names no interface
+/// of such a version.
 pub fn encode_legacy(card: &AgentCard, versions: &Versions) -> Option<Vec<u8>> {
     let preferred = [Generation::Second, Generation::Third, Generation::First];
     let spoken = |wanted: &Generation| generations(versions).any(|it| it == *wanted);
@@ -52,9 +55,10 @@ pub fn encode_legacy(card: &AgentCard, versions: &Versions) -> Option<Vec<u8>> {
     Some(written(&document))
 }
 
-/// Writes a card as one version alone has it.
+/// Writes a card for one version only.
 ///
-/// An older version needs a `url`: where the card names no interface of that version, it is that of its first.
+/// An older version needs a `url`. If the card names no interface of that version, `url` is the address of the first
+/// interface of the card.
 pub fn encode_for(card: &AgentCard, version: Version) -> Vec<u8> {
     match Generation::of(version) {
         None => written(card),
@@ -68,7 +72,7 @@ pub fn encode_for(card: &AgentCard, version: Version) -> Vec<u8> {
     }
 }
 
-/// Writes a card as [`encode_for`] does, with another form of its security schemes beside the version's.
+/// Writes a card like [`encode_for`] and adds a second form of the security schemes to the form of the version.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn encode_beside(card: &AgentCard, version: Version, schemes: &impl serde::Serialize) -> Vec<u8> {
     let mut document: Value = serde_json::from_slice(&encode_for(card, version)).unwrap_or_default();
@@ -78,27 +82,30 @@ pub(crate) fn encode_beside(card: &AgentCard, version: Version, schemes: &impl s
     written(&document)
 }
 
-/// Reads a card of any version, told apart by its members.
+/// Reads a card of any version. The members of the card tell the version.
 ///
-/// What older versions leave out has its default. Each interface has the version that the card declares, or that its
-/// members tell; it is empty only where an entry of `supportedInterfaces` has none. Several OAuth flows of one scheme
-/// become several schemes. Signatures of a card that is not of 1.0 are dropped: they are not true of what is read.
+/// Members that older versions omit get their defaults. Each interface has the version that the card declares or that
+/// the members imply. The version is empty only if an entry of `supportedInterfaces` has no version. A scheme with
+/// several OAuth flows becomes several schemes. Signatures of a card before 1.0 are dropped, because they do not cover
+/// the converted card.
 ///
 /// Fails with `InvalidAgentResponse`.
 pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
     read::card(json)
 }
 
-/// The interfaces that a user who asks for this version may mean, of those that a card names as older versions do: all,
-/// without a version, where the card has no word on which it is of, or says that it is of 1.0 and has no
-/// `supportedInterfaces`. Of a card that speaks of other versions, and has
-/// the `authentication` of 0.1 beside them as [`encode`] and [`encode_legacy`] write it, those of 0.1.
+/// The interfaces that a user of `version` can mean, among the interfaces that a card names in the older form.
+///
+/// - If the card has no version, or declares 1.0 without `supportedInterfaces`, the result is all interfaces, without a
+///   version.
+/// - If the card declares other versions but has the `authentication` of 0.1, as [`encode`] and [`encode_legacy`] write
+///   it, the result for 0.1 is the interfaces with version 0.1.
 pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
     let mut members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
     lenient::settle(&mut members);
     let has = |name: &str| members::member(&members, name).is_some();
     let declared = interfaces::declared(&members);
-    // A card in the way of older versions that says 1.0 contradicts itself.
+    // A card that declares 1.0 but names its interfaces in the older form contradicts itself.
     let is_declared = declared.is_some_and(|it| Generation::declared(it).is_some() || has("supportedInterfaces"));
     match Generation::of(version) {
         Some(Generation::First) if has("authentication") => interfaces::plain(&members, version.as_str()),
@@ -107,8 +114,8 @@ pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
     }
 }
 
-/// Whether a card contradicts itself on its version: it says that it is of 1.0, and names its interfaces as older
-/// versions do, without `supportedInterfaces`.
+/// Whether a card contradicts itself about its version: the card declares 1.0, names its interfaces in the older form,
+/// and has no `supportedInterfaces`.
 pub fn is_unclear(json: &[u8]) -> bool {
     let mut members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
     lenient::settle(&mut members);
@@ -116,12 +123,12 @@ pub fn is_unclear(json: &[u8]) -> bool {
     is_newer && members::member(&members, "supportedInterfaces").is_none()
 }
 
-/// The generations before 1.0 that are spoken, newest first.
+/// The spoken generations before 1.0, newest first.
 fn generations(versions: &Versions) -> impl Iterator<Item = Generation> {
     versions.spoken().iter().rev().filter_map(|version| Generation::of(*version))
 }
 
-/// The first generation of which the card names interfaces, and these.
+/// The first generation of which the card names interfaces, with these interfaces.
 fn named(
     card: &AgentCard,
     generations: impl IntoIterator<Item = Generation>,

@@ -1,13 +1,16 @@
-//! The seam between versions: what a version must know, and the table of versions.
+//! The seam between versions: the trait that each version implements, and the table of versions.
 //!
-//! Everything that differs between versions of the protocol is behind [`Dialect`], and what differs between them on a
-//! binding behind [`JsonRpcDialect`], [`RestDialect`] and [`GrpcDialect`]. Adding a version is a folder with these
-//! traits in it, a variant of [`Version`] and a line in [`dialect`].
+//! [`Dialect`] covers everything that differs between versions of the protocol. [`JsonRpcDialect`], [`RestDialect`] and
+//! [`GrpcDialect`] cover the differences for each binding. A new version is a folder with implementations of these
+//! traits, a variant of [`Version`] and a line in [`dialect`].
 //!
-//! A version is two things. Its *shapes* turn bytes into calls of the model and replies into bytes; they know nothing
-//! but the value at hand. Its *plan* says how a call of it is made of calls of 1.0, on either side, where that is
-//! more than one to one: an id that the client made is looked up, a stream that must begin with a task gets one. A
-//! plan speaks to a [`Caller`], so it does no I/O of its own.
+//! A version has two parts:
+//!
+//! - *Shapes* convert bytes into calls of the model, and replies into bytes. They depend only on the value that they
+//!   convert.
+//! - A *plan* states which calls of 1.0 execute a call of the version, at a server or a client. A plan is needed if the
+//!   calls do not correspond one to one. For example, the plan looks up an id that the client made, or reads the task
+//!   that a stream must begin with. A plan uses a [`Caller`] and does no I/O of its own.
 
 mod binding;
 mod files;
@@ -33,82 +36,84 @@ use crate::v1_0::V1_0;
 
 /// A version of the protocol.
 pub trait Dialect: sealed::Sealed + fmt::Debug + Send + Sync {
-    /// Which version it is.
+    /// The version.
     fn version(&self) -> Version;
 
-    /// JSON-RPC, which every version has.
+    /// The dialect of JSON-RPC. Every version has JSON-RPC.
     fn jsonrpc(&self) -> &'static dyn JsonRpcDialect;
 
-    /// HTTP+JSON, where the version has it.
+    /// The dialect of HTTP+JSON, if the version has HTTP+JSON.
     fn rest(&self) -> Option<&'static dyn RestDialect> {
         None
     }
 
-    /// gRPC, where the version has it.
+    /// The dialect of gRPC, if the version has gRPC.
     fn grpc(&self) -> Option<&'static dyn GrpcDialect> {
         None
     }
 
-    /// The header that names extensions, of requests and responses; lower-case is the same (section 3.2.6).
+    /// The header of requests and responses that names extensions. Case is ignored (section 3.2.6 "Service
+    /// Parameters").
     fn extensions_header(&self) -> &'static str {
         "A2A-Extensions"
     }
 
-    /// Server: how a call of this version is made of calls that an engine knows. As it is, unless the version has
-    /// another way.
+    /// Server: the plan that executes a call of this version with calls that an engine knows. By default the call is
+    /// passed on unchanged.
     fn serve<'a>(&self, request: Request, engine: &'a dyn Caller) -> Plan<'a> {
         let _ = engine;
         Plan::Direct(request)
     }
 
-    /// Client: how a call is made of calls that a peer of this version knows. As it is, unless the version has another
-    /// way.
+    /// Client: the plan that executes a call with calls that a peer of this version knows. By default the call is
+    /// passed on unchanged.
     fn ask<'a>(&self, request: Request, peer: &'a dyn Caller) -> Plan<'a> {
         let _ = peer;
         Plan::Direct(request)
     }
 
-    /// Server: whether the version can tell of a call that a newer version could mean as well that it is its own.
+    /// Server: whether [`claims`](Self::claims) can claim a call that is also valid in a newer version.
     fn claims_any(&self) -> bool {
         false
     }
 
-    /// Server: whether a call that a newer version could mean as well is of this one, because of what it names.
+    /// Server: whether a call that is also valid in a newer version belongs to this version, because of the ids in the
+    /// call.
     fn claims<'a>(&self, call: &Call, scope: &Scope, engine: &'a dyn Caller) -> Judging<'a> {
         let _ = (call, scope, engine);
         Box::pin(std::future::ready(false))
     }
 
-    /// What a webhook that was registered in this version is told of an event.
+    /// The kind of notice that a webhook of this version gets for an event.
     fn notice(&self, event: &StreamResponse) -> Notice;
 
-    /// Writes the body that tells a webhook of an event: of the event itself or of the task as it then was, as
-    /// [`notice`](Self::notice) says.
+    /// Writes the body of the notice for an event. The body is the event, or the task at the time of the event, as
+    /// [`notice`](Self::notice) decides.
     fn encode_notice(&self, event: &StreamResponse, to: &mut Vec<u8>);
 
-    /// What the body for a webhook is sent as.
+    /// The media type of the body of a notice.
     fn notice_type(&self) -> &'static str {
         "application/json"
     }
 }
 
-/// What a webhook is told of an event.
+/// The content of a notice for a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The event.
     Event,
-    /// The whole task, with the status of the event.
+    /// The task, with the status of the event.
     Task,
-    /// Nothing: this version does not tell of such events.
+    /// No notice: this version does not notify webhooks of such events.
     Nothing,
 }
 
-/// The dialect of a version.
+/// The dialect of a version, with the default encoding of files.
 pub fn dialect(version: Version) -> &'static dyn Dialect {
     dialect_with(version, FileBytes::default())
 }
 
-/// The dialect of a version in which files are sent so.
+/// The dialect of a version with this encoding of files.
 pub fn dialect_with(version: Version, files: FileBytes) -> &'static dyn Dialect {
     #[cfg(not(any(feature = "v0-2", feature = "v0-3")))]
     let _ = files;
@@ -124,16 +129,16 @@ pub fn dialect_with(version: Version, files: FileBytes) -> &'static dyn Dialect 
 }
 
 pub(crate) mod sealed {
-    /// Versions are folders of this crate.
+    /// Prevents implementations in other crates. Each version is a folder of this crate.
     pub trait Sealed {}
 }
 
-/// The error for a reply that is not of the kind that the method gives.
+/// The error for a reply of another kind than the method returns.
 pub(crate) fn wrong_reply(method: nuncio_model::Method) -> Error {
     Error::internal(format!("{} was given the reply of another operation", method.name()))
 }
 
-/// The error for a list of tasks, which no version before 1.0 has.
+/// The error for a list of tasks. No version before 1.0 can list tasks.
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn no_list() -> Error {
     let message = "versions before 1.0 cannot list tasks; read them one by one";

@@ -1,4 +1,4 @@
-//! Reading and writing the model's JSON: fast first, and a second look at what went wrong only when something did.
+//! Reads and writes the JSON of the model. Reading is fast; only a failed read is repeated to find the cause.
 
 mod every;
 
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-/// Reads what a caller sent. `InvalidParams` names the field, and `params` where the whole is wrong; the text is known
-/// to be JSON.
+/// Reads a value from a caller. `json` is known to be JSON. Fails with `InvalidParams`, which names the field, or
+/// `params` if the whole value is wrong.
 pub(crate) fn params<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Error> {
     with_few_values(|| serde_json::from_str(json)).map_err(|_| invalid::<T>(json, "params"))
 }
 
-/// Reads what a caller sent as the body of a request: `Parse` where it is not JSON at all. A whole that is wrong is the
-/// `body`.
+/// Reads the body of a request. Fails with `Parse` if the body is not JSON, else with `InvalidParams`, which names the
+/// field, or `body` if the whole value is wrong.
 pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
     with_few_values(|| serde_json::from_slice(json)).or_else(|_| {
         let json = text(json)?;
@@ -28,12 +28,12 @@ pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error
     })
 }
 
-/// Reads what a caller sent as [`params`] does, and names every field that is wrong.
+/// Like [`params`], but the error names every wrong field.
 pub(crate) fn every_param<T: DeserializeOwned + Validate>(json: &str) -> Result<T, Error> {
     params(json).map_err(|error| every::with_others::<T>(error, json))
 }
 
-/// Reads what a caller sent as [`body`] does, and names every field that is wrong.
+/// Like [`body`], but the error names every wrong field.
 pub(crate) fn every_member<T: DeserializeOwned + Validate>(json: &[u8]) -> Result<T, Error> {
     body(json).map_err(|error| match std::str::from_utf8(json) {
         Ok(json) => every::with_others::<T>(error, json),
@@ -46,7 +46,7 @@ fn invalid<'de, T: Deserialize<'de>>(json: &'de str, whole: &str) -> Error {
     Error::invalid_params(if field.is_empty() { whole.to_owned() } else { field }, description)
 }
 
-/// The text of a body that is JSON. Fails with `Parse`, and says where it stops being JSON.
+/// The text of a body that is JSON. Fails with `Parse`, with the position of the first error.
 pub(crate) fn text(body: &[u8]) -> Result<&str, Error> {
     let not_json =
         |reason: &dyn std::fmt::Display| Error::new(ErrorKind::Parse, format!("Invalid JSON payload: {reason}"));
@@ -55,7 +55,7 @@ pub(crate) fn text(body: &[u8]) -> Result<&str, Error> {
     Ok(text)
 }
 
-/// Reads what a peer answered. What cannot be read is read once more with the leniencies for answers.
+/// Reads the answer of a peer. A failed read is repeated with the leniencies for answers.
 pub(crate) fn answer<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
     serde_json::from_slice(json).or_else(|_| leniency::in_answer(|| answer_again(json)))
 }
@@ -72,18 +72,18 @@ fn answer_again<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error> {
     })
 }
 
-/// The field that cannot be read, and why.
+/// The field that cannot be read, and the reason.
 fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
     let mut from = serde_json::Deserializer::from_str(json);
     match serde_path_to_error::deserialize::<_, T>(&mut from) {
         Ok(_) => (String::new(), from.end().map_or_else(|error| reason(&error), |()| "cannot be read".to_owned())),
         Err(error) => {
             let (mut field, mut reason) = (field(error.path()), reason(error.inner()));
-            // A lone number that nothing can hold has no field, and is no object either.
+            // A single number out of range has no field and is not an object.
             if field.is_empty() && error.inner().is_syntax() && !json.trim_start().starts_with('{') {
                 reason.push_str(", expected an object");
             }
-            // A member that is there twice, or not at all, is told of from around it.
+            // The error of a duplicate or missing member has the path of the enclosing object.
             if let Some((_, name)) =
                 reason.split_once(" field `").filter(|(what, _)| ["duplicate", "missing"].contains(what))
             {
@@ -95,7 +95,7 @@ fn explain<'de, T: Deserialize<'de>>(json: &'de str) -> (String, String) {
     }
 }
 
-/// A path as far as the model reaches; within free data it may be as long as the sender likes.
+/// The path of a field, limited to the depth of the model. Paths inside free data can have any length.
 fn field(path: &serde_path_to_error::Path) -> String {
     const DEEPEST: usize = 12;
     let mut field = String::new();
@@ -108,20 +108,20 @@ fn field(path: &serde_path_to_error::Path) -> String {
     field
 }
 
-/// Writes a value behind what is there.
+/// Appends a value.
 ///
 /// # Panics
 ///
-/// Never for values of the model: their keys are strings, and nothing in them refuses to be written.
+/// Never for values of the model: all their keys are strings, and none of their values refuses serialization.
 pub(crate) fn write(value: &(impl Serialize + ?Sized), to: &mut Vec<u8>) {
     nuncio_model::json::write(value, to).expect("values of the model can be written");
 }
 
-/// Writes a value that stands alone.
+/// Writes a value into a document of its own.
 ///
 /// # Panics
 ///
-/// As [`write`].
+/// Like [`write`].
 pub(crate) fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("values of the model can be written")
 }

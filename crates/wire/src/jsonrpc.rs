@@ -1,7 +1,7 @@
-//! The envelope of JSON-RPC 2.0 (section 9), for both roles.
+//! The envelope of JSON-RPC 2.0 (section 9 "JSON-RPC Protocol Binding"), for both roles.
 //!
-//! Server: [`parse_request`], then the dialect on the params, then [`write_result`] or [`write_error`]. Client:
-//! [`write_request`], then [`parse_response`], then the dialect on the result. Each `data` of a stream is a whole
+//! Server: [`parse_request`], then the dialect reads the params, then [`write_result`] or [`write_error`]. Client:
+//! [`write_request`], then [`parse_response`], then the dialect reads the result. Each `data` of a stream is a complete
 //! response. All versions share the envelope.
 
 mod id;

@@ -1,12 +1,12 @@
-//! Bytes to model and back, for every version and binding of the protocol, without I/O.
+//! Converts between bytes and the model, for every version and binding of the protocol, without I/O.
 //!
-//! A server asks [`Versions`] which version a request speaks, reads the envelope with [`jsonrpc`] or the path with
-//! [`rest`], and lets the version's [`Dialect`] make a `Call` of it; from there on no version exists. The `Reply`, or
-//! each event of a stream, goes back through the same dialect into the same envelope, framed by [`sse`] where it
-//! streams. A client walks the same way from the other end.
+//! A server finds the version of a request with [`Versions`], reads the envelope with [`jsonrpc`] or the path with
+//! [`rest`], and lets the [`Dialect`] of the version decode a `Call`. All code after that is independent of versions.
+//! The same dialect encodes the `Reply`, or each event of a stream, into the same envelope. [`sse`] frames the events
+//! of a stream. A client uses the same modules in the opposite direction.
 //!
-//! A version is one folder, [`v1_0`] for example, and one variant of [`Version`]; nothing outside this crate knows
-//! which there are.
+//! A version is one folder, for example [`v1_0`], and one variant of [`Version`]. Code outside of this crate does not
+//! depend on particular versions.
 
 pub mod card;
 pub mod dialect;

@@ -1,7 +1,11 @@
-//! Which version a request speaks (section 3.6; contradictions C-26 to C-28).
+//! Finds the version of a request (section 3.6 "Versioning").
 //!
-//! A request of 1.0 says so; one of an older version is known by its method, path or gRPC service, and may say which it
-//! is. What it says and what it is must agree.
+//! A request of 1.0 declares its version. A request of an older version is recognized by its method, path or gRPC
+//! service, and can declare its version. A declaration must match the method, path or service.
+//!
+//! Minor versions must match exactly (section 3.6.2 "Server Responsibilities"). Service parameters are headers
+//! (sections 9.2 and 11.2), but the version is also accepted as a query parameter (section 3.6.1 "Client
+//! Responsibilities").
 
 use std::borrow::Cow;
 
@@ -14,33 +18,33 @@ use crate::{
     v1_0,
 };
 
-/// The header of the version, and the query parameter that may stand in for it.
+/// The header of the version. A query parameter of the same name can replace the header.
 pub const VERSION_HEADER: &str = "A2A-Version";
 
-/// What a request without a version means (VER-6).
+/// The version of a request that declares none (section 3.6.2 "Server Responsibilities").
 const UNDECLARED: &str = "0.3";
 
-/// The versions that a server speaks, and how it takes requests that name none.
+/// The versions that a server speaks, and the treatment of requests that declare no version.
 #[derive(Debug, Clone)]
 pub struct Versions {
     spoken: Vec<Version>,
     lenient: bool,
-    /// `None`: by the client.
+    /// `None` if the `User-Agent` of the client decides.
     files: Option<FileBytes>,
 }
 
-/// What a JSON-RPC method means.
+/// The result of the search for a JSON-RPC method.
 #[derive(Debug, Clone, Copy)]
 pub struct Meant {
-    /// The dialect to take it in.
+    /// The dialect that decodes the call.
     pub dialect: &'static dyn JsonRpcDialect,
-    /// An older one that has the method too. It comes first where it [claims](Dialect::claims) the call.
+    /// An older dialect that also has the method. This dialect wins if it [claims](Dialect::claims) the call.
     pub older: Option<&'static dyn JsonRpcDialect>,
 }
 
 impl Meant {
-    /// The dialect in which a call of this method is refused whose params none can read: that which gave the method its
-    /// name.
+    /// The dialect of the error if no dialect can read the params: the dialect in which the name of the method is the
+    /// primary name.
     pub fn refusing(&self, method: &str) -> &'static dyn JsonRpcDialect {
         let named = |dialect: &dyn JsonRpcDialect| dialect.method(method).and_then(|it| dialect.method_name(it));
         match self.older {
@@ -57,7 +61,7 @@ impl Default for Versions {
 }
 
 impl Versions {
-    /// Speaks only these.
+    /// Speaks only these versions.
     pub fn only(versions: impl IntoIterator<Item = Version>) -> Self {
         let mut spoken: Vec<_> = versions.into_iter().collect();
         spoken.sort_unstable();
@@ -65,22 +69,23 @@ impl Versions {
         Self { spoken, lenient: false, files: None }
     }
 
-    /// Whether a request without a version is read by the version that its method or path belongs to (VER-11) also
-    /// where that is one whose requests say so. Without this it is of an older version (VER-6), or refused.
+    /// Sets whether a request without a version is accepted if its method or path belongs to a version whose requests
+    /// must declare their version. By default such a request counts as one of an older version (section 3.6.2 "Server
+    /// Responsibilities") or is refused.
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
     }
 
-    /// How files are sent where versions leave that open, to all clients. By default each client gets the form that its
-    /// SDK reads: [`FileBytes::of_client`].
+    /// Sets the encoding of files for all clients, in versions in which peers disagree about the encoding. By default
+    /// each client gets the encoding that its SDK reads: [`FileBytes::of_client`].
     pub fn with_file_bytes(mut self, files: FileBytes) -> Self {
         self.files = Some(files);
         self
     }
 
-    /// The same dialect with files in the form for this client. `user_agent` gives the client's `User-Agent`; it is asked
-    /// only where the form depends on the client.
+    /// The same dialect with the encoding of files for this client. `user_agent` returns the `User-Agent` of the
+    /// client. The function is called only if the encoding depends on the client.
     pub fn rest_for_client<'a>(
         &self,
         dialect: &'static dyn RestDialect,
@@ -92,7 +97,7 @@ impl Versions {
             .unwrap_or(dialect)
     }
 
-    /// As [`rest_for_client`](Self::rest_for_client), for gRPC.
+    /// Like [`rest_for_client`](Self::rest_for_client), for gRPC.
     pub fn grpc_for_client<'a>(
         &self,
         dialect: &'static dyn GrpcDialect,
@@ -113,25 +118,25 @@ impl Versions {
         depends.then(|| FileBytes::of_client(user_agent().unwrap_or_default()))
     }
 
-    /// The dialect of a version as it is spoken here.
+    /// The dialect of a version with the settings of this server.
     pub fn dialect(&self, version: Version) -> &'static dyn Dialect {
         dialect_with(version, self.files.unwrap_or_default())
     }
 
-    /// Oldest first.
+    /// The spoken versions, oldest first.
     pub fn spoken(&self) -> &[Version] {
         &self.spoken
     }
 
-    /// The newest that is spoken: how a server answers a request whose version it cannot tell.
+    /// The newest spoken version. A server uses this version to answer a request whose version is unknown.
     pub fn newest(&self) -> &'static dyn Dialect {
         self.dialect(self.spoken.last().copied().unwrap_or(Version::LATEST))
     }
 
-    /// The dialect of a JSON-RPC call. `declared` is what [`declared`] found.
+    /// The dialect of a JSON-RPC call. `declared` is the result of [`declared`].
     ///
-    /// A version that is not spoken here, or that lacks a method that another has, is `VersionNotSupported`; a method
-    /// that is in none is `MethodNotFound`.
+    /// Fails with `VersionNotSupported` if the version is not spoken here, or if the version lacks a method that
+    /// another version has. Fails with `MethodNotFound` if no version has the method.
     pub fn for_method(&self, declared: Option<&str>, method: &str) -> Result<Meant, Error> {
         let has = |version: &Version| dialect(*version).jsonrpc().method(method).is_some();
         let unknown = || Error::new(ErrorKind::MethodNotFound, format!("there is no method {method}"));
@@ -151,7 +156,7 @@ impl Versions {
         }
         match Version::ALL.iter().rev().find(|version| has(version)) {
             Some(version) => Err(self.undeclared(*version)),
-            // Names with a slash are those of older versions, also of one that is not built in.
+            // Method names with a slash belong to older versions. The version can be absent from this build.
             None if method.contains('/') && !self.speaks_older() => Err(self.missing()),
             None => Err(unknown()),
         }
@@ -159,8 +164,9 @@ impl Versions {
 
     /// The dialect and the operation of an HTTP+JSON request.
     ///
-    /// An unknown path or verb is found before a version that is not spoken. Without a declaration, a path that an
-    /// older version has is of that one, also where one is lenient: in 1.0, `/v1/tasks` is a path of a tenant `v1`.
+    /// An unknown path or verb is reported before an unsupported version. Without a declaration, a path that an older
+    /// version has belongs to the older version, even if the server is lenient: in 1.0, `/v1/tasks` is a path of the
+    /// tenant `v1`.
     pub fn for_path(
         &self,
         declared: Option<&str>,
@@ -186,7 +192,7 @@ impl Versions {
                     }
                     None => refusal = refusal.or(RouteError::Version(self.undeclared(version))),
                 },
-                // Why a path of a version that is not spoken is wrong is of no interest.
+                // The error of a version that is not spoken would not help the caller.
                 Err(other) if self.spoken.contains(&version) => refusal = refusal.or(other),
                 Err(_) => {}
             }
@@ -194,8 +200,8 @@ impl Versions {
         Err(refusal)
     }
 
-    /// The dialect and the operation of a gRPC call, by its path. An unknown path is found before a version that is not
-    /// spoken.
+    /// The dialect and the operation of a gRPC call, by its path. An unknown path is reported before an unsupported
+    /// version.
     pub fn for_service(&self, declared: Option<&str>, path: &str) -> Result<(&'static dyn GrpcDialect, Method), Error> {
         let wanted = declared.map(|declared| self.resolve(declared));
         let mut refusal = None;
@@ -216,9 +222,13 @@ impl Versions {
         Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::MethodNotFound, format!("there is no method {path}"))))
     }
 
-    /// The dialect in which a JSON-RPC request is refused that is not taken as a call: of the version that it declares,
-    /// else of the newest that has its method, as far as that is known; else of 0.3, which a request that declares none
-    /// means (VER-6), unless one is lenient; else of the newest.
+    /// The dialect for the error of a JSON-RPC request that does not become a call. The first of these versions:
+    ///
+    /// - the declared version;
+    /// - the newest version that has the method, if the method is known;
+    /// - 0.3 for a request without a declaration (section 3.6.2 "Server Responsibilities"), unless the server is
+    ///   lenient;
+    /// - the newest version.
     pub fn refusing_method(&self, declared: Option<&str>, method: Option<&str>) -> &'static dyn JsonRpcDialect {
         let has = |version: &Version| method.is_some_and(|it| dialect(*version).jsonrpc().method(it).is_some());
         let named = declared.and_then(|declared| self.resolve(declared).ok());
@@ -227,16 +237,16 @@ impl Versions {
         version.map_or_else(|| self.newest(), |version| self.dialect(version)).jsonrpc()
     }
 
-    /// The dialect in which an HTTP+JSON request is refused whose call is not known yet: of the version that it
-    /// declares, else of that which the path is of, else the newest that is spoken over this binding. `None` where none
-    /// is.
+    /// The dialect for the error of an HTTP+JSON request whose call is not known yet. The first of these versions: the
+    /// declared version, the version that owns the path, the newest version that is spoken over this binding. `None` if
+    /// no version is spoken over this binding.
     pub fn refusing_path(&self, declared: Option<&str>, path: &str) -> Option<&'static dyn RestDialect> {
         let declared = declared.and_then(|declared| self.dialect(self.resolve(declared).ok()?).rest());
         let spoken = || self.newest_first().filter_map(|version| self.dialect(version).rest());
         declared.or_else(|| spoken().find(|dialect| dialect.owns(path))).or_else(|| spoken().next())
     }
 
-    /// Whether a service of gRPC is that of a version that is spoken.
+    /// Whether a gRPC service belongs to a spoken version.
     pub fn have_service(&self, service: &str) -> bool {
         self.spoken.iter().any(|version| {
             let path = dialect(*version).grpc().and_then(|grpc| grpc.path(Method::SendMessage));
@@ -261,12 +271,12 @@ impl Versions {
         version.ok_or_else(|| self.unsupported(declared))
     }
 
-    /// What says that it is of one version and is of another.
+    /// The error for a request whose declared version does not match its method, path or service.
     fn contradiction(&self, what: &str, is: Version, declared: Version) -> Error {
         self.refuse(format!("{what} is of version {is}, and not of version {declared} that the request declares"))
     }
 
-    /// What is of this version, and does not say so although it should, or is of a version that is not spoken.
+    /// The error for a request of this version that must declare the version, or whose version is not spoken.
     fn undeclared(&self, version: Version) -> Error {
         if !self.spoken.contains(&version) {
             self.unsupported(version.as_str())
@@ -285,7 +295,7 @@ impl Versions {
         ))
     }
 
-    /// The message says what there is, too: most clients show nothing else.
+    /// The message lists the spoken versions, because most clients show only the message.
     fn unsupported(&self, version: &str) -> Error {
         let only = if self.spoken.is_empty() { String::new() } else { format!(", only {}", self.list()) };
         self.refuse(format!("version {version} is not supported here{only}"))
@@ -300,8 +310,8 @@ impl Versions {
     }
 }
 
-/// The version that a request declares: the header, else the query parameter `A2A-Version` (VER-3, C-28). An empty one
-/// is none.
+/// The version that a request declares: the header, else the query parameter `A2A-Version` (section 3.6.1 "Client
+/// Responsibilities"). The header wins. An empty value counts as absent.
 pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<Cow<'a, str>> {
     let header = header.map(str::trim).filter(|value| !value.is_empty());
     header.map(Cow::Borrowed).or_else(|| {
@@ -312,22 +322,22 @@ pub fn declared<'a>(header: Option<&'a str>, query: Option<&'a str>) -> Option<C
     })
 }
 
-/// How many extensions a request can declare; more are not looked at.
+/// The maximum number of extensions that a request can declare. Further extensions are ignored.
 pub const MAX_EXTENSIONS: usize = 64;
 
-/// Service parameters that stand among the params of a call.
+/// Service parameters inside the params of a call.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    /// The version, which counts where neither header nor query has one.
+    /// The version, used if neither the header nor the query declares a version.
     pub version: Option<Cow<'static, str>>,
-    /// The extensions, beside those of the header; at most [`MAX_EXTENSIONS`].
+    /// The extensions, in addition to those of the header. At most [`MAX_EXTENSIONS`].
     pub extensions: Vec<Box<str>>,
-    /// The params to be decoded in the place of those that came, where a dialect does not read them as they are.
+    /// The params to decode instead of the original params, if the dialect cannot read the original form.
     pub params: Option<Box<RawValue>>,
 }
 
-/// The service parameters among the params of a JSON-RPC call, where the method is of a dialect that has them there.
-/// Other params are not looked at.
+/// The service parameters inside the params of a JSON-RPC call, if the dialect of the method allows them there. Params
+/// of other methods are not parsed.
 pub fn parameters(method: &str, params: Option<&RawValue>) -> Parameters {
     v1_0::aliases::parameters(method, params)
 }

@@ -1,5 +1,5 @@
-//! Parts in JSON before 1.0, which say what they are: text, files, data. The member that says it is `type` in 0.1 and
-//! `kind` later.
+//! Parts in the JSON of versions before 1.0. A member tells the kind of a part: text, file or data. The member is
+//! `type` in 0.1 and `kind` in later versions.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use nuncio_model::{
@@ -12,10 +12,11 @@ use serde::{
     ser::{SerializeMap, SerializeSeq},
 };
 
-/// The member of a part's metadata that says that its data, which must be an object, stands in one under `value`.
+/// The metadata member that marks wrapped data. Data of a part must be an object before 1.0; other data is wrapped in
+/// an object under `value`.
 pub(crate) const WRAPPED: &str = "data_part_compat";
 
-/// Writes a part whose kind stands in the member `tag`.
+/// Writes a part with its kind in the member `tag`.
 pub(crate) fn write<S: Serializer>(part: PartRef<'_>, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     let mut wrapped = false;
@@ -51,7 +52,7 @@ pub(crate) fn write<S: Serializer>(part: PartRef<'_>, tag: &'static str, to: S) 
     map.end()
 }
 
-/// Writes parts whose kinds stand in the members `tag`.
+/// Writes parts with their kinds in the members `tag`.
 pub(crate) fn write_all<S: Serializer>(parts: &Parts, tag: &'static str, to: S) -> Result<S::Ok, S::Error> {
     let mut seq = to.serialize_seq(Some(parts.len()))?;
     for part in parts {
@@ -71,7 +72,7 @@ impl Serialize for Tagged<'_> {
     }
 }
 
-/// Reads a part: by either tag, and without one where its members tell what it is.
+/// Reads a part with either tag. Without a tag, the other members tell the kind.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Part, D::Error> {
     PartMembers::deserialize(from)?.part().map_err(D::Error::custom)
 }
@@ -94,13 +95,13 @@ impl<'a> FileOut<'a> {
     }
 }
 
-/// Data that is no object, in one.
+/// Data that is not an object, wrapped in an object.
 #[derive(Serialize)]
 pub(crate) struct Wrap<'a> {
     pub(crate) value: &'a Data,
 }
 
-/// Metadata with the member that says that the data is wrapped.
+/// Metadata with the member that marks wrapped data.
 struct Flagged<'a>(Option<&'a Struct>);
 
 impl Serialize for Flagged<'_> {
@@ -114,7 +115,7 @@ impl Serialize for Flagged<'_> {
     }
 }
 
-/// A part as it came.
+/// The members of a part.
 #[derive(Deserialize)]
 #[serde(expecting = "a part")]
 struct PartMembers<'a> {
@@ -135,7 +136,7 @@ struct PartMembers<'a> {
 #[derive(Deserialize)]
 #[serde(expecting = "a file")]
 struct File {
-    /// Examples of 0.1 call it `data`, too.
+    /// Some examples of 0.1 call this member `data`.
     #[serde(default, alias = "data")]
     bytes: Option<Box<str>>,
     #[serde(default)]
@@ -144,17 +145,17 @@ struct File {
     name: Option<Box<str>>,
     #[serde(default, rename = "mimeType", alias = "mime_type")]
     mime_type: Option<Box<str>>,
-    /// As HTTP+JSON of 0.3 calls them.
+    /// The name of this member in HTTP+JSON of 0.3.
     #[serde(default, rename = "fileWithBytes", alias = "file_with_bytes")]
     proto_bytes: Option<Box<str>>,
     #[serde(default, rename = "fileWithUri", alias = "file_with_uri")]
     proto_uri: Option<Box<str>>,
-    /// As 1.0 calls it.
+    /// The name of this member in 1.0.
     #[serde(default, rename = "mediaType", alias = "media_type")]
     media_type: Option<Box<str>>,
 }
 
-/// Reads metadata as the model does.
+/// Reads metadata with the rules of the model.
 fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Struct>, D::Error> {
     struct Metadata(Struct);
     impl<'de> Deserialize<'de> for Metadata {
@@ -190,7 +191,7 @@ impl File {
         let bytes = self.bytes.or(self.proto_bytes);
         let uri = self.uri.or(self.proto_uri);
         let mime_type = self.mime_type.or(self.media_type);
-        // A member that is spelled out as empty does not hide the other.
+        // An empty member does not hide the other member.
         let part = match (bytes, uri) {
             (Some(bytes), Some(uri)) if !bytes.is_empty() && !uri.is_empty() => {
                 return Err("a file has one of bytes and uri; both are set".to_owned());
@@ -206,7 +207,7 @@ impl File {
     }
 }
 
-/// Takes data that is no object out of the one that it is wrapped in.
+/// Unwraps data that was wrapped because it is not an object.
 pub(crate) fn data_part(data: Data, metadata: Option<Struct>) -> Part {
     let Some(mut metadata) = metadata else { return Part::data(data) };
     if metadata.get(WRAPPED) == Some(&Value::Bool(true))

@@ -1,11 +1,12 @@
-//! Protobuf: the messages of `proto/lf/a2a/v1/a2a.proto` as bytes (section 10), for servers and clients of gRPC.
+//! The messages of `proto/lf/a2a/v1/a2a.proto` as protobuf bytes (section 10 "gRPC Protocol Binding"), for servers and
+//! clients of gRPC.
 //!
 //! There are no generated types between the bytes and the model. Each message of the model has a table of its fields
-//! (`message!`), and is written from it and read into it directly: a string of a request is copied once, into the place
-//! where the engine keeps it, and a task of a reply is written from where it is shared. Tests hold the tables against
-//! the `.proto` file, and that against the specification.
+//! (`message!`). The table writes the message and reads bytes directly into the message. A string of a request is
+//! copied once, into its final place in the engine; a task of a reply is written from the shared copy. Tests compare
+//! the tables with the `.proto` file, and the `.proto` file with the specification.
 //!
-//! A method's call, reply or event is one message; [`frame`] puts messages into the body of an HTTP/2 stream.
+//! The call, reply or event of a method is one message. [`frame`] puts messages into the body of an HTTP/2 stream.
 
 mod card;
 pub(crate) mod fault;
@@ -37,7 +38,7 @@ pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 
 macro_rules! paths {
     ($($method:ident)*) => {
-        /// The path of a method, `/lf.a2a.v1.A2AService/GetTask` for example.
+        /// The path of a method, for example `/lf.a2a.v1.A2AService/GetTask`.
         pub const fn path(method: Method) -> &'static str {
             match method { $(Method::$method => concat!("/lf.a2a.v1.A2AService/", stringify!($method)),)* }
         }

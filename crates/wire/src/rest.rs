@@ -1,9 +1,9 @@
-//! HTTP+JSON (section 11): what its versions share. Paths, queries and bodies are the version's, behind
-//! [`RestDialect`].
+//! The parts of HTTP+JSON (section 11 "HTTP+JSON/REST Protocol Binding") that all versions share. [`RestDialect`]
+//! covers the paths, queries and bodies of a version.
 //!
-//! Server: [`Versions::for_path`](crate::Versions::for_path), then [`decode_call`], then
-//! [`RestDialect::encode_reply`] or [`write_error`]. Client: [`RestDialect::encode_call`],
-//! then the dialect's `decode_reply` on a 2xx body, else [`parse_error`].
+//! Server: [`Versions::for_path`](crate::Versions::for_path), then [`decode_call`], then [`RestDialect::encode_reply`]
+//! or [`write_error`]. Client: [`RestDialect::encode_call`], then `decode_reply` of the dialect for a 2xx body, else
+//! [`parse_error`].
 
 mod error;
 mod query;
@@ -24,17 +24,17 @@ pub(crate) use query::{Query, to_json};
 
 use crate::{dialect::RestDialect, json};
 
-/// What requests and responses of HTTP+JSON are sent as (REST-1).
+/// The media type of HTTP+JSON requests and responses (section 11.1 "Protocol Requirements").
 pub const CONTENT_TYPE: &str = "application/a2a+json";
 
-/// A request to be sent, relative to the URL of the interface.
+/// A request of a client, relative to the URL of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     /// The verb.
     pub method: http::Method,
-    /// The path, beginning with `/`, and the query where there is one; percent-encoded.
+    /// The path, which begins with `/`, and the query, if any. Both are percent-encoded.
     pub path: String,
-    /// The body, of the dialect's [content type](RestDialect::content_type).
+    /// The body, in the [content type](RestDialect::content_type) of the dialect.
     pub body: Option<Vec<u8>>,
 }
 
@@ -49,7 +49,7 @@ impl Outgoing {
         Self { method: http::Method::POST, path, body: Some(to) }
     }
 
-    /// With GET for POST and POST for GET, and without a body.
+    /// Replaces GET by POST and POST by GET, and removes the body.
     pub(crate) fn with_other_verb(self) -> Self {
         let method = if self.method == http::Method::GET { http::Method::POST } else { http::Method::GET };
         Self { method, path: self.path, body: None }
@@ -60,9 +60,9 @@ impl Outgoing {
     }
 }
 
-/// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, anything with `+json`.
+/// Whether a body of this content type is JSON: `application/json`, `application/a2a+json`, or any type with `+json`.
 pub fn is_json(content_type: &str) -> bool {
-    // What nearly all say needs no closer look.
+    // The fast path: nearly all requests have exactly this type.
     if content_type == "application/json" {
         return true;
     }
@@ -85,7 +85,7 @@ pub fn check_media_type(dialect: &dyn RestDialect, content_type: Option<&str>, b
     Err(not_json(dialect.content_type(), content_type))
 }
 
-/// The error for a body of another media type than JSON, or of none.
+/// The error for a body whose media type is not JSON or is absent.
 pub fn not_json(expected: &str, content_type: Option<&str>) -> Error {
     let or_json = if expected == "application/json" { "" } else { " or application/json" };
     let message = match content_type {
@@ -99,7 +99,7 @@ pub fn not_json(expected: &str, content_type: Option<&str>) -> Error {
 ///
 /// # Errors
 ///
-/// Those of [`check_media_type`], `Parse` if the body is not JSON, and `InvalidParams` that names the field.
+/// The errors of [`check_media_type`], `Parse` if the body is not JSON, and `InvalidParams`, which names the field.
 pub fn decode_call(
     dialect: &dyn RestDialect,
     routed: &Routed,

@@ -1,18 +1,18 @@
-//! Shapes: how values of the model stand in JSON that is not the model's own.
+//! Shapes: the JSON form of values of the model in versions whose JSON differs from the JSON of the model.
 //!
-//! Each older version that has such JSON is a marker type, and what the model spells otherwise has a [`Shape`] for it.
-//! Values are written where they lie and read into the model at once; no tree stands between. A message's table is
-//! stated once, with [`shape!`], in these words:
+//! Each older version with such JSON is a marker type. A type whose form differs has a [`Shape`] for the marker. Values
+//! are written in place and read directly into the model, without an intermediate tree. A message has one table,
+//! declared with [`shape!`], which uses these words:
 //!
 //! | word | written | read |
 //! |---|---|---|
 //! | `required` | always | absent or `null` is the default |
 //! | `filled` | always; unset as the default | `""` counts as unset |
-//! | `implicit` | when not the default | `""`, `0`, `false` count as unset |
-//! | `presence` | when set | kept as sent |
-//! | `shown` | when set, without what a plan says in metadata | kept as sent |
-//! | `inverted` | always, a flag as its opposite | absent or `null` is not set |
-//! | `listed` | always, one value as a list of at most one | the first of a list, or the value itself |
+//! | `implicit` | if not the default | `""`, `0`, `false` count as unset |
+//! | `presence` | if set | unchanged |
+//! | `shown` | if set, without the flag of a plan in the metadata | unchanged |
+//! | `inverted` | always, as the opposite flag | absent or `null` is not set |
+//! | `listed` | always, as a list of at most one value | the first value of a list, or a single value |
 
 mod values;
 
@@ -25,29 +25,29 @@ use serde::{
     ser::SerializeMap,
 };
 
-/// How a type is read from the JSON of the version that `V` marks.
+/// Reads a type from the JSON of the version with the marker `V`.
 pub(crate) trait Read<V>: Sized + Default {
     /// Reads a value that is not `null`.
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
 }
 
-/// How a type stands in the JSON of the version that `V` marks.
+/// Writes a type in the JSON of the version with the marker `V`.
 pub(crate) trait Shape<V>: Read<V> {
     /// Writes the value.
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error>;
 
-    /// Whether a field without presence leaves this value out.
+    /// Whether a field without presence omits this value.
     fn is_unset(&self) -> bool {
         false
     }
 
-    /// Folds the spelled-out default of a field without presence into "unset".
+    /// Converts an explicit default of a field without presence to "unset".
     fn settle(self) -> Self {
         self
     }
 }
 
-/// Carries a value that is read through serde.
+/// Adapter: reads a value through serde.
 pub(crate) struct In<V, T>(pub(crate) T, PhantomData<V>);
 
 impl<'de, V, T: Read<V>> Deserialize<'de> for In<V, T> {
@@ -56,7 +56,7 @@ impl<'de, V, T: Read<V>> Deserialize<'de> for In<V, T> {
     }
 }
 
-/// Carries a value that is written through serde.
+/// Adapter: writes a value through serde.
 pub(crate) struct Out<'a, V, T>(&'a T, PhantomData<V>);
 
 impl<V, T: Shape<V>> Serialize for Out<'_, V, T> {
@@ -65,17 +65,17 @@ impl<V, T: Shape<V>> Serialize for Out<'_, V, T> {
     }
 }
 
-/// This value, as serde writes it.
+/// Wraps a value in the adapter for writing.
 pub(crate) fn out<V, T: Shape<V>>(value: &T) -> Out<'_, V, T> {
     Out(value, PhantomData)
 }
 
-/// Reads the value of a member; `null` is the default.
+/// Reads the value of a member. `null` is the default.
 pub(crate) fn next<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) -> Result<T, A::Error> {
     Ok(map.next_value::<Option<In<V, T>>>()?.map_or_else(T::default, |value| value.0))
 }
 
-/// Reads the first of a list, or a value that stands without one.
+/// Reads the first value of a list, or a value without a list.
 pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) -> Result<T, A::Error> {
     let first = match map.next_value::<Value>()? {
         Value::Array(values) => values.into_iter().next(),
@@ -85,7 +85,7 @@ pub(crate) fn next_listed<'de, V, A: MapAccess<'de>, T: Read<V>>(map: &mut A) ->
     first.map_or_else(|| Ok(T::default()), |value| T::read(value.into_deserializer()).map_err(de::Error::custom))
 }
 
-/// Writes a value, or the default where it is unset.
+/// Writes a value, or the default if the value is unset.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn write_filled<V, M: SerializeMap, T: Shape<V>>(
     map: &mut M,
@@ -98,7 +98,7 @@ pub(crate) fn write_filled<V, M: SerializeMap, T: Shape<V>>(
     }
 }
 
-/// Writes a value as a list of it; of nothing where it is unset.
+/// Writes a value as a list of one element, or as an empty list if the value is unset.
 pub(crate) fn write_listed<V, M: SerializeMap, T: Shape<V>>(
     map: &mut M,
     name: &'static str,
@@ -108,7 +108,7 @@ pub(crate) fn write_listed<V, M: SerializeMap, T: Shape<V>>(
     map.serialize_entry(name, values)
 }
 
-/// The table of a message of the model, as the version of a marker has it. What the table does not name is lost.
+/// Declares the table of a message of the model for the version of a marker. Fields without a row are lost.
 macro_rules! shape {
     (
         $type:ty as $version:ty $(, kind $kind:literal)? {
@@ -160,7 +160,7 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// The half of a [`shape!`] that reads, for what is written by hand, because that takes more than the value.
+/// The reading half of [`shape!`], for types whose writing needs more than the value and is written by hand.
 macro_rules! reads {
     (
         $type:ty as $version:ty, named $name:ty {
@@ -173,7 +173,7 @@ macro_rules! reads {
                 impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        // The types have names of our own here, which say nothing to a peer.
+                        // The Rust names of the types would not help a peer.
                         f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {

@@ -1,4 +1,5 @@
-//! Server-sent events, written by a server and read by a client (HTML standard, section 9.2; A2A sections 9.4.2, 11.7).
+//! Server-sent events: a server writes them, a client reads them (HTML standard, section 9.2; A2A sections 9.4.2 and
+//! 11.7).
 
 mod decode;
 mod encode;

@@ -1,5 +1,8 @@
-//! The one table of errors: what each kind is called and numbered in every binding (sections 3.3.2, 5.4; contradiction
-//! C-7), and the way back from what a peer sent.
+//! The table of errors: the names and numbers of each kind in every binding (sections 3.3.2 "Error Handling" and 5.4
+//! "Error Code Mappings"), and the mapping from a peer's error to a kind.
+//!
+//! The mappings of 1.0.0 and 1.0.1 differ. The table has those of 1.0.1. A client decides by the reason first, then by
+//! the code, and accepts the statuses of both.
 
 mod detail;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
@@ -10,13 +13,13 @@ use nuncio_model::{Detail, Error, ErrorKind};
 
 pub use detail::{BAD_REQUEST, DetailJson, ERROR_INFO, RETRY_INFO, detail_from_json, details};
 
-/// Who defines the reasons: the `domain` of each `google.rpc.ErrorInfo`.
+/// The `domain` of each `google.rpc.ErrorInfo`: the organization that defines the reasons.
 pub const DOMAIN: &str = "a2a-protocol.org";
 
-/// What an error is called and numbered in each binding.
+/// The names and numbers of an error in each binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The error.
+    /// The kind of the error.
     pub kind: ErrorKind,
     /// `reason` of the `google.rpc.ErrorInfo`.
     pub reason: &'static str,
@@ -24,20 +27,20 @@ pub struct Row {
     pub jsonrpc: i32,
     /// The status in HTTP+JSON.
     pub http: u16,
-    /// The code in gRPC; [`grpc_name`] gives its name.
+    /// The code in gRPC. [`grpc_name`] returns its name.
     pub grpc: i32,
 }
 
 macro_rules! table {
     ($($kind:ident $reason:literal $jsonrpc:literal $http:literal $grpc:literal;)*) => {
-        /// Every error.
+        /// All errors.
         pub const TABLE: &[Row] = &[$(
             Row { kind: ErrorKind::$kind, reason: $reason, jsonrpc: $jsonrpc, http: $http, grpc: $grpc },
         )*];
     };
 }
 
-// Of several kinds with one code the first is what the code alone means.
+// If several kinds have the same code, the first row is the meaning of the code alone.
 table! {
     TaskNotFound                   "TASK_NOT_FOUND"                     -32001 404 5;
     TaskNotCancelable              "TASK_NOT_CANCELABLE"                -32002 400 9;
@@ -63,7 +66,7 @@ table! {
     DeadlineExceeded               "DEADLINE_EXCEEDED"                  -32603 504 4;
 }
 
-/// The row of a kind. A kind that the table does not have yet is `Internal`.
+/// The row of a kind. A kind without a row is `Internal`.
 pub fn row(kind: ErrorKind) -> &'static Row {
     find(|row| row.kind == kind).unwrap_or(&INTERNAL)
 }
@@ -79,12 +82,12 @@ pub fn kind_of_reason(reason: &str) -> Option<ErrorKind> {
     find(|row| row.reason == reason).map(|row| row.kind)
 }
 
-/// The kind that a JSON-RPC code means when no reason is given.
+/// The kind of a JSON-RPC code without a reason.
 pub fn kind_of_jsonrpc(code: i64) -> Option<ErrorKind> {
     find(|row| i64::from(row.jsonrpc) == code).map(|row| row.kind)
 }
 
-/// The kind that an HTTP status means when nothing more is known: that of 1.0.0 too, and of proxies on the way.
+/// The kind of an HTTP status without further facts. The mapping includes the statuses of 1.0.0 and of proxies.
 pub fn kind_of_http(status: u16) -> ErrorKind {
     match status {
         401 | 407 => ErrorKind::Unauthenticated,
@@ -105,13 +108,13 @@ pub fn kind_of_http(status: u16) -> ErrorKind {
     }
 }
 
-/// Whether an HTTP status says more than a code of JSON-RPC beside it: that the caller is not let in, or is to come again
+/// Whether an HTTP status tells more than an accompanying JSON-RPC code: access is denied, or the caller must retry
 /// later.
 pub const fn outranks_code(status: u16) -> bool {
     matches!(status, 401 | 403 | 407 | 429 | 503)
 }
 
-/// The kind that a gRPC code means when no reason is given.
+/// The kind of a gRPC code without a reason.
 pub fn kind_of_grpc(code: i32) -> ErrorKind {
     match code {
         1 | 14 => ErrorKind::Unavailable,
@@ -127,8 +130,8 @@ pub fn kind_of_grpc(code: i32) -> ErrorKind {
     }
 }
 
-/// An error that a peer sent. A reason among the details decides the kind, else `otherwise` does; the details are kept
-/// as they came.
+/// Creates an error from a peer's error. A reason in the details decides the kind, else the kind is `otherwise`. The
+/// details are preserved.
 pub fn from_peer(otherwise: ErrorKind, message: impl Into<String>, details: Vec<Detail>) -> Error {
     let kind = kind_of_details(&details).unwrap_or(otherwise);
     let retry_after = details.iter().find_map(detail::retry_after);
@@ -139,7 +142,7 @@ pub fn from_peer(otherwise: ErrorKind, message: impl Into<String>, details: Vec<
     }
 }
 
-/// The kind that a reason among the details names.
+/// The kind that a reason in the details names.
 pub fn kind_of_details(details: &[Detail]) -> Option<ErrorKind> {
     details.iter().find_map(kind_of_detail)
 }
@@ -171,7 +174,7 @@ const GRPC_NAMES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// The name of a gRPC code; `UNKNOWN` for a number that is none.
+/// The name of a gRPC code. `UNKNOWN` for an undefined number.
 pub fn grpc_name(code: i32) -> &'static str {
     usize::try_from(code).ok().and_then(|code| GRPC_NAMES.get(code)).copied().unwrap_or("UNKNOWN")
 }

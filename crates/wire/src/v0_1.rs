@@ -1,6 +1,6 @@
-//! Version 0.1: JSON-RPC alone, and a client makes the ids of its tasks.
+//! Version 0.1: only JSON-RPC. The client makes the ids of its tasks.
 //!
-//! What 1.0 has and 0.1 lacks is kept under [`METADATA_KEY`] where there is metadata to keep it in.
+//! Facts of 1.0 that 0.1 cannot carry are stored in metadata under [`METADATA_KEY`], if the object has metadata.
 
 mod ask;
 mod error;
@@ -19,17 +19,17 @@ use nuncio_model::{Call, Caller, Request, Scope, StreamResponse};
 
 use crate::dialect::{Dialect, JsonRpcDialect, Judging, Notice, Plan, Version, sealed::Sealed};
 
-/// The key in metadata for what the shapes of 0.1 have no place for. Its value is an object:
+/// The metadata key of facts that the shapes of 0.1 cannot carry. The value is an object:
 ///
-/// | member | where | what |
+/// | member | place | content |
 /// |---|---|---|
-/// | `taskId` | a task, as other versions see it | the id that its client made |
-/// | `generation` | the same | which task of that id it is: 1, and one more each time it is reopened |
-/// | `continues` | the same, reopened | the id of the task before |
-/// | `state` | the message of a status; where there is none, the task or event around it, as 0.1 sees it | `rejected` or `auth-required` |
+/// | `taskId` | a task, as other versions see the task | the id that the client made |
+/// | `generation` | the same | the number of the task under that id: 1 for the first task, one more after each reopening |
+/// | `continues` | the same, if reopened | the id of the previous task |
+/// | `state` | the message of a status; without a message, the enclosing task or event, as 0.1 sees them | `rejected` or `auth-required` |
 pub const METADATA_KEY: &str = mark::KEY;
 
-/// The JSON of 0.1, whose parts say their `type`.
+/// The JSON of 0.1, in which parts have the member `type`.
 struct Oldest;
 
 /// The dialect of version 0.1.
@@ -63,7 +63,7 @@ impl Dialect for V0_1 {
         serve::claims(call, scope, engine)
     }
 
-    /// The whole task, when it comes to rest (P-2).
+    /// The notice is the whole task, and is sent when the task ends or is interrupted (0.1, push notifications).
     fn notice(&self, event: &StreamResponse) -> Notice {
         let state = match event {
             StreamResponse::Task(task) => task.state(),

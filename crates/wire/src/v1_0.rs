@@ -1,4 +1,4 @@
-//! Version 1.0: the model's own names and JSON, so there is little to turn (sections 5 and 9).
+//! Version 1.0. The model has the names and the JSON of 1.0, so most values need no conversion (sections 5 and 9).
 
 pub(crate) mod aliases;
 mod call;
@@ -52,7 +52,7 @@ impl Dialect for V1_0 {
     }
 }
 
-/// Events are the same in both bindings with JSON.
+/// Events have the same form in both JSON bindings.
 macro_rules! json_events {
     ($binding:ty) => {
         impl crate::dialect::sealed::Sealed for $binding {}

@@ -1,4 +1,5 @@
-//! `authentication` of 0.1: names of schemes, and a text that may say more of them in JSON. Never a secret.
+//! The `authentication` member of 0.1: names of schemes, and a text that can hold JSON with more facts about the
+//! schemes. The text never contains a secret.
 
 use std::collections::HashSet;
 
@@ -13,15 +14,15 @@ use serde_json::{Map, Value, json};
 
 use super::{generation::Generation, members::text, security};
 
-/// The header of an API key where nothing names one.
+/// The header of an API key if the card names no header.
 const API_KEY_HEADER: &str = "X-API-Key";
 
-/// Reads the schemes, each of which is enough.
+/// Reads the schemes. Each scheme alone is sufficient.
 pub(super) fn read(authentication: &Map<String, Value>, card: &mut AgentCard) {
     let credentials = text(authentication, "credentials").and_then(|text| serde_json::from_str(text).ok());
     let credentials = credentials.unwrap_or_default();
     let names = match authentication.get("schemes") {
-        // One of the examples of 0.1 has no list around it.
+        // An example of 0.1 has a single name without a list.
         Some(Value::String(name)) => vec![name.as_str()],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
@@ -80,7 +81,7 @@ fn flows(credentials: &Map<String, Value>) -> OAuthFlows {
     }
 }
 
-/// Writes the schemes that the card needs, or has where it does not say which it needs.
+/// Writes the schemes that the card requires. If the card states no requirements, writes all schemes of the card.
 pub(super) fn write(card: &AgentCard) -> Value {
     let mut needed: Vec<&String> = card.security_requirements.iter().flat_map(|it| it.schemes.keys()).collect();
     if needed.is_empty() {
@@ -111,7 +112,7 @@ pub(super) fn write(card: &AgentCard) -> Value {
     authentication.into()
 }
 
-/// What a client has to know of a scheme beside its name: that of a header, or addresses.
+/// The facts about a scheme that a client needs beside the name: the place and name of a header, or addresses.
 fn details(scheme: &SecurityScheme) -> Map<String, Value> {
     let Some(Value::Object(mut details)) = security::write(scheme, Generation::Third) else { return Map::new() };
     if let Some(Value::Object(flows)) = details.remove("flows") {

@@ -1,4 +1,4 @@
-//! The generations of cards before 1.0: each knows the members of the one before it.
+//! The generations of cards before 1.0. Each generation has the members of the previous generation and more.
 
 use crate::dialect::Version;
 
@@ -14,12 +14,12 @@ pub(super) enum Generation {
 }
 
 impl Generation {
-    /// That of a version, if it is before 1.0.
+    /// The generation of a version, or `None` for 1.0.
     pub(super) fn of(version: Version) -> Option<Self> {
         Self::declared(version.as_str())
     }
 
-    /// That of a version as a card has it, `0.2.5` for example.
+    /// The generation of a version in the form that a card declares, for example `0.2.5`.
     pub(super) fn declared(version: &str) -> Option<Self> {
         let mut numbers = version.trim().split('.');
         match (numbers.next()?, numbers.next()?) {
@@ -30,7 +30,7 @@ impl Generation {
         }
     }
 
-    /// What a card of it says that its version is, where it says so.
+    /// The version that a card of this generation declares, or `None` if cards of the generation declare no version.
     pub(super) fn protocol_version(self) -> Option<&'static str> {
         match self {
             Self::First => None,

@@ -1,4 +1,4 @@
-//! Where an agent is reached, as cards before 1.0 say it: `url`, `preferredTransport` and `additionalInterfaces`.
+//! The interfaces of cards before 1.0: `url`, `preferredTransport` and `additionalInterfaces`.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::{
     members::{member, text},
 };
 
-/// The version that a document says it is of: `protocolVersion`, or the first of a draft's `protocolVersions`.
+/// The version that a document declares: `protocolVersion`, or the first entry of `protocolVersions` of a draft.
 pub(super) fn declared(members: &Map<String, Value>) -> Option<&str> {
     text(members, "protocolVersion").or_else(|| match member(members, "protocolVersions")? {
         Value::Array(versions) => versions.first()?.as_str(),
@@ -21,7 +21,7 @@ pub(super) fn declared(members: &Map<String, Value>) -> Option<&str> {
     })
 }
 
-/// The interfaces that a document names as older versions do, without those that it names twice.
+/// The interfaces that a document names in the older form, without duplicates.
 pub(super) fn plain(members: &Map<String, Value>, version: &str) -> Vec<AgentInterface> {
     let mut interfaces: Vec<AgentInterface> = Vec::new();
     let mut seen = HashSet::new();
@@ -41,7 +41,8 @@ pub(super) fn plain(members: &Map<String, Value>, version: &str) -> Vec<AgentInt
     interfaces
 }
 
-/// The version of a card that has none, by what it knows. Between 0.1 and 0.2.0 it can be that nothing tells.
+/// The version of a card that declares no version, from the members of the card. Cards of 0.1 and 0.2.0 can be
+/// indistinguishable; the result is then 0.1.
 pub(super) fn assumed(members: &Map<String, Value>) -> &'static str {
     let has = |names: &[&str]| names.iter().any(|name| member(members, name).is_some());
     let skills = member(members, "skills").and_then(Value::as_array);
@@ -65,9 +66,11 @@ pub(super) fn assumed(members: &Map<String, Value>) -> &'static str {
     }
 }
 
-/// The interfaces of a card that speak an older version; else those that do not say what they speak.
+/// The interfaces of a card that have a version of this generation. If there are none: the interfaces without a
+/// version.
 ///
-/// Before 0.3, readers may take the first for JSON-RPC, and in 0.1 there is nothing else.
+/// Readers before 0.3 can assume that the first interface is JSON-RPC, so JSON-RPC comes first in 0.2. In 0.1 there is
+/// only JSON-RPC.
 pub(super) fn of(card: &AgentCard, generation: Generation) -> Vec<&AgentInterface> {
     let all = || card.supported_interfaces.iter();
     let mut interfaces: Vec<_> =
@@ -84,21 +87,21 @@ pub(super) fn of(card: &AgentCard, generation: Generation) -> Vec<&AgentInterfac
     interfaces
 }
 
-/// Writes interfaces as an older version has them. The first is the main one, and among the additional ones too.
+/// Writes interfaces in the older form. The first interface is the main interface and also an additional interface.
 pub(super) fn write(interfaces: &[&AgentInterface], generation: Generation, to: &mut Map<String, Value>) {
     let main = interfaces.first();
     to.insert("url".into(), main.map_or("", |it| it.url.as_str()).into());
     let Some(main) = main.filter(|_| generation > Generation::First) else { return };
     to.insert("preferredTransport".into(), transport(main).into());
     let mut known = HashSet::new();
-    // Two that differ by their tenant are the same without it.
+    // Interfaces that differ only in the tenant are equal in the older form, which has no tenant.
     let additional = interfaces.iter().map(|it| (it.url.as_str(), transport(it))).filter(|it| known.insert(*it));
     let additional = additional.map(|(url, transport)| json!({"url": url, "transport": transport}));
     let additional: Vec<Value> = additional.collect();
     to.insert("additionalInterfaces".into(), additional.into());
 }
 
-/// The binding's name, spelled as older readers compare it.
+/// The name of the binding, in the spelling that older readers compare with.
 fn transport(interface: &AgentInterface) -> &str {
     let known = [binding::JSONRPC, binding::GRPC, binding::HTTP_JSON];
     let name = interface.protocol_binding.trim();

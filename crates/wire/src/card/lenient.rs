@@ -1,4 +1,4 @@
-//! Members of cards that agents write in a wrong type or by a wrong name, made those of the specification.
+//! Corrects members of cards that some agents write with a wrong type or a wrong name.
 
 use nuncio_model::{Leniency, card::binding};
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::members::{member, member_mut, text};
 /// The flags of `capabilities`.
 const FLAGS: [&str; 4] = ["streaming", "pushNotifications", "stateTransitionHistory", "extendedAgentCard"];
 
-/// The flags that stand at the top of a card before 1.0.
+/// The flags at the top level of a card before 1.0.
 const TOP_FLAGS: [&str; 2] = ["supportsExtendedAgentCard", "supportsAuthenticatedExtendedCard"];
 
 /// Corrects the members of a card.
@@ -78,7 +78,8 @@ fn settle_skills(members: &mut Map<String, Value>) {
     }
 }
 
-/// `REST` and the like are HTTP+JSON. Other names are kept: they may be bindings of somebody's own.
+/// Corrects names of bindings such as `REST`, which means HTTP+JSON. Other names stay, because they can be custom
+/// bindings.
 fn settle_binding(members: &mut Map<String, Value>, name: &str) {
     let Some(found) = text(members, name) else { return };
     let known = [binding::JSONRPC, binding::GRPC, binding::HTTP_JSON];
@@ -96,7 +97,7 @@ fn settle_binding(members: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// A name without its case and separators.
+/// The letters and digits of a name in lower case.
 fn ascii_letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }

@@ -1,4 +1,4 @@
-//! A card of any version as one of the model.
+//! Converts a card of any version into the card of the model.
 
 use nuncio_model::{AgentCard, Error, Leniency};
 use serde_json::{Map, Value};
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::json;
 
-/// What text is in 0.1; absent modes are the same.
+/// The media type of the mode `text` of 0.1, and of absent modes.
 const TEXT: &str = "text/plain";
 
 pub(super) fn card(document: &[u8]) -> Result<AgentCard, Error> {
-    // What is no object has the model's own words for it.
+    // If the document is not an object, the model produces the error.
     let Ok(mut members) = serde_json::from_slice::<Map<String, Value>>(document) else { return json::answer(document) };
     lenient::settle(&mut members);
     let named = member(&members, "supportedInterfaces").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
@@ -29,7 +29,7 @@ pub(super) fn card(document: &[u8]) -> Result<AgentCard, Error> {
     let mut card: AgentCard = json::answer(&super::written(&members))?;
     security::add_alternatives(&mut card, &split);
     if named {
-        // Beside its own interfaces it may name one of an older version in the older way alone.
+        // In addition to its own interfaces, the card can name an interface of an older version in the older form only.
         let is_of = |version: &str| Generation::declared(version);
         let is_new = declared.is_some_and(|it| {
             is_of(&it).is_some()
@@ -43,7 +43,7 @@ pub(super) fn card(document: &[u8]) -> Result<AgentCard, Error> {
     Ok(card)
 }
 
-/// What drafts of 1.0 called otherwise: an interface's `transport`, and a version for all of them.
+/// Corrects names of 1.0 drafts: `transport` of an interface, and one version for all interfaces.
 fn settle_interfaces(members: &mut Map<String, Value>, version: Option<&str>) {
     let interfaces = member_mut(members, "supportedInterfaces").and_then(Value::as_array_mut);
     for interface in interfaces.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -64,7 +64,7 @@ fn settle_interfaces(members: &mut Map<String, Value>, version: Option<&str>) {
     }
 }
 
-/// Whether there is an extended card stood at the top before it became a capability.
+/// Moves the flag for the extended card into `capabilities`. Older cards have the flag at the top level.
 fn settle_extended_card(members: &mut Map<String, Value>) {
     let names = ["supportsExtendedAgentCard", "supportsAuthenticatedExtendedCard"];
     let Some(extends) = names.iter().find_map(|name| member(members, name)?.as_bool()) else { return };
@@ -78,7 +78,7 @@ fn settle_extended_card(members: &mut Map<String, Value>) {
     }
 }
 
-/// What only cards before 1.0 have, or leave out.
+/// Completes a card before 1.0: reads the members that only these cards have, and sets the members that they omit.
 fn complete(card: &mut AgentCard, members: &Map<String, Value>) {
     card.signatures.clear();
     if card.security_schemes.is_empty()

@@ -1,4 +1,5 @@
-//! Security schemes, told apart by `type` before 1.0 and by a member around them in 1.0.
+//! Security schemes. Before 1.0 the member `type` tells the kind of a scheme. In 1.0 an enclosing member tells the
+//! kind.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::{
     members::{member, member_mut, text},
 };
 
-/// The values of `type`, and the members of 1.0 that stand for them.
+/// The values of `type` and the corresponding enclosing members of 1.0.
 const KINDS: [(&str, &str); 5] = [
     ("apiKey", "apiKeySecurityScheme"),
     ("http", "httpAuthSecurityScheme"),
@@ -22,13 +23,13 @@ const KINDS: [(&str, &str); 5] = [
     ("mutualTLS", "mtlsSecurityScheme"),
 ];
 
-/// The flows of OAuth 2.0, the one to use first where there are several.
+/// The flows of OAuth 2.0. If a scheme has several flows, the first in this order keeps the name of the scheme.
 const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
 
-/// The names of the schemes that were made of the flows of one, beside the one that keeps its name.
+/// For each scheme with several flows: the names of the additional schemes, without the scheme that keeps the name.
 pub(super) type Split = BTreeMap<String, Vec<String>>;
 
-/// Makes the security of a document that of 1.0.
+/// Converts the security members of a document to the form of 1.0.
 pub(super) fn settle(members: &mut Map<String, Value>) -> Split {
     prefer_requirements(members);
     let skills = member_mut(members, "skills").and_then(Value::as_array_mut);
@@ -56,7 +57,7 @@ pub(super) fn settle(members: &mut Map<String, Value>) -> Split {
     split
 }
 
-/// Lets a flow that became a scheme do where its scheme alone did.
+/// Adds requirements for the additional schemes: if a scheme alone is sufficient, so is each scheme from its flows.
 pub(super) fn add_alternatives(card: &mut AgentCard, split: &Split) {
     let skills = card.skills.iter_mut().map(|skill| &mut skill.security_requirements);
     for requirements in skills.chain([&mut card.security_requirements]) {
@@ -75,14 +76,14 @@ pub(super) fn add_alternatives(card: &mut AgentCard, split: &Split) {
     }
 }
 
-/// Where a document says what is needed in the words of 1.0 and in older ones, those of 1.0 count.
+/// If a document has the requirements of 1.0 and the older requirements, those of 1.0 win.
 fn prefer_requirements(members: &mut Map<String, Value>) {
     if member(members, "securityRequirements").is_some() {
         members.remove("security");
     }
 }
 
-/// Puts the member of 1.0 around a scheme that has a `type`, unless it has one.
+/// Encloses a scheme that has a `type` in the member of 1.0, unless the scheme is already enclosed.
 fn wrap(scheme: &mut Map<String, Value>) {
     if KINDS.iter().any(|(_, wrapper)| member(scheme, wrapper).is_some()) {
         return;
@@ -104,7 +105,7 @@ fn wrap(scheme: &mut Map<String, Value>) {
     }
 }
 
-/// A scheme of HTTP that does not say which it is, is `Bearer`.
+/// An HTTP scheme without a name becomes `Bearer`.
 fn name_http(scheme: &mut Map<String, Value>) {
     if let Some(http) = member_mut(scheme, "httpAuthSecurityScheme").and_then(Value::as_object_mut)
         && text(http, "scheme").is_none()
@@ -114,14 +115,14 @@ fn name_http(scheme: &mut Map<String, Value>) {
     }
 }
 
-/// The flows of a scheme that has more than one.
+/// The flows of a scheme, if the scheme has more than one.
 fn flows(scheme: &Value) -> Option<Vec<&'static str>> {
     let flows = member(member(scheme.as_object()?, "oauth2SecurityScheme")?.as_object()?, "flows")?.as_object()?;
     let flows: Vec<_> = FLOWS.into_iter().filter(|flow| member(flows, flow).is_some()).collect();
     (flows.len() > 1).then_some(flows)
 }
 
-/// The scheme with this flow alone.
+/// The scheme with only this flow.
 fn with_flow(scheme: &Value, flow: &str) -> Value {
     let mut scheme = scheme.clone();
     let oauth2 = scheme.as_object_mut().and_then(|it| member_mut(it, "oauth2SecurityScheme")?.as_object_mut());
@@ -133,7 +134,7 @@ fn with_flow(scheme: &Value, flow: &str) -> Value {
     scheme
 }
 
-/// A scheme as an older version has it, where it does.
+/// A scheme in the older form, or `None` if the generation does not have the scheme.
 pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<Value> {
     let Value::Object(members) = serde_json::to_value(scheme).ok()? else { return None };
     let (wrapper, inner) = members.into_iter().next()?;
@@ -150,7 +151,7 @@ pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<V
                 inner.remove("oauth2MetadataUrl");
             }
             if let Some(flows) = inner.get_mut("flows").and_then(Value::as_object_mut) {
-                // The only flow that older versions do not have.
+                // The device code flow is the only flow that older versions do not have.
                 flows.remove("deviceCode");
                 flows.iter_mut().for_each(|(name, flow)| complete_flow(name, flow));
             }
@@ -161,12 +162,12 @@ pub(super) fn write(scheme: &SecurityScheme, generation: Generation) -> Option<V
     Some(inner.into())
 }
 
-/// Whether an older scheme is one of OAuth 2.0 without a way to get a token.
+/// Whether an older scheme is an OAuth 2.0 scheme without any flow.
 pub(super) fn lacks_flows(scheme: &Value) -> bool {
     scheme.get("flows").and_then(Value::as_object).is_some_and(Map::is_empty)
 }
 
-/// What a flow must have, and what older versions do not know.
+/// Adds the members that an older flow must have, and removes the member that older versions do not have.
 fn complete_flow(name: &str, flow: &mut Value) {
     let Some(flow) = flow.as_object_mut() else { return };
     flow.remove("pkceRequired");
@@ -178,7 +179,7 @@ fn complete_flow(name: &str, flow: &mut Value) {
     flow.entry(address).or_insert_with(|| json!(""));
 }
 
-/// Requirements as `security` has them.
+/// Requirements in the form of `security`.
 pub(super) fn write_requirements(requirements: &[SecurityRequirement]) -> Value {
     let requirement = |it: &SecurityRequirement| -> Map<String, Value> {
         it.schemes.iter().map(|(name, scopes)| (name.clone(), scopes.list.clone().into())).collect()

@@ -1,4 +1,4 @@
-//! A card of the model as one of an older version.
+//! Converts a card of the model into a card of an older version.
 
 use nuncio_model::{
     AgentCard,
@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::{authentication, generation::Generation, interfaces, security};
 
-/// The members of a card of this generation that is reached at these interfaces.
+/// The members of a card of this generation with the interfaces `at`.
 ///
-/// OAuth 2.0 by a flow that the generation lacks is left out: some readers refuse a card with a scheme without flows.
+/// An OAuth 2.0 scheme is omitted if the generation has none of its flows, because some readers refuse a card that has
+/// a scheme without flows.
 pub(super) fn members(card: &AgentCard, generation: Generation, at: &[&AgentInterface]) -> Map<String, Value> {
     let mut members = members_beside(card, generation, at);
     if let Some(schemes) = members.get_mut("securitySchemes").and_then(Value::as_object_mut) {
@@ -22,7 +23,8 @@ pub(super) fn members(card: &AgentCard, generation: Generation, at: &[&AgentInte
     members
 }
 
-/// As [`members`], to stand beside those of 1.0, where readers look for an older form of each scheme.
+/// Like [`members`], but for a document that also has the members of 1.0. Readers of such a document expect an older
+/// form of each scheme.
 pub(super) fn members_beside(card: &AgentCard, generation: Generation, at: &[&AgentInterface]) -> Map<String, Value> {
     let mut to = Map::new();
     let mut add = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
@@ -72,7 +74,7 @@ fn capabilities(capabilities: &AgentCapabilities, generation: Generation) -> Val
     for (name, value) in
         [("streaming", *streaming), ("pushNotifications", *push_notifications), ("stateTransitionHistory", None)]
     {
-        // In 0.1 each has a default, which its own servers write.
+        // In 0.1 each flag has a default. The servers of 0.1 write the default.
         to.extend(value.or(default).map(|value| (name.to_owned(), value.into())));
     }
     if generation > Generation::First && !extensions.is_empty() {

@@ -1,32 +1,33 @@
-//! How files are sent where protobuf has bytes for them and peers do not agree on which.
+//! The encoding of files in protobuf messages, about which peers disagree.
 
 use std::{fmt, str::FromStr};
 
 use super::Version;
 
-/// How the bytes of a file stand in the protobuf messages of versions 0.2 and 0.3, which their gRPC carries and, as
-/// JSON, their HTTP+JSON. JSON-RPC and other versions are not concerned.
+/// The encoding of a file in the protobuf messages of versions 0.2 and 0.3. Their gRPC carries these messages, and
+/// their HTTP+JSON carries them as JSON. JSON-RPC and other versions are not affected.
 ///
-/// The proto has the bytes of the file there. The Python SDK, of 0.2, of 0.3 and in the 0.3 mode of 1.x, has their
-/// base64 there instead, and fails at all else. Nothing in a message says which it is. A server can tell by the client's
-/// `User-Agent` ([`of_client`](Self::of_client)); a client must be told.
+/// The proto defines the field as the bytes of the file. The Python SDK (0.2, 0.3, and 1.x in its 0.3 mode) puts the
+/// base64 text of the bytes into the field, and fails on any other content. A message does not tell its encoding. A
+/// server can infer the encoding from the `User-Agent` of the client ([`of_client`](Self::of_client)). A client needs a
+/// setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FileBytes {
-    /// The bytes, as the proto has them. Base64 is still read for what it is where nothing else can be meant: for the
-    /// files of a picture, a sound or another binary format.
+    /// The bytes, as the proto defines. Base64 is still recognized if the field cannot be anything else: if the media
+    /// type of the file is a picture, a sound or another binary format.
     #[default]
     Raw,
-    /// The base64 of the bytes. What is read and is not base64 is taken for the bytes.
+    /// The base64 text of the bytes. On reading, content that is not base64 counts as the bytes.
     Base64,
 }
 
 impl FileBytes {
-    /// Both.
+    /// All encodings.
     pub const ALL: &'static [Self] = &[Self::Raw, Self::Base64];
 
-    /// How a client sends and reads files, by its `User-Agent`: in base64 if the client is of Python's httpx or gRPC,
-    /// which the Python SDK uses, else as the bytes.
+    /// The encoding that a client uses, by its `User-Agent`: base64 for the Python libraries httpx and gRPC, which the
+    /// Python SDK uses, else the bytes.
     pub fn of_client(user_agent: &str) -> Self {
         let is_python = ["python-httpx/", "grpc-python/", "grpc-python-asyncio/"]
             .iter()
@@ -34,7 +35,7 @@ impl FileBytes {
         if is_python { Self::Base64 } else { Self::Raw }
     }
 
-    /// Whether the forms differ in a version.
+    /// Whether the encodings differ in a version.
     pub(crate) const fn matter_in(version: Version) -> bool {
         match version {
             #[cfg(feature = "v0-1")]

@@ -1,7 +1,8 @@
-//! Which status is the last of a stream: versions before 1.0 say so in the event itself.
+//! The flag that a status is the last of a stream. Versions before 1.0 carry the flag in the event.
 //!
-//! A state tells it most of the time, and where it does not, only a plan knows. It says so in the event's metadata,
-//! from where it is taken when the event is written. A client finds it there, too, where a state tells nothing at all.
+//! The state of a status usually implies the flag. If not, only the plan knows the flag; the plan stores the flag in
+//! the metadata of the event, and the encoder of the event reads the flag from there. A client also stores the flag in
+//! the metadata if the state is unknown.
 
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 use std::borrow::Cow;
@@ -10,16 +11,16 @@ use nuncio_model::Struct;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 use nuncio_model::{TaskState, TaskStatusUpdateEvent};
 
-/// Where in metadata it is said.
+/// The metadata key of the flag.
 pub(crate) const KEY: &str = "https://nuncio.dev/a2a/final";
 
-/// Client: whether the agent said with this metadata, of an event or of the task that it made, that nothing more will
-/// come although the state is unknown.
+/// Client: whether the metadata, of an event or of the task from the event, says that no more events follow although
+/// the state is unknown.
 pub fn is_marked_last(metadata: Option<&Struct>) -> bool {
     last_flag(metadata) == Some(true)
 }
 
-/// Client: keeps what the agent said of an event whose state does not tell whether there is more to come.
+/// Client: stores the flag of an event whose state is unknown. Known states imply the flag.
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn set_last_if_unknown(update: &mut TaskStatusUpdateEvent, is_last: bool) {
     if is_last && update.status.state == TaskState::Unspecified {
@@ -27,18 +28,18 @@ pub(crate) fn set_last_if_unknown(update: &mut TaskStatusUpdateEvent, is_last: b
     }
 }
 
-/// Says of an event whether it is the last of its stream.
+/// Stores in an event whether the event is the last of its stream.
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn set_last(update: &mut TaskStatusUpdateEvent, is_last: bool) {
     update.metadata.get_or_insert_default().insert(KEY.to_owned(), is_last.into());
 }
 
-/// What [`set_last`] said.
+/// The flag that [`set_last`] stored.
 pub(crate) fn last_flag(metadata: Option<&Struct>) -> Option<bool> {
     metadata?.get(KEY)?.as_bool()
 }
 
-/// Metadata without it; `None` where nothing is left.
+/// The metadata without the flag, or `None` if nothing else remains.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn without(metadata: Option<&Struct>) -> Option<Cow<'_, Struct>> {
     let metadata = metadata?;

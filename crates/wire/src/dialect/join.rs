@@ -1,8 +1,8 @@
-//! Client: joining a task that is there, where the peer's stream does not begin with it.
+//! Client: joins a running task if the peer's stream does not begin with the task.
 //!
-//! The peer is subscribed to first and the task read then, so nothing is lost in between. What the stream told until
-//! the task was there may be in the task already. Events before 1.0 have no numbers, so they are told apart by what
-//! they say: the pieces of an artifact that the task's own ends with are in it.
+//! The client subscribes first and reads the task afterwards, so that no event is lost. Therefore the task can already
+//! contain events that the stream delivered before the read ended. Events before 1.0 have no numbers, so their content
+//! must tell: chunks of an artifact are skipped if the artifact of the task ends with them.
 
 mod overlap;
 
@@ -19,18 +19,18 @@ use nuncio_model::{ArtifactId, Error, EventStream, Reply, StreamEvent, StreamRes
 
 use overlap::Overlap;
 
-/// How many events are kept while the task is read; then the stream is left to wait.
+/// The maximum number of buffered events while the task is read. When the buffer is full, the stream is not polled.
 const MAX_BUFFERED: usize = 1024;
 
-/// What a subscription begins with.
+/// The beginning of a subscription.
 pub(crate) enum Joined {
-    /// The peer's stream, which begins with its task or an answer by itself, or ends at once.
+    /// The stream of the peer, which begins with its task or message, or ends at once.
     Begun(EventStream),
-    /// The task as it was read, and what came after.
+    /// The task that was read, and the events after it.
     Read(Box<Task>, EventStream),
 }
 
-/// Joins a stream that was opened; `reading` gives the task, and is not begun unless it is needed.
+/// Joins an opened stream. `reading` reads the task and is polled only if the stream does not begin with a task.
 pub(crate) async fn join(
     mut events: EventStream,
     reading: impl Future<Output = Result<Reply, Error>> + Send,
@@ -52,7 +52,7 @@ pub(crate) async fn join(
                 Poll::Pending => break,
             }
         }
-        // A stream of nothing, or of nothing but an error, is not helped by a task.
+        // If the stream is empty or begins with an error, the task is not needed.
         if (!is_open && buffered.is_empty()) || buffered.front().is_some_and(Result::is_err) {
             return Poll::Ready(None);
         }
@@ -71,12 +71,12 @@ pub(crate) async fn join(
     }
 }
 
-/// Whether the model lets a stream begin with this event.
+/// Whether a stream of the model can begin with this event.
 pub(crate) fn may_be_first(event: &StreamEvent) -> bool {
     matches!(&event.response, StreamResponse::Task(_) | StreamResponse::Message(_))
 }
 
-/// Events that are there already, and then those of a stream.
+/// Buffered events, followed by the rest of the stream.
 #[derive(Default)]
 struct Behind {
     buffered: VecDeque<Result<Arc<StreamEvent>, Error>>,
@@ -97,11 +97,11 @@ impl Stream for Behind {
     }
 }
 
-/// What a stream tells that a task does not have yet.
+/// The events of a stream that a task does not contain yet.
 struct After {
-    /// Events that are known to be passed on.
+    /// Events that will be delivered.
     ready: VecDeque<Result<Arc<StreamEvent>, Error>>,
-    /// The artifacts whose pieces may still be in the task.
+    /// The artifacts whose chunks can still be part of the task.
     overlaps: HashMap<ArtifactId, Overlap>,
     rest: Option<EventStream>,
 }
@@ -110,7 +110,7 @@ impl After {
     fn new(task: &Task, buffered: VecDeque<Result<Arc<StreamEvent>, Error>>, rest: EventStream) -> Self {
         let known = |id: &ArtifactId| task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
         let mut overlaps = HashMap::new();
-        // The task has all statuses up to its own.
+        // The task contains all statuses up to its own status.
         let old = buffered.iter().rposition(|item| status(item).is_some_and(|it| is_same(it, &task.status)));
         let mut after = Self { ready: VecDeque::new(), overlaps: HashMap::new(), rest: Some(rest) };
         for item in buffered.iter().filter_map(|item| item.as_ref().ok()) {
@@ -145,7 +145,7 @@ impl After {
                     self.ready.extend(news.into_iter().map(Ok));
                 }
             }
-            // What is still open when the task ends was none of what it had.
+            // When the task ends, the undecided chunks are not part of the task that was read.
             StreamResponse::StatusUpdate(update)
                 if update.status.state.is_terminal() || update.status.state.is_interrupted() =>
             {
@@ -195,7 +195,7 @@ fn status(item: &Result<Arc<StreamEvent>, Error>) -> Option<&TaskStatus> {
     }
 }
 
-/// Whether two tell of one status. The ids of its message may differ: 0.1 has none, so they are made each time.
+/// Whether two statuses are the same. The ids of their messages can differ: 0.1 has no ids, so each read makes new ids.
 fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
     let parts = |status: &TaskStatus| status.message.as_ref().map(|message| message.parts.clone());
     one.state == other.state && one.timestamp == other.timestamp && parts(one) == parts(other)

@@ -1,8 +1,8 @@
-//! The versions that are spoken here.
+//! The protocol versions of this build.
 
 use std::{fmt, str::FromStr};
 
-/// A version of the protocol that is spoken here. Versions compare by age.
+/// A protocol version of this build. The order of versions is their age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Version {
@@ -20,7 +20,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// All of them, oldest first.
+    /// All versions, oldest first.
     pub const ALL: &'static [Self] = &[
         #[cfg(feature = "v0-1")]
         Self::V0_1,
@@ -31,10 +31,10 @@ impl Version {
         Self::V1_0,
     ];
 
-    /// The newest: what a client prefers, and how a server answers one whose version it cannot tell.
+    /// The newest version: a client prefers it, and a server uses it to answer a caller whose version is unknown.
     pub const LATEST: Self = Self::V1_0;
 
-    /// `Major.Minor`, as headers and cards carry it (section 3.6).
+    /// `Major.Minor`, the form in headers and cards (section 3.6 "Versioning").
     pub const fn as_str(self) -> &'static str {
         match self {
             #[cfg(feature = "v0-1")]
@@ -47,8 +47,8 @@ impl Version {
         }
     }
 
-    /// Whether its requests say which version they are. A request of an older one is known by its method or path, and
-    /// one that says nothing is of an older one (VER-6).
+    /// Whether requests of this version declare the version. A request of an older version is recognized by its method
+    /// or path. A request without a version belongs to an older version (section 3.6.2 "Server Responsibilities").
     pub const fn is_declared(self) -> bool {
         matches!(self, Self::V1_0)
     }
@@ -63,9 +63,9 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = UnknownVersion;
 
-    /// Reads `Major.Minor`. A patch number may follow and is ignored (VER-1).
+    /// Reads `Major.Minor`. A patch number can follow and is ignored (section 3.6 "Versioning").
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
-        // As nearly every request has it.
+        // The fast path: nearly every request has exactly this text.
         if let Some(version) = Self::ALL.iter().find(|version| version.as_str() == text) {
             return Ok(*version);
         }
@@ -93,7 +93,7 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok())?
 }
 
-/// The text names no version that is spoken here.
+/// The text names no protocol version of this build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownVersion;
 

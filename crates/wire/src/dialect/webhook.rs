@@ -1,20 +1,20 @@
-//! What the fields of a webhook are called before 1.0, where they stand elsewhere.
+//! The names of webhook fields in versions before 1.0, if the names differ.
 
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 use nuncio_model::FieldViolation;
 use nuncio_model::Method;
 
-/// The field of 1.0 behind a webhook of a message.
+/// The prefix of the fields of a webhook in a message of 1.0.
 const IN_MESSAGE: &str = "configuration.taskPushNotificationConfig.";
 
-/// Forgives a webhook that names no scheme to authenticate by: it has a list of them before 1.0, which may be empty.
+/// Removes the violation for an absent scheme: before 1.0 a webhook has a list of schemes, which can be empty.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn forgive_scheme(violations: &mut Vec<FieldViolation>) {
     violations.retain(|it| it.field.strip_prefix(IN_MESSAGE).unwrap_or(&it.field) != "authentication.scheme");
 }
 
-/// The name of a field that 1.0 names so, where a version has webhooks `alone` under this name, and those of a message
-/// under the other. `None` for other fields.
+/// The name of a field of 1.0 in a version that has webhooks under the name `alone`, or under `in_message` for the
+/// webhook of a message. `None` for other fields.
 pub(crate) fn field_name(method: Method, field: &str, alone: &str, in_message: &str) -> Option<String> {
     let (place, name) = match method {
         Method::CreateTaskPushNotificationConfig => (alone, field),

@@ -1,4 +1,4 @@
-//! Every field of a request that is wrong, where reading stops at the first.
+//! Finds every wrong field of a request. A normal read stops at the first wrong field.
 
 use nuncio_model::{Error, Validate, error::FieldViolation};
 use serde::de::DeserializeOwned;
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::explain;
 
-/// How many fields are named.
+/// The maximum number of fields in an error.
 const MOST: usize = 16;
 
-/// The size of the longest request that is looked at more than once, in bytes.
+/// The size of the longest request that is read more than once, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// Adds to an error that names one field the others that are wrong. The request is read again without the field, until
-/// it can be read; then it is checked as any request is.
+/// Adds the other wrong fields to an error that names one field. The request is read again without the known wrong
+/// fields, until the read succeeds. Then the request is validated like any request.
 pub(super) fn with_others<T: DeserializeOwned + Validate>(error: Error, json: &str) -> Error {
     let [first] = error.field_violations() else { return error };
-    // First, as a parsed value takes many times its text.
+    // This check comes first, because a parsed value takes many times the memory of its text.
     if json.len() > LONGEST {
         return error;
     }
@@ -33,7 +33,7 @@ pub(super) fn with_others<T: DeserializeOwned + Validate>(error: Error, json: &s
             let (field, description) = explain::<T>(&json);
             others.push(FieldViolation { field, description });
         }
-        // A field that was taken out is not missing.
+        // A field that was removed here is not missing.
         others.retain(|other| !other.field.is_empty() && violations.iter().all(|known| known.field != other.field));
         let is_new = !others.is_empty();
         violations.extend(others);
@@ -45,7 +45,7 @@ pub(super) fn with_others<T: DeserializeOwned + Validate>(error: Error, json: &s
     if violations.len() > 1 { Error::violations(violations) } else { error }
 }
 
-/// Takes the member at a path such as `message.parts[0].text` out, if it is there.
+/// Removes the member at a path such as `message.parts[0].text`. Returns whether the member existed.
 fn remove(value: &mut Value, path: &str) -> bool {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let mut at = value;

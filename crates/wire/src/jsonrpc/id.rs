@@ -1,11 +1,11 @@
-//! The id of a JSON-RPC request, which comes back as it was sent.
+//! The id of a JSON-RPC request. The response carries the same id.
 
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// The id of a request: a whole number, a string, or null. Kept as it was written, so `7` comes back `7` and `"7"`
-/// comes back `"7"`.
+/// The id of a request: a whole number, a string, or null. The text of the id is preserved: the response to `7` has
+/// `7`, and the response to `"7"` has `"7"`.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Id(Form);
 
@@ -14,15 +14,15 @@ enum Form {
     #[default]
     Null,
     Number(i64),
-    /// A string, or a number that is too long for the other form, as JSON.
+    /// The JSON of a string, or of a number that does not fit the other variant.
     Json(Box<str>),
 }
 
 impl Id {
-    /// The id of an answer to a request whose id could not be read.
+    /// The id of a response to a request whose id could not be read.
     pub const NULL: Self = Self(Form::Null);
 
-    /// Reads an id. `None` for what cannot be one: a fraction, a boolean, an object, a list.
+    /// Reads an id. `None` for JSON that cannot be an id: a fraction, a boolean, an object, a list.
     pub(super) fn read(json: &RawValue) -> Option<Self> {
         let json = json.get();
         match json.as_bytes() {
@@ -35,12 +35,12 @@ impl Id {
         }
     }
 
-    /// Whether it is null.
+    /// Whether the id is null.
     pub fn is_null(&self) -> bool {
         self.0 == Form::Null
     }
 
-    /// Writes it as JSON.
+    /// Writes the id as JSON.
     pub(super) fn write(&self, to: &mut Vec<u8>) {
         match &self.0 {
             Form::Null => to.extend_from_slice(b"null"),
@@ -62,7 +62,7 @@ impl From<&str> for Id {
     }
 }
 
-/// As JSON.
+/// Writes the id as JSON.
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

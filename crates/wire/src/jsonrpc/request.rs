@@ -1,4 +1,5 @@
-//! Requests of JSON-RPC: read by a server, written by a client (RPC-2, RPC-7).
+//! JSON-RPC requests: a server reads them, a client writes them (sections 9.1 "Protocol Requirements" and 9.3 "Base
+//! Request Structure").
 
 use std::{borrow::Cow, fmt};
 
@@ -15,20 +16,21 @@ use crate::{
 /// A request whose params are still JSON.
 #[derive(Debug)]
 pub struct Incoming<'a> {
-    /// `None` for a notification, which is not to be answered.
+    /// The id, or `None` for a notification, which gets no response.
     pub id: Option<Id>,
-    /// The method, as the caller wrote it.
+    /// The method, in the spelling of the caller.
     pub method: Cow<'a, str>,
-    /// The params; `None` where there are none, or null.
+    /// The params. `None` if they are absent or null.
     pub params: Option<&'a RawValue>,
 }
 
 /// Reads the envelope of a request.
 ///
-/// A version may do without [parts of the envelope](JsonRpcDialect::envelope_is_optional).
+/// A version can make [parts of the envelope](JsonRpcDialect::envelope_is_optional) optional.
 ///
-/// Fails with `Parse` where the body is not JSON, and with `InvalidRequest` where it is JSON but no request: a batch, a
-/// wrong `jsonrpc`, no method, an id of the wrong type. The id beside the error is what the answer must carry.
+/// Fails with `Parse` if the body is not JSON. Fails with `InvalidRequest` if the JSON is not a request: a batch, a
+/// wrong `jsonrpc`, an absent method, or an id of a wrong type. The response must carry the id that accompanies the
+/// error.
 pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
     let text = std::str::from_utf8(body).map_err(|_| broken(body))?;
     let members: EnvelopeMembers<'_> = serde_json::from_str(text).map_err(|_| broken(body))?;
@@ -58,16 +60,17 @@ pub fn parse_request(body: &[u8]) -> Result<Incoming<'_>, (Id, Error)> {
     }
 }
 
-/// What a request may lack of the envelope.
+/// The parts of the envelope that a request can omit.
 #[derive(Default)]
 struct MayLack {
     jsonrpc: bool,
-    /// And be answered all the same.
+    /// Whether a request without an id still gets a response.
     id: bool,
 }
 
 impl MayLack {
-    /// `jsonrpc` where one version that has the method does without, and an id where all do.
+    /// `jsonrpc` is optional if it is optional in any version that has the method. The id is optional only if it is
+    /// optional in all these versions.
     fn of(method: &str) -> Self {
         let spoken = Version::ALL.iter().map(|version| dialect(*version).jsonrpc());
         let optional = spoken.filter(|it| it.method(method).is_some()).map(JsonRpcDialect::envelope_is_optional);
@@ -77,7 +80,7 @@ impl MayLack {
     }
 }
 
-/// What is wrong with a body that has no members to look at.
+/// The error for a body that has no members.
 fn broken(body: &[u8]) -> (Id, Error) {
     let error = match json::text(body).map(|text| text.trim_start().starts_with('[')) {
         Err(error) => error,

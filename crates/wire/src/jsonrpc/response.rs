@@ -1,4 +1,5 @@
-//! Responses of JSON-RPC: written by a server, read by a client (RPC-5 to RPC-7).
+//! JSON-RPC responses: a server writes them, a client reads them (sections 9.3 "Base Request Structure" and 9.5 "Error
+//! Handling").
 
 use nuncio_model::{Detail, Error, ErrorKind, Value};
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use serde_json::{json, value::RawValue};
 use super::Id;
 use crate::{dialect::JsonRpcDialect, json, status};
 
-/// Writes a response whose result is what `result` writes. If that fails, `to` is as it was.
+/// Writes a response. `result` writes the result. If `result` fails, `to` is unchanged.
 pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
     let start = to.len();
     to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -21,8 +22,8 @@ pub fn write_result<E>(id: &Id, to: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u
     Ok(())
 }
 
-/// Writes a response that is an error, in the words of a version: where there is no call to tell it by, of that which
-/// [`Versions::refusing_method`](crate::Versions::refusing_method) gives.
+/// Writes an error response in the form of a version. If no call tells the version,
+/// [`Versions::refusing_method`](crate::Versions::refusing_method) chooses the version.
 pub fn write_error(dialect: &dyn JsonRpcDialect, id: &Id, error: &Error, to: &mut Vec<u8>) {
     to.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(to);
@@ -31,10 +32,10 @@ pub fn write_error(dialect: &dyn JsonRpcDialect, id: &Id, error: &Error, to: &mu
     to.push(b'}');
 }
 
-/// Reads a response: its id, and its result or the error that the peer sent.
+/// Reads a response: the id, and the result or the error of the peer.
 ///
-/// The kind of a peer's error is what its reason says, else what its code says; its details are kept as they came.
-/// Fails with `InvalidAgentResponse` where the body is no response.
+/// The kind of a peer's error comes from its reason, else from its code. The details of the error are preserved. Fails
+/// with `InvalidAgentResponse` if the body is not a response.
 pub fn parse_response<'a>(
     dialect: &dyn JsonRpcDialect,
     body: &'a [u8],
@@ -56,7 +57,7 @@ pub fn parse_response<'a>(
     match (members.error, members.result) {
         (Some(error), _) => Ok((id, Err(peer_error(dialect, error)?))),
         (None, Some(result)) => Ok((id, Ok(result))),
-        // Some SDKs leave out members that are null, and so the result of what has none.
+        // Some SDKs omit members that are null, and therefore omit an empty result.
         (None, None) if members.jsonrpc.is_some() => Ok((id, Ok(RawValue::NULL))),
         (None, None) => {
             Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has neither a result nor an error"))
@@ -64,7 +65,7 @@ pub fn parse_response<'a>(
     }
 }
 
-/// A result of null is a result.
+/// A result of null is a result, unlike an absent one.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
@@ -96,17 +97,17 @@ fn peer_error(dialect: &dyn JsonRpcDialect, error: &RawValue) -> Result<Error, E
     Ok(facts.into_iter().fold(error, |error, (name, fact)| error.with_metadata(name, fact)))
 }
 
-/// The member of the one object that is the data of older versions which says what params are wrong.
+/// The member of older error data that lists the wrong params. The data of older versions is a single object.
 const VIOLATIONS: &str = "fieldViolations";
 
-/// What older versions send is any value, and is kept as it came.
+/// Reads the error data of an older version. The data can be any value and is preserved.
 fn older_details(data: Value) -> Vec<Detail> {
     let violations = data.get(VIOLATIONS).filter(|it| it.is_array() && data.get("@type").is_none());
     let wrong = violations.map(|it| status::detail_from_json(json!({"@type": status::BAD_REQUEST, VIOLATIONS: it})));
     std::iter::once(Detail::Other(data)).chain(wrong).collect()
 }
 
-/// The facts that peers of older versions put into one object, where 1.0 has a list of typed ones.
+/// The facts in the error data of older versions: one object, while 1.0 has a list of typed objects.
 fn facts(details: &[Detail]) -> Vec<(String, String)> {
     match details.first() {
         Some(Detail::Other(Value::Object(members))) if !members.contains_key("@type") => members

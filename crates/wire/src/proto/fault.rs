@@ -1,8 +1,10 @@
-//! What is wrong with bytes, and where: becomes an [`Error`] that names the field as every other binding names it.
+//! The reason and the place of a decoding failure. A fault becomes an [`Error`] that names the field in the same way as
+//! every other binding.
 
 use nuncio_model::{Error, ErrorKind};
 
-/// Why a message could not be read. The path grows from the inside out, so reading pays nothing for it.
+/// The reason why a message cannot be read. The path grows from the inside to the outside while the error returns, so
+/// successful reads have no cost for the path.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Inner>);
 
@@ -21,19 +23,19 @@ enum Step {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Nature {
-    /// Not protobuf.
+    /// The bytes are not protobuf.
     Garbage,
-    /// Protobuf that says something the protocol does not know.
+    /// The bytes are protobuf, but a value is not valid in the protocol.
     Wrong,
 }
 
 impl Fault {
-    /// The bytes are not protobuf, or not of this message.
+    /// The bytes are not protobuf, or are not this message.
     pub(crate) fn garbage(description: impl Into<String>) -> Self {
         Self::new(Nature::Garbage, description.into())
     }
 
-    /// The value is not one that the protocol knows.
+    /// The value is not valid in the protocol.
     pub(crate) fn wrong(description: impl Into<String>) -> Self {
         Self::new(Nature::Wrong, description.into())
     }
@@ -43,22 +45,22 @@ impl Fault {
         Self(Box::new(Inner { path: Vec::new(), nature, description }))
     }
 
-    /// It happened inside this field.
+    /// Adds the field that contains the fault to the path.
     #[cold]
     pub(crate) fn inside(mut self, field: &'static str) -> Self {
         self.0.path.push(Step::Field(field));
         self
     }
 
-    /// It happened inside this item of a list.
+    /// Adds the list index that contains the fault to the path.
     #[cold]
     pub(crate) fn at(mut self, index: usize) -> Self {
         self.0.path.push(Step::Index(index));
         self
     }
 
-    /// As the answer to a request: `InvalidParams` that names the field, or `Parse` for what is no protobuf, which
-    /// names it where it came that far.
+    /// Converts the fault to the answer for a request: `InvalidParams`, which names the field, or `Parse` if the bytes
+    /// are not protobuf. A `Parse` error also names the field if the reader reached a field.
     pub(crate) fn into_request_error(self) -> Error {
         let path = self.path();
         match self.0.nature {
@@ -71,14 +73,14 @@ impl Fault {
         }
     }
 
-    /// As what a client says of an answer that it cannot read.
+    /// Converts the fault to the error of a client that cannot read an answer.
     pub(crate) fn into_reply_error(self) -> Error {
         let path = self.path();
         let place = if path.is_empty() { String::new() } else { format!(" at {path}") };
         Error::new(ErrorKind::InvalidAgentResponse, format!("the answer cannot be read{place}: {}", self.0.description))
     }
 
-    /// The path in JSON names, `message.parts[0]` for example.
+    /// The path in JSON names, for example `message.parts[0]`.
     fn path(&self) -> String {
         let mut path = String::new();
         for step in self.0.path.iter().rev() {
@@ -100,7 +102,7 @@ impl Fault {
     }
 }
 
-/// Appends the JSON name of a proto name: `messageId` of `message_id`.
+/// Appends the JSON name of a proto name, for example `messageId` for `message_id`.
 fn push_camel(to: &mut String, name: &str) {
     let mut upper = false;
     for letter in name.chars() {

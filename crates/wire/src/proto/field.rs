@@ -1,12 +1,12 @@
-//! How a field stands in a message, one module for each word of a [`message!`](super::message::message) table.
+//! Reads and writes the fields of a message. Each word of a [`message!`](super::message::message) table is one module.
 //!
 //! | word | proto3 | written | read |
 //! |---|---|---|---|
-//! | `implicit` | a scalar without presence | when not the default | the default counts as unset |
-//! | `presence` | `optional`, a message | when set, also to the default | kept as sent |
-//! | `always` | a message that is `REQUIRED` | always | absent is the default; validation complains |
+//! | `implicit` | a scalar without presence | if not the default | the default counts as unset |
+//! | `presence` | `optional`, a message | if set, even to the default | unchanged |
+//! | `always` | a message that is `REQUIRED` | always | absent is the default; the validation reports the absence |
 //! | `repeated` | a list | each item | each item, in order |
-//! | `map` | a map | each entry, by key | each entry, the last of a key wins |
+//! | `map` | a map | each entry, ordered by key | each entry; the last entry of a key wins |
 
 use super::{
     fault::Fault,
@@ -14,21 +14,21 @@ use super::{
     writer,
 };
 
-/// A value as it stands behind a tag.
+/// A value that follows a tag.
 pub(crate) trait Item: Default {
-    /// What the tag says of it.
+    /// The wire type in the tag.
     const WIRE: Wire;
 
     /// Appends the value.
     fn write(&self, to: &mut Vec<u8>);
 
-    /// Reads the value; a message that comes in pieces is put together.
+    /// Reads the value. If a message occurs several times, the occurrences are merged.
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault>;
 }
 
-/// A value that is left out when it is the default.
+/// A value that is omitted if it is the default.
 pub(crate) trait Scalar: Item {
-    /// Whether it is the default.
+    /// Whether the value is the default.
     fn is_default(&self) -> bool;
 }
 
@@ -54,7 +54,7 @@ fn write_item<T: Item>(item: &T, number: u32, to: &mut Vec<u8>) {
 pub(crate) mod implicit {
     use super::{Fault, Reader, Scalar, Tag, write_item};
 
-    /// A scalar, or an optional one that is never `Some` of the default.
+    /// A scalar, or an optional scalar that is never `Some` of the default.
     pub(crate) trait Implicit {
         fn write(&self, number: u32, to: &mut Vec<u8>);
         fn read(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault>;
@@ -136,7 +136,7 @@ pub(crate) mod always {
         field.read(from)
     }
 
-    /// Reads a value that begins anew: of a `oneof`, the last one counts.
+    /// Reads a value into a fresh default, because the last member of a `oneof` wins.
     #[inline]
     pub(crate) fn take<T: Item>(name: &'static str, tag: Tag, from: &mut Reader<'_>) -> Result<T, Fault> {
         let mut value = T::default();
@@ -164,12 +164,12 @@ pub(crate) mod repeated {
         Ok(())
     }
 
-    /// What items may be kept in.
+    /// A collection of items.
     pub(crate) trait List {
         type Item: Item;
         fn write(&self, number: u32, to: &mut Vec<u8>);
         fn len(&self) -> usize;
-        /// Makes room for so many, where that is of use.
+        /// Reserves memory for `count` items, if the collection benefits.
         fn reserve(&mut self, count: impl FnOnce() -> usize);
         fn push(&mut self, item: Self::Item);
     }
@@ -189,7 +189,7 @@ pub(crate) mod repeated {
         }
 
         fn reserve(&mut self, count: impl FnOnce() -> usize) {
-            // Lists are kept for long, in tasks, and most have one item.
+            // Lists live for a long time, in tasks, and most lists have one item.
             self.reserve_exact(count());
         }
 

@@ -1,19 +1,19 @@
-//! Messages in the body of an HTTP/2 stream: a flag, a length of four bytes, the message, and so on.
+//! Frames messages in the body of an HTTP/2 stream: a flag, a length of four bytes, the message, and so on.
 //!
-//! Nothing is ever compressed here: A2A's messages are small, and compression of secrets beside what others choose
-//! gives them away.
+//! Messages are never compressed. The messages of A2A are small, and the compressed size of a secret together with text
+//! of an attacker reveals the secret.
 
 use bytes::{Buf, Bytes, BytesMut};
 use nuncio_model::{Error, ErrorKind};
 
-/// How long the flag and the length are.
+/// The size of the flag and the length, in bytes.
 pub const HEADER: usize = 5;
 
 /// Appends a frame with the message that `message` appends.
 ///
 /// # Errors
 ///
-/// [`FrameError::TooLarge`] for a message over the limit, and the error of `message`; `to` is then as it was.
+/// [`FrameError::TooLarge`] if the message exceeds the limit, or the error of `message`. On failure `to` is unchanged.
 pub fn write(
     to: &mut Vec<u8>,
     limit: usize,
@@ -34,22 +34,22 @@ pub fn write(
     result
 }
 
-/// Why a message cannot be written, or no more messages can be read from a body.
+/// The reason why a message cannot be written, or why no more messages can be read from a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// A message is over the limit.
+    /// A message exceeds the limit.
     #[error("a message of {size} bytes is over the limit of {limit}")]
     TooLarge {
-        /// Its size in bytes.
+        /// The size of the message, in bytes.
         size: usize,
         /// The limit in bytes.
         limit: usize,
     },
-    /// A message is compressed, which nobody agreed on.
+    /// A message is compressed, although no compression was negotiated.
     #[error("the message is compressed and no encoding was agreed on")]
     Compressed,
-    /// The flag is none that gRPC knows.
+    /// gRPC does not define this flag.
     #[error("the body is not made of gRPC messages")]
     Garbled,
     /// The body ended inside a message.
@@ -58,7 +58,7 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// The error that it is of a request; over the limit and compressed have the same code in an answer.
+    /// The kind of the error for a request. In an answer, `TooLarge` and `Compressed` have the same code.
     fn kind(self) -> ErrorKind {
         match self {
             Self::TooLarge { .. } => ErrorKind::PayloadTooLarge,
@@ -74,9 +74,9 @@ impl From<FrameError> for Error {
     }
 }
 
-/// Takes a body apart into messages, as its pieces come in.
+/// Splits a body into messages while the body arrives.
 ///
-/// It keeps one message at most, and none over the limit.
+/// The buffer holds at most one message, and no message over the limit.
 #[derive(Debug)]
 pub struct Frames {
     limit: usize,
@@ -85,22 +85,22 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Reads messages of up to `limit` bytes.
+    /// Creates a reader for messages of up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, rest: Bytes::new(), partial: BytesMut::new() }
     }
 
-    /// Takes in the next piece of the body. [`next`](Self::next) must have given `None` before.
+    /// Adds the next chunk of the body. [`next`](Self::next) must have returned `None` before.
     pub fn push(&mut self, piece: Bytes) {
         debug_assert!(self.rest.is_empty(), "messages are taken out before more is put in");
         self.rest = piece;
     }
 
-    /// The next message, or `None` if the pieces so far do not have all of it. A message in one piece is not copied.
+    /// The next message, or `None` if the message is incomplete. A message inside one chunk is not copied.
     ///
     /// # Errors
     ///
-    /// [`FrameError`]; nothing good comes after it.
+    /// [`FrameError`]. After an error the body cannot be read further.
     #[expect(clippy::should_implement_trait, reason = "`None` is not the end")]
     pub fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
         if self.partial.is_empty() {
@@ -129,23 +129,23 @@ impl Frames {
         Ok(Some(message))
     }
 
-    /// To be called when the body has ended.
+    /// Checks the end of the body. The caller must call this method after the last chunk.
     ///
     /// # Errors
     ///
-    /// [`FrameError::CutOff`] if it ended inside a message.
+    /// [`FrameError::CutOff`] if the body ended inside a message.
     pub fn finish(&self) -> Result<(), FrameError> {
         if self.partial.is_empty() && self.rest.is_empty() { Ok(()) } else { Err(FrameError::CutOff) }
     }
 
-    /// Moves up to so many bytes to the message that has come in part.
+    /// Moves up to `count` bytes to the incomplete message.
     fn keep(&mut self, count: usize) {
         let count = count.min(self.rest.len());
         self.partial.extend_from_slice(&self.rest[..count]);
         self.rest.advance(count);
     }
 
-    /// The size of the message that begins here, if its header is there.
+    /// The size of the message at the start of `bytes`, if the header is complete.
     fn size(&self, bytes: &[u8]) -> Result<Option<usize>, FrameError> {
         let Some(&[flag, a, b, c, d]) = bytes.first_chunk() else { return Ok(None) };
         match flag {

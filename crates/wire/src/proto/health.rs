@@ -1,4 +1,4 @@
-//! The messages of `grpc.health.v1`, by which load balancers ask whether a server is well.
+//! The messages of `grpc.health.v1`. Load balancers use them to check the health of a server.
 
 use nuncio_model::Error;
 
@@ -10,19 +10,19 @@ use super::{
 
 /// The full name of the service.
 pub const SERVICE: &str = "grpc.health.v1.Health";
-/// The path of the call that asks once.
+/// The path of the call for a single check.
 pub const CHECK: &str = "/grpc.health.v1.Health/Check";
-/// The path of the call that asks to be told of changes.
+/// The path of the call that streams changes.
 pub const WATCH: &str = "/grpc.health.v1.Health/Watch";
 
-/// How a service is.
+/// The health of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
-    /// It takes calls.
+    /// The service accepts calls.
     Serving = 1,
-    /// It takes none, or no new ones.
+    /// The service accepts no calls, or no new calls.
     NotServing = 2,
-    /// There is no such service; for `Watch` alone.
+    /// The service does not exist. Only for `Watch`.
     ServiceUnknown = 3,
 }
 
@@ -46,17 +46,17 @@ message! {
     }
 }
 
-/// Reads the name of the service that is asked about; empty for the whole server.
+/// Reads the name of the service in a health check. The name is empty for the whole server.
 ///
 /// # Errors
 ///
-/// `Parse` for bytes that are no such message.
+/// `Parse` if the bytes are not this message.
 pub fn decode_request(bytes: &[u8]) -> Result<String, Error> {
     let request = decode::<HealthCheckRequest>(bytes, Side::Request).map_err(Fault::into_request_error)?;
     Ok(request.service)
 }
 
-/// Appends an answer.
+/// Appends the response.
 pub fn encode_response(health: Health, to: &mut Vec<u8>) {
     HealthCheckResponse { status: health as i32 }.write_fields(to);
 }

@@ -1,4 +1,4 @@
-//! A message as a table of its fields, from which both directions follow.
+//! A message as a table of its fields. The table generates the reader and the writer.
 
 use nuncio_model::json::with_few_values;
 
@@ -9,13 +9,13 @@ use super::{
 
 /// A message of fields.
 pub(crate) trait Message: Default {
-    /// Appends its fields.
+    /// Appends the fields.
     fn write_fields(&self, to: &mut Vec<u8>);
 
-    /// Reads the value of a field, or passes over it.
+    /// Reads the value of a field, or skips the field.
     fn read_field(&mut self, tag: Tag, from: &mut Reader<'_>) -> Result<(), Fault>;
 
-    /// Reads fields to the end.
+    /// Reads all remaining fields.
     fn read_fields(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         while let Some(tag) = from.tag()? {
             self.read_field(tag, from)?;
@@ -24,7 +24,7 @@ pub(crate) trait Message: Default {
     }
 }
 
-/// Makes a [`Message`] an [`Item`](super::field::Item) of others.
+/// Makes a [`Message`] an [`Item`](super::field::Item) of other messages.
 macro_rules! item {
     ($type:ty) => {
         impl $crate::proto::field::Item for $type {
@@ -44,7 +44,7 @@ macro_rules! item {
     };
 }
 
-/// Reads a whole message.
+/// Reads a complete message.
 pub(crate) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
     let read = || {
         let mut message = M::default();
@@ -57,9 +57,10 @@ pub(crate) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
     }
 }
 
-/// Implements [`Message`] for structs: each field's number, name, and how it stands (see [`super::field`]).
+/// Implements [`Message`] for structs. Each row has the number, the name and the word of a field (see
+/// [`super::field`]).
 ///
-/// A field that the table lacks does not compile; a wrong number does not pass the comparison with the `.proto` file.
+/// A missing field is a compile error. A test against the `.proto` file finds wrong numbers.
 macro_rules! message {
     ($($type:ty { $($number:literal $field:ident: $standing:ident,)* })*) => {$(
         impl $crate::proto::message::Message for $type {
@@ -86,7 +87,7 @@ macro_rules! message {
     )*};
 }
 
-/// Implements [`Message`] for enums of messages, a `oneof` that is all the message has; `Unknown` where none is set.
+/// Implements [`Message`] for enums of messages, whose only content is a `oneof`. `Unknown` if no member is set.
 macro_rules! oneof {
     ($($type:ident { $($number:literal $field:ident: $variant:ident,)* })*) => {$(
         impl $crate::proto::message::Message for $type {

@@ -1,4 +1,4 @@
-//! What gRPC puts into HTTP/2 headers and trailers: status, message, details, timeout.
+//! The HTTP/2 headers and trailers of gRPC: status, message, details, timeout.
 
 use std::time::Duration;
 
@@ -16,35 +16,35 @@ use super::status::{Status, decode_status, encode_status};
 
 /// The media type of gRPC with protobuf.
 pub const CONTENT_TYPE: &str = "application/grpc";
-/// The code that a call ended with.
+/// The code of a finished call.
 pub const STATUS: HeaderName = HeaderName::from_static("grpc-status");
-/// What the peer is told about it, percent-encoded.
+/// The message for the peer, percent-encoded.
 pub const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 /// A `google.rpc.Status` in base64.
 pub const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
-/// How long the client waits.
+/// The time that the client waits.
 pub const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
-/// How messages are compressed.
+/// The compression of messages.
 pub const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
-/// Which compressions a peer takes.
+/// The compressions that a peer accepts.
 pub const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
 
-/// Base64 without padding, read with or without it.
+/// Base64 without padding. Padding is accepted on reading.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// All but printable ASCII, and the percent sign itself.
+/// The characters to encode: all except printable ASCII, and the percent sign.
 const MESSAGE_SET: &AsciiSet = &CONTROLS.add(b'%');
 
-/// A longer message is cut, as peers bound the size of headers.
+/// The maximum size of the message in bytes. Longer messages are cut, because peers limit the size of headers.
 const MAX_MESSAGE: usize = 2048;
 
-/// Longer details are left out, for the same reason.
+/// The maximum size of the details in bytes. Longer details are omitted, for the same reason.
 const MAX_DETAILS: usize = 4096;
 
-/// Whether a media type is that of gRPC with protobuf.
+/// Whether a media type is gRPC with protobuf.
 pub fn is_grpc(content_type: &str) -> bool {
     let Some((media_type, rest)) = content_type.trim_start().split_at_checked(CONTENT_TYPE.len()) else { return false };
     if !media_type.eq_ignore_ascii_case(CONTENT_TYPE) {
@@ -59,7 +59,7 @@ pub fn write_error(error: &Error, to: &mut HeaderMap) {
     write_status(encode_status(error), to);
 }
 
-/// As [`write_error`], with the codes and messages of 0.2 and 0.3.
+/// Like [`write_error`], with the codes and messages of 0.2 and 0.3.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn write_named_error(error: &Error, to: &mut HeaderMap) {
     write_status(encode_named_status(error), to);
@@ -81,8 +81,8 @@ fn write_status(status: Status, to: &mut HeaderMap) {
     }
 }
 
-/// The outcome that the headers or trailers of a call tell, also in the words of 0.3 (`TaskNotFoundError: …`); `None`
-/// where they do not have it.
+/// The outcome in the headers or trailers of a call, including the messages of 0.3 (`TaskNotFoundError: …`). `None` if
+/// there is no status.
 pub fn read_outcome(from: &HeaderMap) -> Option<Result<(), Error>> {
     let code = from.get(STATUS)?.to_str().ok().and_then(|code| code.trim().parse().ok()).unwrap_or(UNKNOWN);
     if code == 0 {
@@ -99,7 +99,7 @@ fn percent_decode(message: &[u8]) -> String {
     percent_decode_str(&String::from_utf8_lossy(message)).decode_utf8_lossy().into_owned()
 }
 
-/// Reads `grpc-timeout`: up to eight digits and a unit, `100m` for example.
+/// Reads `grpc-timeout`: up to eight digits and a unit, for example `100m`.
 pub fn parse_timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -117,7 +117,7 @@ pub fn parse_timeout(text: &str) -> Option<Duration> {
     })
 }
 
-/// Writes `grpc-timeout`, in the finest unit that eight digits hold, cut to it.
+/// Writes `grpc-timeout` in the finest unit for which eight digits suffice, rounded down.
 pub fn format_timeout(timeout: Duration) -> String {
     let units = [
         (timeout.as_nanos(), 'n'),

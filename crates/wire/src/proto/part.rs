@@ -1,4 +1,4 @@
-//! A part (section 4.1.6): content of exactly one kind, and three fields beside it.
+//! A part (section 4.1.6): content of exactly one kind, and three more fields.
 
 use nuncio_model::{Part, PartContent, PartContentRef, PartRef, Parts, Struct};
 

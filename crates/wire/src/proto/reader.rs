@@ -1,25 +1,25 @@
-//! The protobuf wire format, reading: tags, varints and slices of one contiguous message, without copying.
+//! Reads the protobuf wire format: tags, varints and slices of one contiguous message, without copies.
 
 use super::fault::Fault;
 
-/// How a value stands on the wire.
+/// The wire type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     /// A number of variable length.
     Varint = 0,
     /// Eight bytes.
     Fixed64 = 1,
-    /// A length and so many bytes: a string, bytes, a message.
+    /// A length, followed by that number of bytes: a string, bytes, a message.
     Length = 2,
-    /// The beginning of a group, which proto3 does not have.
+    /// The start of a group. proto3 has no groups.
     GroupStart = 3,
-    /// The end of one.
+    /// The end of a group.
     GroupEnd = 4,
     /// Four bytes.
     Fixed32 = 5,
 }
 
-/// A field's number, and how its value stands on the wire.
+/// The number of a field and the wire type of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) number: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// Refuses a value that is not of the field's kind.
+    /// Checks the wire type of the value.
     pub(crate) fn expect(self, wire: Wire) -> Result<(), Fault> {
         if self.wire == wire {
             return Ok(());
@@ -36,16 +36,16 @@ impl Tag {
     }
 }
 
-/// Whose words are being read, which decides how strict to be.
+/// The sender of the message, which decides the strictness of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// A client's: what is not known is refused.
+    /// A client sent the message: unknown values are refused.
     Request,
-    /// A server's: what is not known is passed over, as a newer server may know more.
+    /// A server sent the message: unknown values are skipped, because the server can be newer.
     Reply,
 }
 
-/// What is left of a message.
+/// The unread rest of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         Self { rest, side }
     }
 
-    /// The next field's tag; `None` at the end of the message.
+    /// The tag of the next field, or `None` at the end of the message.
     pub(crate) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Ok(*value)
     }
 
-    /// The bytes behind a length.
+    /// The bytes that follow a length.
     pub(crate) fn slice(&mut self) -> Result<&'a [u8], Fault> {
         let length = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(cut_off)?;
@@ -121,12 +121,13 @@ impl<'a> Reader<'a> {
         str::from_utf8(self.slice()?).map_err(|_| Fault::garbage("the string is not UTF-8"))
     }
 
-    /// The message behind a length.
+    /// The message that follows a length.
     pub(crate) fn nested(&mut self) -> Result<Self, Fault> {
         Ok(Self { rest: self.slice()?, side: self.side })
     }
 
-    /// How many fields of this tag come next, once the value of this one is read: a guess of a list's length.
+    /// The number of directly following fields with this tag. The current value must still be unread. The number
+    /// estimates the length of a list.
     pub(crate) fn more_of(&self, tag: Tag) -> usize {
         let mut ahead = *self;
         let mut count = 0;
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// Passes over a field that is not known.
+    /// Skips an unknown field.
     pub(crate) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
         let mut groups = Vec::new();
         let mut tag = tag;
@@ -169,7 +170,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How deep groups may nest in a field that is not known.
+/// The maximum depth of groups in an unknown field.
 const MAX_GROUPS: usize = 100;
 
 #[cold]

@@ -1,4 +1,4 @@
-//! Server reflection (`grpc.reflection.v1`): what is spoken here, for tools that have no `.proto` files of it.
+//! Server reflection (`grpc.reflection.v1`): describes the served protocols for tools without the `.proto` files.
 
 mod files;
 
@@ -12,17 +12,17 @@ use super::{
 };
 use crate::negotiate::Versions;
 
-/// The paths of the call; the second is what older tools know, and has the same messages.
+/// The paths of the call. Older tools use the second path. Both have the same messages.
 pub const PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Appends the answer to one question. The services of versions that are not spoken are not listed.
+/// Appends the answer to one request. Services of versions that are not spoken are omitted from the list.
 ///
 /// # Errors
 ///
-/// `Parse` for bytes that are no question.
+/// `Parse` if the bytes are not a request.
 pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<(), Error> {
     let question: Question = decode(question, Side::Request).map_err(Fault::into_request_error)?;
     let mut answer = Answer { valid_host: question.host.clone(), ..Answer::default() };
@@ -34,7 +34,7 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
         }
         Question { file_by_filename: Some(name), .. } => answer.files(FILES.by_name(name), name),
         Question { file_containing_symbol: Some(symbol), .. } => answer.files(FILES.by_symbol(symbol), symbol),
-        // The extensions are options of HTTP and of fields; nobody asks for them but by their files.
+        // The extensions are options of HTTP and of fields. Tools find them through their files.
         _ => answer.error = Some(Failure { error_code: UNIMPLEMENTED, error_message: "not answered here".to_owned() }),
     }
     answer.original_request = Some(question);
@@ -42,7 +42,7 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Whether a service is that of a version that is spoken, or of none.
+/// Whether a service belongs to a spoken version or to no version.
 fn is_spoken(service: &str, versions: &Versions) -> bool {
     versions.have_service(service) || !Versions::default().have_service(service)
 }
@@ -90,7 +90,7 @@ struct Failure {
 }
 
 impl Answer {
-    /// Answers with a file and all that it needs.
+    /// Answers with a file and its dependencies.
     fn files(&mut self, found: Option<usize>, what: &str) {
         if let Some(file) = found {
             let file_descriptor_proto = FILES.with_dependencies(file).into_iter().map(Box::from).collect();

@@ -1,4 +1,4 @@
-//! What each method answers with, and the events of those that stream.
+//! The response messages of the methods, and the events of streams.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ message! {
     }
 }
 
-/// The members of `StreamResponse`; `SendMessageResponse` has the first two of them under the same numbers.
+/// The field numbers of `StreamResponse`. `SendMessageResponse` has the first two with the same numbers.
 mod member {
     pub(super) const TASK: u32 = 1;
     pub(super) const MESSAGE: u32 = 2;
@@ -40,7 +40,7 @@ mod member {
 ///
 /// # Errors
 ///
-/// `Internal` for a reply that is not of the kind that the method gives; a stream is none: see [`encode_event`].
+/// `Internal` if the method does not return this kind of reply. A stream has no response message: see [`encode_event`].
 pub fn encode_reply(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(), Error> {
     match (method, reply) {
         (Method::SendMessage, Reply::Task(task)) => always::write(&**task, member::TASK, to),
@@ -63,7 +63,7 @@ pub fn encode_reply(method: Method, reply: &Reply, to: &mut Vec<u8>) -> Result<(
 ///
 /// # Errors
 ///
-/// `InvalidAgentResponse` for bytes that are not such a message.
+/// `InvalidAgentResponse` if the bytes are not the message.
 pub fn decode_reply(method: Method, bytes: &[u8]) -> Result<Reply, Error> {
     read_reply(method, bytes).map_err(Fault::into_reply_error)
 }
@@ -103,7 +103,7 @@ pub fn encode_event(event: &StreamResponse, to: &mut Vec<u8>) {
 ///
 /// # Errors
 ///
-/// `InvalidAgentResponse` for bytes that are no event.
+/// `InvalidAgentResponse` if the bytes are not an event.
 pub fn decode_event(bytes: &[u8]) -> Result<StreamResponse, Error> {
     read_response(bytes).map_err(Fault::into_reply_error)
 }

@@ -1,4 +1,4 @@
-//! The tables of the requests, and the call that each method's bytes are.
+//! The tables of the requests, and the conversion from bytes to the call of each method.
 
 use nuncio_model::{
     Call, Error, Method, TaskPushNotificationConfig, Validate,
@@ -123,12 +123,12 @@ calls! {
     GetExtendedAgentCard(GetExtendedAgentCardRequest),
 }
 
-/// Reads the request message of a method's call and checks it.
+/// Reads and checks the request message of a call.
 ///
 /// # Errors
 ///
-/// `Parse` for bytes that are no protobuf, `InvalidParams` that names the fields for a request that lacks something or
-/// says what the protocol does not know.
+/// `Parse` if the bytes are not protobuf. `InvalidParams`, which names the fields, if a required field is missing or a
+/// value is not valid in the protocol.
 pub fn decode_call(method: Method, bytes: &[u8]) -> Result<Call, Error> {
     let call = read_call(method, bytes).map_err(Fault::into_request_error)?;
     call.validate()?;

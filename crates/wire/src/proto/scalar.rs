@@ -91,7 +91,7 @@ numbers! {
     i64: |value| value.cast_unsigned(), |varint| varint.cast_signed();
 }
 
-/// Of a number too wide for its field, protobuf keeps the lower half.
+/// Protobuf truncates a number that is too wide for its field to the lower half.
 #[expect(clippy::cast_possible_truncation, reason = "as the encoding demands")]
 fn truncate(varint: u64) -> i32 {
     varint as i32

@@ -1,6 +1,6 @@
 //! Errors in gRPC: a code, a message, and `google.rpc.Status` for `grpc-status-details-bin` (section 10.6).
 //!
-//! Codes and reasons are those of the one table, [`crate::status`].
+//! The codes and reasons come from the common table, [`crate::status`].
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,31 +16,31 @@ use crate::status::{
     BAD_REQUEST, ERROR_INFO, RETRY_INFO, details, from_peer, kind_of_details, kind_of_grpc, named, row,
 };
 
-/// An error as a gRPC call ends with it.
+/// The status of a failed gRPC call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// The code, `grpc-status`.
     pub code: i32,
-    /// What the peer is told, `grpc-message`; not yet percent-encoded.
+    /// The message for the peer, `grpc-message`, before percent encoding.
     pub message: String,
-    /// A `google.rpc.Status` with the details, `grpc-status-details-bin`; not yet base64.
+    /// A `google.rpc.Status` with the details, `grpc-status-details-bin`, before base64 encoding.
     pub details: Vec<u8>,
 }
 
-/// An error as a gRPC call ends with it.
+/// The status of a failed gRPC call.
 pub fn encode_status(error: &Error) -> Status {
     encode(error, code(error.kind()), error.message().to_owned())
 }
 
-/// An error as a gRPC call of 0.2 or 0.3 ends with it: its name is in its message. The details are those of 1.0, as
-/// nothing reads them there, and what knows them loses nothing.
+/// The status of a failed gRPC call of 0.2 or 0.3. The message contains the name of the error. The details are those of
+/// 1.0: peers of 0.2 and 0.3 ignore the details, and other peers can use them.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 pub(crate) fn encode_named_status(error: &Error) -> Status {
     encode(error, named::grpc(error.kind()), named::message(error).into_owned())
 }
 
-/// The message among the details is that of the error, without a name: so a name can be told from a message that begins
-/// with one.
+/// The message inside the details has no name. Therefore a reader can distinguish a name in the status message from a
+/// message that happens to begin with a name.
 fn encode(error: &Error, code: i32, message: String) -> Status {
     let mut details_bin = Vec::new();
     let details = details(error).iter().filter_map(any_of_detail).collect();
@@ -48,7 +48,7 @@ fn encode(error: &Error, code: i32, message: String) -> Status {
     Status { code, message, details: details_bin }
 }
 
-/// The code of a kind. What HTTP calls not found, gRPC calls not implemented where it means a method.
+/// The code of a kind. A method that does not exist is "not found" in HTTP, but "unimplemented" in gRPC.
 fn code(kind: ErrorKind) -> i32 {
     match kind {
         ErrorKind::MethodNotFound => UNIMPLEMENTED,
@@ -58,8 +58,8 @@ fn code(kind: ErrorKind) -> i32 {
 
 const UNIMPLEMENTED: i32 = 12;
 
-/// The error that a gRPC call ended with; `details` are the bytes of `grpc-status-details-bin`, ignored where they are
-/// no `google.rpc.Status`.
+/// The error of a failed gRPC call. `details` are the bytes of `grpc-status-details-bin`. Bytes that are not a
+/// `google.rpc.Status` are ignored.
 pub fn decode_status(code: i32, message: impl Into<String>, details: Option<&[u8]>) -> Error {
     let mut message = message.into();
     let status = details.and_then(|bytes| decode::<RpcStatus>(bytes, Side::Reply).ok()).unwrap_or_default();
@@ -69,7 +69,7 @@ pub fn decode_status(code: i32, message: impl Into<String>, details: Option<&[u8
     let has_no_name = !status.message.is_empty() && status.message == message;
     let details: Vec<_> = status.details.iter().map(detail_of_any).collect();
     match named::split(&message) {
-        // As 0.3 has it; a reason is the word of 1.0, and counts more than what a message looks like.
+        // The form of 0.3. A reason is a fact of 1.0 and has priority over the beginning of a message.
         Some((kind, rest)) if !has_no_name && kind_of_details(&details).is_none_or(|reason| reason == kind) => {
             from_peer(kind, rest, details)
         }
@@ -158,7 +158,7 @@ message! {
     }
 }
 
-/// `None` for a detail that is known as JSON only.
+/// `None` for a detail that exists only as JSON.
 fn any_of_detail(detail: &Detail) -> Option<Any> {
     match detail {
         Detail::ErrorInfo { reason, domain, metadata } => Some(any(
@@ -191,7 +191,7 @@ fn any(type_url: &str, message: &impl Message) -> Any {
     Any { type_url: type_url.to_owned(), value: value.into() }
 }
 
-/// A detail of a type that is not known stays as it is, its bytes in base64.
+/// A detail of an unknown type is preserved, with its bytes in base64.
 fn detail_of_any(any: &Any) -> Detail {
     known_detail(any)
         .unwrap_or_else(|| Detail::Other(json!({ "@type": any.type_url, "value": STANDARD.encode(&any.value) })))
@@ -218,7 +218,7 @@ fn known_detail(any: &Any) -> Option<Detail> {
     None
 }
 
-/// Reads `1.5s`.
+/// Reads a duration such as `1.5s`.
 fn parse_delay(text: &str) -> Option<Delay> {
     let delay = Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()?;
     Some(Delay { seconds: delay.as_secs().try_into().ok()?, nanos: delay.subsec_nanos().try_into().ok()? })

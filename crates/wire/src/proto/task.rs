@@ -1,4 +1,4 @@
-//! The tables of tasks, messages and what streams carry (sections 4.1 to 4.3).
+//! The tables of tasks, messages and events of streams (sections 4.1 to 4.3).
 
 use nuncio_model::{
     Artifact, AuthenticationInfo, Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskStatus,

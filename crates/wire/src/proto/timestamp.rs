@@ -1,4 +1,4 @@
-//! `google.protobuf.Timestamp`: seconds since 1970 and nanoseconds after them.
+//! `google.protobuf.Timestamp`: seconds since 1970, and nanoseconds.
 
 use nuncio_model::Timestamp;
 

@@ -1,7 +1,7 @@
 //! `google.protobuf.Value` and `Struct`: JSON inside of protobuf (section 5.5).
 //!
-//! Their numbers are doubles. Those without a fraction come back as integers, so that a value looks the same whichever
-//! binding it came by. Neither direction makes a tree of values of what is text.
+//! Numbers in protobuf are doubles. A double without a fraction becomes an integer, so that a value is the same for
+//! every binding. Data is text in the model; both directions work without a tree of values.
 
 mod read;
 mod write;
@@ -22,13 +22,13 @@ mod tag {
     pub(super) const BOOL: u32 = 4;
     pub(super) const STRUCT: u32 = 5;
     pub(super) const LIST: u32 = 6;
-    /// Of an entry in `Struct`, or an item in `ListValue`.
+    /// The tag of an entry in `Struct`, and of an item in `ListValue`.
     pub(super) const ITEM: u32 = 1;
     pub(super) const KEY: u32 = 1;
     pub(super) const VALUE: u32 = 2;
 }
 
-/// Data that is an object, as a `Struct`.
+/// Data that is an object, encoded as a `Struct`.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Object(pub(crate) Data);
@@ -38,7 +38,7 @@ impl Item for Data {
 
     fn write(&self, to: &mut Vec<u8>) {
         let mut sizes = Vec::new();
-        // What is text has been read before.
+        // The text of data was validated when the data was created, so this read cannot fail.
         let _ = self.read_with(write::Measure(&mut sizes));
         let _ = self.read_with(write::Write::value(&mut sizes.iter(), to));
     }
@@ -91,7 +91,7 @@ impl Item for Object {
     }
 }
 
-/// An object without members.
+/// Returns an object without members.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 impl Default for Object {
     fn default() -> Self {

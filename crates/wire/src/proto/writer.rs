@@ -1,7 +1,7 @@
-//! The protobuf wire format, writing: onto the end of one buffer, in one pass.
+//! Writes the protobuf wire format at the end of one buffer, in one pass.
 //!
-//! A message inside another needs its length in front of it. Rather than to go over everything twice, one byte is left
-//! for it, and the message moved up where that was too little: messages are small and nest seven deep at most.
+//! A nested message needs its length in front. To avoid a second pass, the writer reserves one byte for the length, and
+//! moves the message if one byte is too short. Messages are small and nest at most seven levels deep.
 
 use super::reader::Wire;
 
@@ -27,14 +27,14 @@ pub(crate) fn length(length: usize, to: &mut Vec<u8>) {
     varint(length as u64, to);
 }
 
-/// Appends bytes behind their length.
+/// Appends a length and the bytes.
 #[inline]
 pub(crate) fn slice(bytes: &[u8], to: &mut Vec<u8>) {
     length(bytes.len(), to);
     to.extend_from_slice(bytes);
 }
 
-/// Appends a message behind its length.
+/// Appends a length and a message.
 pub(crate) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.push(0);
@@ -55,14 +55,14 @@ pub(crate) fn nested(to: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     to[at + width - 1] &= 0x7f;
 }
 
-/// How many bytes a length takes.
+/// The number of bytes of a varint.
 #[inline]
 pub(crate) fn varint_len(value: usize) -> usize {
     let bits = (usize::BITS - (value | 1).leading_zeros()) as usize;
     bits.div_ceil(7)
 }
 
-/// How many bytes so many take with their length in front.
+/// The number of bytes of content with its length.
 #[inline]
 pub(crate) fn with_length(size: usize) -> usize {
     varint_len(size) + size

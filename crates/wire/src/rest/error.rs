@@ -1,4 +1,5 @@
-//! Errors of HTTP+JSON: `{"error":{code,status,message,details}}` (section 11.6), and whatever else comes back.
+//! Errors of HTTP+JSON: `{"error":{code,status,message,details}}` (section 11.6 "Error Handling"), and other forms that
+//! peers send.
 
 use http::StatusCode;
 use nuncio_model::{Detail, Error, ErrorKind, Value};
@@ -21,10 +22,10 @@ struct StatusObject<'a> {
     details: Vec<status::DetailJson<'a>>,
 }
 
-/// The gRPC code of an operation that is not there.
+/// The gRPC code for an operation that does not exist.
 const UNIMPLEMENTED: i32 = 12;
 
-/// Writes the body of an error in the words of a version. Before the version is known, take that of
+/// Writes the body of an error in the form of a version. Before the version is known, use
 /// [`Version::LATEST`](crate::Version::LATEST).
 pub fn write_error(dialect: &dyn RestDialect, error: &Error) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);
@@ -32,28 +33,28 @@ pub fn write_error(dialect: &dyn RestDialect, error: &Error) -> (StatusCode, Vec
     (status, body)
 }
 
-/// Writes the body of an error that HTTP has a finer status for than the kind of the error.
+/// Writes the body of an error with an HTTP status that is more exact than the status of the error's kind.
 pub fn write_error_as(dialect: &dyn RestDialect, status: StatusCode, error: &Error) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);
     let status = dialect.encode_error(error, Some(status), &mut body);
     (status, body)
 }
 
-/// Writes the body of the answer to a request that has no operation. Its `Allow` header is [`RouteError::allow`].
+/// Writes the body of the answer to a request without an operation. The `Allow` header is [`RouteError::allow`].
 pub fn write_refusal(dialect: &dyn RestDialect, refusal: &RouteError) -> (StatusCode, Vec<u8>) {
     let mut body = Vec::with_capacity(256);
     let status = dialect.encode_error(&refusal.to_error(), Some(refusal.status()), &mut body);
     (status, body)
 }
 
-/// Writes the body of an error as 1.0 has it; with another status than that of the error's kind, where HTTP has a
-/// finer one.
+/// Writes the body of an error in the form of 1.0. `status` replaces the status of the error's kind if HTTP has a more
+/// exact one.
 pub(crate) fn encode_error(error: &Error, status: Option<StatusCode>, to: &mut Vec<u8>) -> StatusCode {
     let row = status::row(error.kind());
     let code = status.or_else(|| StatusCode::from_u16(row.http).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let details = status::details(error);
     let details = details.iter().map(status::DetailJson).collect();
-    // A wrong verb has a status of its own in HTTP, and so a name of its own.
+    // A wrong verb has its own HTTP status, so the name of the status also differs.
     let name = status::grpc_name(if code == StatusCode::METHOD_NOT_ALLOWED { UNIMPLEMENTED } else { row.grpc });
     json::write(
         &Body { error: StatusObject { code: code.as_u16(), status: name, message: error.message(), details } },
@@ -62,10 +63,11 @@ pub(crate) fn encode_error(error: &Error, status: Option<StatusCode>, to: &mut V
     code
 }
 
-/// Reads the answer of an agent, or of a proxy before it, that is not 2xx.
+/// Reads an answer that is not 2xx, from an agent or from a proxy.
 ///
-/// The kind is what a reason says, else the name of the status, else the HTTP status. Reads the form of 1.0, bare
-/// messages of 0.3, `application/problem+json` of drafts (C-14), and any text.
+/// The kind of the error comes from the reason, else from the name of the status, else from the HTTP status. The
+/// function reads the form of 1.0, bare messages of 0.3, `application/problem+json` of drafts (the examples of section
+/// 6 have this form; section 11.6 "Error Handling" has the form of 1.0), and any text.
 pub fn parse_error(status: StatusCode, body: &[u8]) -> Error {
     let by_http = status::kind_of_http(status.as_u16());
     match serde_json::from_slice::<Value>(body) {
@@ -96,7 +98,7 @@ fn from_members(by_http: ErrorKind, status: StatusCode, mut members: ErrorMember
     let by_type = string(&members, "type").and_then(|url| kind_of_type(&url));
     let message = ["message", "detail", "title"].iter().find_map(|name| string(&members, name));
     let message = message.or_else(|| members.get("detail").and_then(problems));
-    // The Python SDK of 0.3 says nothing but this.
+    // The Python SDK of 0.3 sends only a message.
     let by_message = message
         .as_deref()
         .and_then(|message| status::named::kind_of_message(message).or_else(|| kind_of_missing(by_http, message)));
@@ -104,7 +106,7 @@ fn from_members(by_http: ErrorKind, status: StatusCode, mut members: ErrorMember
     status::from_peer(by_type.or(by_code).or(by_name).or(by_message).unwrap_or(by_http), message, details)
 }
 
-/// What FastAPI says of a request that it does not take: `[{"loc":["body","message"],"msg":"field required"}]`.
+/// The message of FastAPI for an invalid request: `[{"loc":["body","message"],"msg":"field required"}]`.
 fn problems(detail: &Value) -> Option<String> {
     const ENOUGH: usize = 8;
     let problem = |problem: &Value| {
@@ -124,7 +126,8 @@ fn problems(detail: &Value) -> Option<String> {
     }
 }
 
-/// What a 404 that names a task means: SDKs of 0.3 write `Task 7 was specified but does not exist`, and no reason.
+/// The kind of a 404 whose message names a task. SDKs of 0.3 send `Task 7 was specified but does not exist` without a
+/// reason.
 fn kind_of_missing(by_http: ErrorKind, message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let is_task = message.starts_with("task ") || message.contains(" task ");
@@ -136,13 +139,13 @@ fn string(members: &ErrorMembers, name: &str) -> Option<String> {
     members.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// `https://a2a-protocol.org/errors/task-not-found` and the like.
+/// The kind of a problem type such as `https://a2a-protocol.org/errors/task-not-found`.
 fn kind_of_type(url: &str) -> Option<ErrorKind> {
     let name = url.rsplit('/').next()?.to_ascii_uppercase().replace('-', "_");
     status::kind_of_reason(name.strip_suffix("_ERROR").unwrap_or(&name))
 }
 
-/// A line about an answer that is no JSON, or says nothing.
+/// A message for an answer that is not JSON or has no message.
 fn from_text(status: StatusCode, body: &[u8]) -> String {
     const ENOUGH: usize = 200;
     let text: String = String::from_utf8_lossy(&body[..body.len().min(4 * ENOUGH)]).chars().take(ENOUGH).collect();

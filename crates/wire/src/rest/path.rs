@@ -1,13 +1,13 @@
-//! Segments of a path: cut before they are decoded, so that an id may hold a slash.
+//! Segments of a path. The path is split before it is decoded, so that an id can contain a slash.
 
 use std::{borrow::Cow, fmt::Display};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What stands for itself in a path or a query: the unreserved characters of RFC 3986.
+/// The characters to encode in a path or a query: all but the unreserved characters of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The decoded segments of a path that begins with `/`. `None` where one is empty or no UTF-8.
+/// The decoded segments of a path that begins with `/`. `None` if a segment is empty or not UTF-8.
 pub(crate) fn segments(path: &str) -> Option<Vec<Segment<'_>>> {
     path.strip_prefix('/')?.split('/').map(Segment::decode).collect()
 }
@@ -15,7 +15,7 @@ pub(crate) fn segments(path: &str) -> Option<Vec<Segment<'_>>> {
 /// One segment of a path.
 pub(crate) struct Segment<'a> {
     text: Cow<'a, str>,
-    /// Where the last colon that was not encoded stands.
+    /// The position of the last colon that was not percent-encoded.
     colon: Option<usize>,
 }
 
@@ -27,26 +27,26 @@ impl<'a> Segment<'a> {
         Some(Self { text, colon })
     }
 
-    /// A segment of this text, for a path whose words are spelled otherwise.
+    /// A segment with this text, for paths that name the same resource differently.
     #[cfg(any(feature = "v0-2", feature = "v0-3"))]
     pub(crate) fn of(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), colon: None }
     }
 
-    /// The whole text.
+    /// The text of the segment, with the verb.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text before the last colon, and the verb behind it. Only where the colon was encoded, as some clients do,
-    /// and `encoded` allows for it, an encoded one counts.
+    /// The text before the last colon, and the verb after the colon. Some clients encode the colon: if `encoded` is set
+    /// and the segment has no plain colon, an encoded colon counts.
     pub(crate) fn split_verb(&self, encoded: bool) -> Option<(&str, &str)> {
         let colon = self.colon.or_else(|| self.text.rfind(':').filter(|_| encoded))?;
         Some((&self.text[..colon], &self.text[colon + 1..]))
     }
 }
 
-/// A text as one segment of a path, or as one value in a query.
+/// Encodes a text as one segment of a path, or as one value in a query.
 pub(crate) fn encode(text: &str) -> impl Display + '_ {
     utf8_percent_encode(text, ENCODED)
 }

@@ -1,4 +1,5 @@
-//! The query of a GET or DELETE: parameters in, JSON of the request out (REST-3 to REST-5).
+//! The query of a GET or DELETE request (sections 11.3 "URL Patterns and HTTP Methods" and 11.5 "Query Parameter Naming
+//! for Request Parameters"). The parameters become the JSON of a request.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -8,9 +9,9 @@ use percent_encoding::percent_decode_str;
 use super::path::encode;
 use crate::json;
 
-/// The parameters of a query, decoded. A plus sign is a plus sign (RFC 3986).
+/// The decoded parameters of a query. A plus sign stays a plus sign (RFC 3986).
 ///
-/// An item is `InvalidParams` where a parameter is not UTF-8.
+/// An item is `InvalidParams` if a parameter is not UTF-8.
 pub fn query_pairs(query: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), Error>> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -21,9 +22,9 @@ pub fn query_pairs(query: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Co
     })
 }
 
-/// The parameters that are among `known` as a JSON object, for the dialect to read as it reads a body. ProtoJSON takes
-/// numbers, enums and times as strings; `flags` are those that must be booleans. Others may be anyone's, an API key
-/// for example, and are left alone.
+/// Converts the parameters in `known` and `flags` to a JSON object, which the dialect reads like a body. ProtoJSON
+/// accepts numbers, enums and times as strings. The parameters in `flags` must be booleans. Other parameters, for
+/// example an API key, belong to other components and are ignored.
 pub(crate) fn to_json(query: &str, known: &[&str], flags: &[&str]) -> Result<String, Error> {
     let mut to = vec![b'{'];
     for pair in query_pairs(query) {
@@ -40,7 +41,7 @@ pub(crate) fn to_json(query: &str, known: &[&str], flags: &[&str]) -> Result<Str
         match (&*value, is_flag) {
             ("true" | "false", true) => to.extend_from_slice(value.as_bytes()),
             (_, true) => return Err(Error::invalid_params(name, "must be true or false")),
-            // A query is also written by hand, so a state may have its short name. In JSON the full name stands alone.
+            // People also write queries by hand, so a state can have its short name. JSON accepts only the full name.
             (_, false) if name == "status" && TaskState::from_name(&value).is_some() => {
                 json::write(&TaskState::from_name(&value), &mut to);
             }
@@ -51,7 +52,7 @@ pub(crate) fn to_json(query: &str, known: &[&str], flags: &[&str]) -> Result<Str
     String::from_utf8(to).map_err(Error::internal)
 }
 
-/// A path that grows a query.
+/// A path to which query parameters can be added.
 pub(crate) struct Query {
     path: String,
     has_query: bool,
@@ -62,7 +63,7 @@ impl Query {
         Self { path, has_query: false }
     }
 
-    /// Adds a parameter that is set.
+    /// Adds a parameter if it is set.
     pub(crate) fn with(mut self, name: &str, value: Option<impl Display>) -> Self {
         if let Some(value) = value {
             self.path.push(if self.has_query { '&' } else { '?' });

@@ -1,11 +1,12 @@
-//! The paths that all versions have (section 11.3), once what a version puts in front of them is cut off.
+//! The paths that all versions share (section 11.3 "URL Patterns and HTTP Methods"), without the prefix of a version.
 
 use http::Method as Verb;
 use nuncio_model::{Method, PushConfigId, TaskId};
 
 use super::{RouteError, Routed, path::Segment};
 
-/// What a path of messages, tasks and webhooks means. GET and POST both subscribe (C-1, D-1).
+/// The operation of a path of messages, tasks or webhooks. GET and POST both subscribe to a task: the proto says GET,
+/// and the texts of 0.3 (section 7.9 `tasks/resubscribe`) and 1.0 (sections 5.3 and 11.3.2) say POST.
 pub(crate) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     let texts: Vec<&str> = path.iter().map(Segment::text).collect();
     let (get, post, delete) = (verb == Verb::GET, verb == Verb::POST, verb == Verb::DELETE);
@@ -39,7 +40,7 @@ pub(crate) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteErr
     }
 }
 
-/// What a path means that can only be read.
+/// The operation of a path that can only be read.
 pub(crate) fn only_get(verb: &Verb, method: Method) -> Result<Routed, RouteError> {
     if verb == Verb::GET { Ok(Routed::new(method)) } else { Err(RouteError::MethodNotAllowed { allow: "GET" }) }
 }

@@ -1,15 +1,15 @@
-//! What a path of HTTP+JSON means, or why it means nothing.
+//! The operation of an HTTP+JSON path, or the reason why the path has no operation.
 
 use std::fmt;
 
 use nuncio_model::{Error, ErrorKind, Method, PushConfigId, TaskId, Tenant};
 
-/// What a path means.
+/// The operation of a path, with the ids in the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routed {
     /// The operation.
     pub method: Method,
-    /// The tenant in front of the path, where there is one.
+    /// The tenant at the beginning of the path, if any.
     pub tenant: Option<Tenant>,
     /// The task in the path.
     pub task_id: Option<TaskId>,
@@ -17,22 +17,22 @@ pub struct Routed {
     pub config_id: Option<PushConfigId>,
 }
 
-/// Why a request has no operation.
+/// The reason why a request has no operation.
 #[derive(Debug, Clone)]
 pub enum RouteError {
-    /// There is no such path: 404.
+    /// The path does not exist: 404.
     NotFound,
-    /// The path takes other verbs: 405.
+    /// The path has other verbs: 405.
     MethodNotAllowed {
-        /// Which ones, as the `Allow` header wants them.
+        /// The verbs, in the form of the `Allow` header.
         allow: &'static str,
     },
-    /// The version is not spoken here: the error says which are.
+    /// The version is not spoken here. The error lists the spoken versions.
     Version(Error),
 }
 
 impl RouteError {
-    /// The status, which for a wrong verb is not that of the error's kind.
+    /// The HTTP status. For a wrong verb, the status differs from the status of the error's kind.
     pub fn status(&self) -> http::StatusCode {
         match self {
             Self::NotFound => http::StatusCode::NOT_FOUND,
@@ -41,7 +41,7 @@ impl RouteError {
         }
     }
 
-    /// The value of the `Allow` header, where the verb was wrong.
+    /// The value of the `Allow` header, if the verb was wrong.
     pub fn allow(&self) -> Option<&'static str> {
         match self {
             Self::MethodNotAllowed { allow } => Some(allow),
@@ -60,7 +60,7 @@ impl RouteError {
         }
     }
 
-    /// The more telling of two.
+    /// The more specific of two errors.
     pub(crate) fn or(self, other: Self) -> Self {
         if matches!(self, Self::NotFound) { other } else { self }
     }

@@ -1,4 +1,4 @@
-//! How values of each type stand in the JSON of all versions before 1.0, and how far off they may be.
+//! The JSON form of values of each type in all versions before 1.0, and the deviations that are accepted.
 
 use std::{fmt, marker::PhantomData};
 
@@ -15,7 +15,7 @@ use serde::{
 use super::{In, Read, Shape, out};
 use crate::part;
 
-/// What every version spells as the model does.
+/// Types whose form is the form of the model in every version.
 macro_rules! same {
     ($($type:ty),*) => {$(
         impl<V> Read<V> for $type {
@@ -35,7 +35,7 @@ macro_rules! same {
 }
 same!(String, Box<str>, bool, Struct, MessageId, ArtifactId, PushConfigId);
 
-/// An id that stands in an answer as a number, too.
+/// Ids that some agents send as numbers in answers.
 macro_rules! ids {
     ($($type:ty),*) => {$(
         impl<V> Read<V> for $type {
@@ -64,7 +64,7 @@ macro_rules! ids {
 }
 ids!(TaskId, ContextId);
 
-/// An enum of the model by name or number. What is not known is the default, `Unspecified`.
+/// An enum of the model, by name or number. Unknown values become the default, `Unspecified`.
 macro_rules! names {
     ($type:ident $(, $alias:literal = $variant:ident)*) => {
         impl<V> Read<V> for $type {
@@ -99,11 +99,11 @@ macro_rules! names {
     };
 }
 
-/// The state that is not known, by the name that it has before 1.0.
+/// The name of the unknown state before 1.0.
 const UNKNOWN: &str = "unknown";
 
-/// A value that stands in another form than its version has, or that is not known. `is_said` where that is what the
-/// peer says.
+/// Notes a value in a form of another version, or an unknown value. `is_said`: the peer itself states that the value is
+/// unknown.
 fn noted<T: Default>(known: Option<T>, unknown: Leniency, is_said: bool) -> T {
     if !is_said {
         if known.is_some() { Leniency::EnumForm.note() } else { unknown.note() }
@@ -132,8 +132,8 @@ impl<V> Read<V> for Value {
     }
 }
 
-/// A whole number, also as a text or with a fraction of zero. One that is out of reach is the last within it: what it
-/// counts is all the same to a peer.
+/// A whole number, also as a text or with a fraction of zero. A number out of range becomes the nearest number in
+/// range, because the difference does not matter to a peer.
 impl<V> Read<V> for i64 {
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct WholeVisitor;

@@ -1,28 +1,28 @@
-//! Reading server-sent events, in whatever pieces the network cuts them.
+//! Reads server-sent events from chunks of any size.
 
 use std::{fmt, time::Duration};
 
 use memchr::{memchr, memchr2};
 
-/// An event as it was sent.
+/// A received event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
-    /// The last id that was sent, with this event or before it.
+    /// The last id that was sent, with this event or before this event.
     pub id: Option<String>,
-    /// The type of the event, where it has one.
+    /// The type of the event, if any.
     pub event: Option<String>,
-    /// The data; several lines are joined by line feeds.
+    /// The data. Several lines are joined with line feeds.
     pub data: String,
 }
 
 impl Event {
-    /// The id as the place of the event in its task's log.
+    /// The sequence number of the event in the log of its task, from the id.
     pub fn sequence(&self) -> Option<u64> {
         self.id.as_ref()?.parse().ok()
     }
 }
 
-/// An event is over the limit. The stream cannot be read on.
+/// An event exceeds the limit. The rest of the stream cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge {
     /// The limit, in bytes.
@@ -37,19 +37,20 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Turns bytes into events: [`push`](Self::push) what came, then take events by [`pop`](Self::pop) until there is none.
+/// Converts bytes to events: [`push`](Self::push) received bytes, then [`pop`](Self::pop) events until there are no
+/// more.
 ///
-/// What is left when the stream ends is no event and is dropped with the decoder.
+/// An incomplete event at the end of a stream is not an event and is dropped with the decoder.
 #[derive(Debug)]
 pub struct Decoder {
     limit: usize,
     buffer: Vec<u8>,
-    /// Where the line begins that is being read.
+    /// The start of the current line.
     line: usize,
-    /// Up to where there is no end of a line.
+    /// The buffer has no line end between the start of the line and this position.
     scanned: usize,
     started: bool,
-    /// The last byte taken was a carriage return: a line feed after it ends no second line.
+    /// The last byte was a carriage return. A line feed directly after a carriage return does not end a second line.
     after_return: bool,
     pending: Event,
     has_data: bool,
@@ -57,7 +58,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder that keeps at most `limit` bytes of one event.
+    /// Creates a decoder that buffers at most `limit` bytes of one event.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -72,7 +73,7 @@ impl Decoder {
         }
     }
 
-    /// Adds what came.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.line > 0 {
             self.buffer.drain(..self.line);
@@ -82,7 +83,7 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole event; `None` until more comes.
+    /// The next complete event, or `None` if more bytes are needed.
     pub fn pop(&mut self) -> Result<Option<Event>, TooLarge> {
         while let Some((start, end)) = self.next_line() {
             self.check(end - start)?;
@@ -94,22 +95,22 @@ impl Decoder {
         Ok(None)
     }
 
-    /// How long the server wants its readers to wait before they come back.
+    /// The time that the server asks readers to wait before they reconnect.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// The last id that was sent, which a reader that comes back sends as `Last-Event-ID`.
+    /// The last id that was sent. A reader that reconnects sends the id as `Last-Event-ID`.
     pub fn last_id(&self) -> Option<&str> {
         self.pending.id.as_deref()
     }
 
-    /// Whether the data so far and the line that is being read are within the limit.
+    /// Checks that the data so far and the current line are within the limit.
     fn check(&self, line: usize) -> Result<(), TooLarge> {
         if self.pending.data.len() + line > self.limit { Err(TooLarge { limit: self.limit }) } else { Ok(()) }
     }
 
-    /// Where the next whole line stands in the buffer, without its end.
+    /// The position of the next complete line in the buffer, without the line end.
     fn next_line(&mut self) -> Option<(usize, usize)> {
         if self.after_return && self.line < self.buffer.len() {
             self.after_return = false;

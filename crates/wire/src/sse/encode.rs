@@ -1,21 +1,21 @@
-//! Writing server-sent events. One JSON document is one `data` line: JSON holds no line breaks of its own.
+//! Writes server-sent events. One JSON document is one `data` line, because JSON contains no line breaks.
 //!
-//! Some readers also break lines where only Unicode does (U+0085, U+2028, U+2029), against the standard; so these are
-//! written as JSON escapes, which mean the same.
+//! Contrary to the standard, some readers also break lines at the line breaks of Unicode (U+0085, U+2028, U+2029).
+//! Therefore these characters are written as JSON escapes, which have the same meaning.
 
 use bytes::Bytes;
 use memchr::{memchr2, memchr2_iter};
 
-/// Writes an event with this data, JSON, behind what is there.
+/// Appends an event with this data, which is JSON.
 ///
-/// `id` is the event's place in the task's log, for readers that come back. Data with line breaks in it, which our own
-/// JSON never has, becomes several lines, as the standard wants.
+/// `id` is the sequence number of the event in the log of its task, for readers that reconnect. Data with line breaks
+/// becomes several lines, as the standard requires. The JSON of this crate has no line breaks.
 pub fn write_event(id: Option<u64>, data: &[u8], to: &mut Vec<u8>) {
     to.reserve(data.len() + 32);
     write_with(id, to, |to| write_data(data, to));
 }
 
-/// Writes an event whose data is what `data` writes, which must be free of line breaks: JSON straight into the frame.
+/// Writes an event. `data` writes the data directly into the frame and must not write line breaks.
 pub fn write_with(id: Option<u64>, to: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     if let Some(id) = id {
         to.extend_from_slice(b"id: ");
@@ -29,7 +29,7 @@ pub fn write_with(id: Option<u64>, to: &mut Vec<u8>, data: impl FnOnce(&mut Vec<
     to.extend_from_slice(b"\n\n");
 }
 
-/// JSON without line breaks, as [`write_with`] writes it.
+/// JSON without line breaks, in the form that [`write_with`] writes.
 pub fn escaped(json: Bytes) -> Bytes {
     if line_break(&json).is_none() {
         return json;
@@ -39,13 +39,14 @@ pub fn escaped(json: Bytes) -> Bytes {
     to.into()
 }
 
-/// What breaks a line in Unicode, though not in this format, and how JSON spells it.
+/// The line breaks of Unicode that are not line breaks in this format, and their JSON escapes.
 const LINE_BREAKS: [(&str, &[u8]); 3] = [("\u{85}", b"\\u0085"), ("\u{2028}", b"\\u2028"), ("\u{2029}", b"\\u2029")];
 
-/// Such characters stand in JSON only inside of strings, so each can be replaced where it stands.
+/// These characters occur in JSON only inside of strings, so each can be replaced in place.
 fn escape_line_breaks(to: &mut Vec<u8>, start: usize) {
     let Some((first, ..)) = line_break(&to[start..]) else { return };
-    // Written anew from the first on: to move what follows each of many would take the square of the time.
+    // The rest is rewritten from the first occurrence on. To move the rest for each occurrence would take quadratic
+    // time.
     let tail = to.split_off(start + first);
     let mut rest = &tail[..];
     while let Some((at, length, escape)) = line_break(rest) {
@@ -56,7 +57,7 @@ fn escape_line_breaks(to: &mut Vec<u8>, start: usize) {
     to.extend_from_slice(rest);
 }
 
-/// Where the first of these characters is, how long it is, and how JSON spells it.
+/// The position and length of the first such character, and its JSON escape.
 fn line_break(text: &[u8]) -> Option<(usize, usize, &'static [u8])> {
     memchr2_iter(0xc2, 0xe2, text).find_map(|at| {
         let (character, escape) = LINE_BREAKS.iter().find(|(it, _)| text[at..].starts_with(it.as_bytes()))?;
@@ -64,9 +65,9 @@ fn line_break(text: &[u8]) -> Option<(usize, usize, &'static [u8])> {
     })
 }
 
-/// Writes an event of this type: `error`, where a stream of HTTP+JSON breaks off.
+/// Writes an event of the given type. A stream of HTTP+JSON that breaks off ends with an event of the type `error`.
 ///
-/// The name must be free of line breaks.
+/// The type must not contain line breaks.
 pub fn write_named(event: &str, data: &[u8], to: &mut Vec<u8>) {
     to.extend_from_slice(b"event: ");
     to.extend_from_slice(event.as_bytes());
@@ -74,9 +75,9 @@ pub fn write_named(event: &str, data: &[u8], to: &mut Vec<u8>) {
     write_event(None, data, to);
 }
 
-/// Writes a comment, which readers skip: it keeps a quiet connection open.
+/// Writes a comment. Readers skip comments. Comments keep an idle connection open.
 ///
-/// The comment must be free of line breaks.
+/// The comment must not contain line breaks.
 pub fn write_comment(comment: &str, to: &mut Vec<u8>) {
     to.extend_from_slice(b": ");
     to.extend_from_slice(comment.as_bytes());

@@ -1,4 +1,5 @@
-//! The details of an error as JSON: `google.rpc` messages with their `@type` (sections 3.3.2 and 9.5).
+//! The details of an error as JSON: `google.rpc` messages with their `@type` (sections 3.3.2 "Error Handling" and 9.5
+//! "Error Handling").
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,11 +13,12 @@ use super::{DOMAIN, row};
 pub const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 /// The `@type` of [`Detail::BadRequest`].
 pub const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
-/// The `@type` of the detail that says when to try again.
+/// The `@type` of the detail with the time after which to retry.
 pub const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
-/// What goes with an error to the peer: the reason always (C-11), wrong fields, when to try again. What a peer sent
-/// goes on as it came, with a reason before it if the protocol defines the error and it has none.
+/// The details of an error for the peer: the reason (always, although 1.0.1 only recommends the reason for JSON-RPC),
+/// the wrong fields, the time after which to retry. Details that came from another peer are passed on unchanged. If the
+/// protocol defines the error and those details have no reason, a reason is added in front.
 pub fn details(error: &Error) -> Vec<Detail> {
     let reason = || Detail::ErrorInfo {
         reason: row(error.kind()).reason.to_owned(),
@@ -38,13 +40,13 @@ pub fn details(error: &Error) -> Vec<Detail> {
     details
 }
 
-/// Whether a detail can stand in a list of typed ones. What peers of older versions send has no type; its facts are
-/// with the reason.
+/// Whether a detail is typed and can be an element of the list. Error data of older versions has no type; the reason
+/// carries its facts.
 fn is_typed(detail: &Detail) -> bool {
     !matches!(detail, Detail::Other(other) if other.get("@type").is_none())
 }
 
-/// A duration as ProtoJSON has it: `1.500s`.
+/// A duration in the form of ProtoJSON: `1.500s`.
 fn seconds(duration: Duration) -> String {
     match duration.subsec_millis() {
         0 => format!("{}s", duration.as_secs()),
@@ -52,7 +54,7 @@ fn seconds(duration: Duration) -> String {
     }
 }
 
-/// When to try again, if the detail says so.
+/// The time after which to retry, if the detail has the type `RetryInfo`.
 pub(super) fn retry_after(detail: &Detail) -> Option<Duration> {
     let Detail::Other(detail) = detail else { return None };
     if !is_type(detail, RETRY_INFO) {
@@ -86,13 +88,14 @@ impl Serialize for DetailJson<'_> {
                 map.end()
             }
             Detail::Other(other) => other.serialize(to),
-            // What this version of the model does not know yet says nothing, but keeps the list a list of objects.
+            // A variant that this code does not know is written as an empty object, so that the list contains only
+            // objects.
             _ => to.serialize_map(Some(0))?.end(),
         }
     }
 }
 
-/// Writes which fields are wrong, and why.
+/// Writes the wrong fields with their descriptions.
 pub(super) struct Violations<'a>(pub(super) &'a [FieldViolation]);
 
 impl Serialize for Violations<'_> {
@@ -106,7 +109,7 @@ impl Serialize for Violations<'_> {
     }
 }
 
-/// Reads a detail. What is not one of the two known types is kept as it came.
+/// Reads a detail. Details of other types are preserved.
 pub fn detail_from_json(detail: Value) -> Detail {
     if is_type(&detail, ERROR_INFO) {
         return Detail::ErrorInfo {
@@ -130,7 +133,7 @@ pub fn detail_from_json(detail: Value) -> Detail {
     Detail::Other(detail)
 }
 
-/// Peers write the type with and without the host.
+/// Whether a detail has this type. Some peers omit the host of the type.
 fn is_type(detail: &Value, name: &str) -> bool {
     let message = |name: &str| name.rsplit('/').next().map(str::to_owned);
     detail.get("@type").and_then(Value::as_str).is_some_and(|it| message(it) == message(name))

@@ -1,4 +1,4 @@
-//! Errors in JSON before 1.0, whose details are an object of facts, and not a list of typed ones.
+//! Errors in JSON before 1.0. The details are one object of facts, not a list of typed objects.
 
 use nuncio_model::{Detail, Error, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::detail::Violations;
 use crate::json;
 
-/// Writes an error under this number: the `error` member of a response, or the body of one.
+/// Writes an error with this code: the `error` member of a response, or the body of an HTTP error.
 pub(crate) fn write(code: i32, error: &Error, to: &mut Vec<u8>) {
     #[derive(Serialize)]
     struct ErrorObject<'a> {
@@ -18,16 +18,16 @@ pub(crate) fn write(code: i32, error: &Error, to: &mut Vec<u8>) {
     json::write(&ErrorObject { code, message: error.message(), data: Facts::of(error) }, to);
 }
 
-/// What goes with an error.
+/// The `data` of an error.
 enum Facts<'a> {
-    /// What a peer of an older version sent: as it came.
+    /// The data of a peer of an older version, unchanged.
     Peer(&'a Value),
-    /// The facts, and `fieldViolations` where params are wrong.
+    /// The facts of the error, and `fieldViolations` if params are wrong.
     Own(&'a Error),
 }
 
 impl<'a> Facts<'a> {
-    /// `None` where there is nothing to say.
+    /// `None` if there are no facts.
     fn of(error: &'a Error) -> Option<Self> {
         if let Some([Detail::Other(data)]) = error.peer_details()
             && data.get("@type").is_none()

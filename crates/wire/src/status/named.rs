@@ -1,5 +1,5 @@
-//! Errors as versions 0.2 and 0.3 name and number them. Their texts have names and JSON-RPC codes only; the statuses of
-//! HTTP and the codes of gRPC are those of the Python SDK, and the Java SDK has the same statuses.
+//! The names and numbers of errors in versions 0.2 and 0.3. The specification defines only names and JSON-RPC codes.
+//! The HTTP statuses and gRPC codes are those of the Python SDK. The Java SDK has the same statuses.
 
 #![cfg_attr(
     not(any(feature = "v0-2", feature = "v0-3")),
@@ -12,13 +12,13 @@ use nuncio_model::{Error, ErrorKind};
 
 use super::row;
 
-/// What an error is called and numbered in 0.3, beside its JSON-RPC code.
+/// The name and numbers of an error in 0.3, without the JSON-RPC code.
 struct NamedError {
     kind: ErrorKind,
     name: &'static str,
     http: u16,
     grpc: i32,
-    /// What is said where there is no more to say.
+    /// The default message of the Python SDK.
     message: &'static str,
 }
 
@@ -49,17 +49,17 @@ fn find(is_it: impl Fn(&NamedError) -> bool) -> Option<&'static NamedError> {
     TABLE.iter().find(|named| is_it(named))
 }
 
-/// The status in HTTP. What 0.3 has no name for has that of 1.0.
+/// The HTTP status. Errors that 0.3 does not define have the status of 1.0.
 pub(crate) fn http(kind: ErrorKind) -> u16 {
     find(|named| named.kind == kind).map_or_else(|| row(kind).http, |named| named.http)
 }
 
-/// The code in gRPC, as [`http`].
+/// The gRPC code. Errors that 0.3 does not define have the code of 1.0.
 pub(crate) fn grpc(kind: ErrorKind) -> i32 {
     find(|named| named.kind == kind).map_or_else(|| row(kind).grpc, |named| named.grpc)
 }
 
-/// What a peer is told in gRPC: `TaskNotFoundError: task 7 was not found`.
+/// The message of an error in gRPC, for example `TaskNotFoundError: task 7 was not found`.
 pub(crate) fn message(error: &Error) -> Cow<'_, str> {
     match find(|named| named.kind == error.kind()) {
         Some(named) => Cow::Owned(format!("{}: {}", named.name, error.message())),
@@ -67,13 +67,13 @@ pub(crate) fn message(error: &Error) -> Cow<'_, str> {
     }
 }
 
-/// The kind that a message begins with the name of, and the rest of the message.
+/// Splits a message that begins with the name of an error into the kind and the rest.
 pub(crate) fn split(message: &str) -> Option<(ErrorKind, &str)> {
     let (name, rest) = message.split_once(": ")?;
     find(|named| named.name == name).map(|named| (named.kind, rest))
 }
 
-/// The kind whose default message this is.
+/// The kind whose default message is `message`.
 pub(crate) fn kind_of_message(message: &str) -> Option<ErrorKind> {
     find(|named| named.message == message).map(|named| named.kind)
 }

@@ -1,5 +1,5 @@
-//! The plan of calls at a client: it makes ids for its tasks, and what comes back is completed with what 0.1 does not
-//! say.
+//! The plans of calls at a client. The client makes the ids of its tasks, and completes answers with facts that 0.1
+//! does not transmit.
 
 mod stream;
 
@@ -17,7 +17,7 @@ use crate::dialect::{
     no_list,
 };
 
-/// How a call is made of calls that a peer of 0.1 knows.
+/// The plan that executes a call with the calls of a 0.1 peer.
 pub(super) fn ask(request: Request, peer: &dyn Caller) -> Plan<'_> {
     match &request.call {
         Call::ListTasks(_) => Plan::Steps(Box::pin(std::future::ready(Err(no_list())))),
@@ -43,15 +43,15 @@ pub(super) fn ask(request: Request, peer: &dyn Caller) -> Plan<'_> {
     }
 }
 
-/// Where a message goes.
+/// The address of a message.
 struct Sent {
     task_id: TaskId,
-    /// The session, as far as the client knows it.
+    /// The session, if the client knows the session.
     context_id: Option<ContextId>,
     is_new: bool,
 }
 
-/// Makes an id for a message that begins a task, and a session where there is none.
+/// Makes a task id for a message without a task, and a session id for a new task without a session.
 fn address(message: &mut Message) -> Sent {
     let is_new = message.task_id.is_none();
     let task_id = message.task_id.get_or_insert_with(|| Uuid::new_v4().to_string().into()).clone();
@@ -65,7 +65,7 @@ async fn send(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     let Call::SendMessage(call) = &mut request.call else { return peer.call(request).await };
     if call.returns_immediately() {
         match begin(call.clone(), &request, peer).await {
-            // It cannot be left, so it is waited for.
+            // The peer does not stream, so the client must wait for the answer.
             Err(error) if is_no_streaming(&error) => {}
             outcome => return outcome,
         }
@@ -83,7 +83,8 @@ async fn send(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     }
 }
 
-/// Sends a message as for a stream, and leaves at its first event: 0.1 has no other way not to wait.
+/// Sends a message as a streaming call and leaves the stream after its first event. 0.1 has no other way to return
+/// immediately.
 async fn begin(call: SendMessageRequest, request: &Request, peer: &dyn Caller) -> Result<Reply, Error> {
     let limit = call.history_length();
     let call = Call::from(SendStreamingMessageRequest(call));
@@ -98,8 +99,8 @@ async fn begin(call: SendMessageRequest, request: &Request, peer: &dyn Caller) -
     }
 }
 
-/// Whether an agent may have refused a stream because it has none. The message is then yet to be sent; if it was
-/// refused for another reason, so it will be again.
+/// Whether an agent may have refused the stream because it does not stream. The message was not accepted and must be
+/// sent again. If the refusal had another reason, the agent will refuse the message again.
 fn is_no_streaming(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::UnsupportedOperation)
 }
@@ -113,7 +114,7 @@ async fn send_streaming(mut request: Request, peer: &dyn Caller) -> Result<Reply
     let base = if sent.is_new {
         Task { id: sent.task_id, context_id: sent.context_id, ..Task::default() }
     } else {
-        // What a stream begins with in 1.0; 0.1 tells only what happens next.
+        // A stream of 1.0 begins with the task. A stream of 0.1 has only later events, so the task is read first.
         let look = get(call, sent.task_id);
         let mut task = Task::try_from(peer.call(Request::new(scope, look)).await?)?;
         in_session(&mut task, sent.context_id);
@@ -129,8 +130,8 @@ fn get(call: &SendMessageRequest, id: TaskId) -> GetTaskRequest {
     GetTaskRequest { tenant: call.tenant.clone(), id, history_length: call.history_length() }
 }
 
-/// A stream of a task that is there begins with that task, which 0.1 does not show. Of one that has ended there need
-/// not be a stream. A peer that goes on behind the last event that was seen tells of each once, and of nothing else.
+/// A subscription of 1.0 begins with the task. 0.1 does not send the task, so the client reads it. For a task that has
+/// ended, a peer can refuse the stream. After a resumption, the peer sends each missed event once, and nothing else.
 async fn subscribe(mut request: Request, id: TaskId, peer: &dyn Caller) -> Result<Reply, Error> {
     if request.is_resumption() {
         return Ok(match peer.call(request).await? {
@@ -158,7 +159,8 @@ async fn subscribe(mut request: Request, id: TaskId, peer: &dyn Caller) -> Resul
     }))
 }
 
-/// A task with no more history than was asked for: servers may give some unasked (K-8).
+/// Limits the history to the requested length. Servers of 0.1 can send history that was not requested (`tasks/send`,
+/// `historyLength`).
 fn limited(reply: Reply, limit: Option<i32>) -> Reply {
     match (reply, limit.and_then(|limit| usize::try_from(limit).ok())) {
         (Reply::Task(task), Some(limit)) if task.history.len() > limit => {
@@ -170,7 +172,7 @@ fn limited(reply: Reply, limit: Option<i32>) -> Reply {
     }
 }
 
-/// Says which session a task is of, where the peer does not.
+/// Sets the session of a task if the peer omits the session.
 fn in_session(task: &mut Task, sent: Option<ContextId>) {
     if task.context_id.is_none() {
         task.context_id = sent;
@@ -181,7 +183,7 @@ fn in_session(task: &mut Task, sent: Option<ContextId>) {
     }
 }
 
-/// A configuration under the id that the caller gave it, which 0.1 does not keep.
+/// Restores the id that the caller gave a configuration. 0.1 does not carry the id.
 fn under(reply: Reply, id: Option<PushConfigId>) -> Reply {
     match (reply, id) {
         (Reply::PushConfig(mut config), Some(id)) => {

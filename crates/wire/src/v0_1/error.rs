@@ -1,10 +1,10 @@
-//! Errors: numbers that later versions use for others are never passed through.
+//! Errors of 0.1. Codes that later versions use for other errors are never passed through.
 
 use nuncio_model::{Error, ErrorKind};
 
 use crate::status::{self, facts};
 
-/// A fact of an error of a call that streams, where the agent does not.
+/// The metadata of the error of a streaming call to an agent that does not stream.
 pub(super) const NO_STREAMING: (&str, &str) = ("capability", "streaming");
 
 const STREAMING_NOT_SUPPORTED: i32 = -32006;
@@ -14,7 +14,7 @@ const INVALID_TASK_STATE: i32 = -32009;
 const RATE_LIMIT_EXCEEDED: i32 = -32010;
 const RESOURCE_UNAVAILABLE: i32 = -32011;
 
-/// The kind that a number of 0.1 means.
+/// The kind of a 0.1 code.
 pub(super) fn kind(code: i64) -> Option<ErrorKind> {
     match i32::try_from(code).ok()? {
         STREAMING_NOT_SUPPORTED | INVALID_TASK_STATE => Some(ErrorKind::UnsupportedOperation),
@@ -49,7 +49,7 @@ fn has_fact(error: &Error, (name, value): (&str, &str)) -> bool {
     error.metadata().get(name).is_some_and(|it| it == value)
 }
 
-/// Whether the error is about the state of a task, which it then names.
+/// Whether the error concerns the state of a task. Such an error names the task.
 pub(super) fn is_about_a_task(error: &Error) -> bool {
     error.kind() == ErrorKind::UnsupportedOperation && error.metadata().contains_key("taskId")
 }

@@ -1,4 +1,5 @@
-//! Events of a stream: of a status or of an artifact, told apart by their members (K-4, K-7).
+//! Events of a stream: a status or an artifact. In 0.1 the members `status` and `artifact` distinguish the events, and
+//! `final` marks the last event.
 
 use nuncio_model::{
     ContextId, Error, ErrorKind, Message, StreamResponse, Struct, Task, TaskArtifactUpdateEvent, TaskId, TaskState,
@@ -13,7 +14,8 @@ use super::{
 };
 use crate::{dialect::finality, shape::reads};
 
-/// Writes an event. The server's plan leaves only those of a status or an artifact; of others this tells the status.
+/// Writes an event. The plan of the server produces only status and artifact events. For other events, the status is
+/// written.
 pub(super) struct EventOut<'a>(pub(super) &'a StreamResponse);
 
 impl Serialize for EventOut<'_> {
@@ -57,17 +59,17 @@ fn write_status<S: Serializer>(
     map.end()
 }
 
-/// Whether a stream of 0.1 ends at this state: the task has ended, or waits for its client.
+/// Whether a stream of 0.1 ends at this state: the task has ended or waits for its client.
 pub(super) fn is_stop(state: TaskState) -> bool {
     state.is_terminal() || state.is_interrupted()
 }
 
-/// The status that stands for an agent's direct answer, which 0.1 does not have.
+/// The status that represents a direct answer of the agent. 0.1 has no direct answers.
 pub(super) fn answered(message: &Message) -> TaskStatus {
     TaskStatus { state: TaskState::Completed, message: Some(Box::new(message.clone())), timestamp: None }
 }
 
-/// An event as it came.
+/// The members of a received event.
 #[derive(Default)]
 pub(super) struct EventIn {
     id: TaskId,
@@ -88,7 +90,7 @@ reads! {
 }
 
 impl EventIn {
-    /// The event. Fails with `InvalidAgentResponse` where it is of neither a status nor an artifact.
+    /// Converts to an event. Fails with `InvalidAgentResponse` if the event has neither a status nor an artifact.
     pub(super) fn into_event(self) -> Result<StreamResponse, Error> {
         let Self { id: task_id, status, artifact, is_final, mut metadata } = self;
         let context_id = ContextId::default();

@@ -1,31 +1,33 @@
-//! The server's id of a task whose client made its own (K-1), and the newest of several under one.
+//! The server's id of a task whose id the client made (0.1, `tasks/send`: `params.id`), and the search for the newest
+//! task under a client's id.
 //!
-//! An id is computed of who calls, the client's id and a generation, so nothing has to be kept to find a task again,
-//! and the ids of two callers are never the same. Generations have no gaps: the newest is found by asking for a few.
+//! The server's id is computed from the scope of the caller, the id of the client and a generation. Therefore no table
+//! is needed to find a task, and the ids of two callers always differ. Generations have no gaps, so a search finds the
+//! newest with few lookups.
 
 use nuncio_model::{Scope, TaskId};
 use uuid::Uuid;
 
-/// What ids are computed in; it never changes.
+/// The namespace of computed ids. The namespace must never change.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d0f_0f1c_53a9_5c57_9d6e_2a41_8c3b_e001);
 
-/// The server's id of the task of this generation behind a client's id.
+/// The server's id of the task with this generation of a client's id.
 pub(super) fn server_id(scope: &Scope, client_id: &str, generation: u32) -> TaskId {
     let key = scope.key();
     let name = format!("{}:{key}{generation}:{client_id}", key.len());
     Uuid::new_v5(&NAMESPACE, name.as_bytes()).to_string().into()
 }
 
-/// A search for the newest generation: in leaps that double until one is not there, then by halves.
+/// A search for the newest generation: the step doubles until a generation is missing, then the range is halved.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// 0 for none.
+    /// The newest generation that exists so far, or 0.
     newest_there: u32,
     oldest_missing: Option<u32>,
 }
 
 impl Search {
-    /// Which generation to look for next; `None` once it is known which is the newest.
+    /// The generation to look up next. `None` once the newest generation is known.
     pub(super) fn next(&self) -> Option<u32> {
         let there = self.newest_there;
         match self.oldest_missing {
@@ -35,7 +37,7 @@ impl Search {
         }
     }
 
-    /// Notes whether the one that was looked for is there.
+    /// Records the result of a lookup.
     pub(super) fn found(&mut self, generation: u32, is_there: bool) {
         if is_there {
             self.newest_there = generation;

@@ -1,4 +1,4 @@
-//! JSON-RPC of 0.1, its only binding.
+//! JSON-RPC of 0.1, the only binding of 0.1.
 
 use nuncio_model::{Call, Error, ErrorKind, Method, PushConfigId, Reply, StreamResponse, Task};
 use serde_json::value::RawValue;
@@ -103,7 +103,7 @@ impl JsonRpcDialect for OldestJsonRpc {
                 let set = json::answer::<Option<In<Oldest, OldestTaskConfig>>>(result)?;
                 let OldestTaskConfig { id, config } = set.map(|set| set.0).unwrap_or_default();
                 let mut config = config.unwrap_or_default();
-                // A task has one configuration, so the task's id names it.
+                // A task has one configuration, so the configuration has the id of the task.
                 config.id = Some(PushConfigId::from(id.as_str())).filter(|id| !id.is_empty());
                 config.task_id = Some(id).filter(|id| !id.is_empty());
                 Ok(Reply::PushConfig(Box::new(config)))
@@ -121,7 +121,7 @@ impl JsonRpcDialect for OldestJsonRpc {
     }
 }
 
-/// Reads what a peer answered.
+/// Reads the answer of a peer.
 fn read<T: Read<Oldest>>(json: &[u8]) -> Result<T, Error> {
     json::answer::<In<Oldest, T>>(json).map(|value| value.0)
 }

@@ -1,27 +1,27 @@
-//! What 0.1 has no place for, in metadata under one key: which task of a client's id a task is, and the states that 0.1
-//! does not know.
+//! Facts that 0.1 cannot carry, in metadata under one key: the client's id and the generation of a task, and the states
+//! that 0.1 does not define.
 
 use nuncio_model::{Struct, Task, TaskId, TaskState, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::dialect::finality;
 
-/// The key.
+/// The metadata key.
 pub(super) const KEY: &str = "https://nuncio.dev/a2a/v0.1";
 
-/// What says of a task that a client of 0.1 began it.
+/// The facts of a task that a client of 0.1 created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     /// The id that the client made.
     pub(super) client_id: String,
-    /// Which task of that id it is: 1, 2, 3 …
+    /// The number of the task under that id: 1, 2, 3 …
     pub(super) generation: u32,
-    /// The task that it continues.
+    /// The previous task, which this task continues.
     pub(super) continues: Option<TaskId>,
 }
 
 impl Mark {
-    /// As a task's metadata.
+    /// Converts the facts to the metadata of a task.
     pub(super) fn into_metadata(self) -> Struct {
         let mut facts = Struct::new();
         facts.insert("taskId".to_owned(), self.client_id.into());
@@ -32,7 +32,7 @@ impl Mark {
         Struct::from_iter([(KEY.to_owned(), Value::Object(facts))])
     }
 
-    /// The id that the client of 0.1 who began a task knows it by.
+    /// The id under which the client of 0.1 created the task.
     pub(super) fn client_id(task: &Task) -> Option<&str> {
         fact(task.metadata.as_deref(), "taskId")?.as_str()
     }
@@ -42,7 +42,7 @@ fn fact<'a>(metadata: Option<&'a Struct>, name: &str) -> Option<&'a Value> {
     metadata?.get(KEY)?.get(name)
 }
 
-/// The state behind the one that 0.1 has for it, if the metadata says it, which then does so no more.
+/// The original state of a state that 0.1 replaced, from the metadata. The fact is removed from the metadata.
 pub(super) fn take_state(state: TaskState, metadata: &mut Option<Box<Struct>>) -> TaskState {
     let Some(state_in_metadata) =
         fact(metadata.as_deref(), "state").and_then(Value::as_str).and_then(TaskState::from_name)
@@ -61,7 +61,7 @@ pub(super) fn take_state(state: TaskState, metadata: &mut Option<Box<Struct>>) -
     state_in_metadata
 }
 
-/// The nearest state that 0.1 knows.
+/// The nearest state that 0.1 defines.
 pub(super) fn known(state: TaskState) -> TaskState {
     match state {
         TaskState::Rejected => TaskState::Failed,
@@ -70,22 +70,22 @@ pub(super) fn known(state: TaskState) -> TaskState {
     }
 }
 
-/// What is said here alone, and not shown as it stands.
+/// Whether only this crate uses the metadata member, so that peers must not see the member.
 fn is_ours(name: &str) -> bool {
     name == KEY || name == finality::KEY
 }
 
-/// Metadata as 0.1 shows it: without what the mark says for us, with the state that 0.1 does not know.
+/// Metadata for peers of 0.1: without the members of this crate, and with a state that 0.1 does not define.
 pub(super) struct ShownMetadata<'a> {
     members: Option<&'a Struct>,
     state: Option<TaskState>,
 }
 
 impl<'a> ShownMetadata<'a> {
-    /// `None` where nothing is left to show.
+    /// `None` if there is nothing to write.
     pub(super) fn new(members: Option<&'a Struct>, state: Option<TaskState>) -> Option<Self> {
         let state = state.filter(|state| known(*state) != *state);
-        // Empty metadata that somebody else made is shown.
+        // Empty metadata from another source is written.
         let is_ours_alone = |members: &Struct| !members.is_empty() && members.keys().all(|name| is_ours(name));
         let members = members.filter(|members| !is_ours_alone(members));
         (members.is_some() || state.is_some()).then_some(Self { members, state })

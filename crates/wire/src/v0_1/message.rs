@@ -1,4 +1,4 @@
-//! Messages and statuses (K-3, K-5): without ids, and with states that are fewer.
+//! Messages and statuses. Messages of 0.1 have no ids, and 0.1 has fewer states.
 
 use nuncio_model::{Leniency, Message, MessageId, Part, Parts, Role, Struct, TaskState, TaskStatus};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
@@ -9,7 +9,8 @@ use crate::{
     shape::{In, Shape, out, reads},
 };
 
-/// Writes a message. The state is told where it is a status's, and one that 0.1 does not know.
+/// Writes a message. For the message of a status, the state is written into the metadata if 0.1 does not define the
+/// state.
 pub(super) struct MessageOut<'a>(pub(super) &'a Message, pub(super) Option<TaskState>);
 
 impl Serialize for MessageOut<'_> {
@@ -25,7 +26,7 @@ impl Serialize for MessageOut<'_> {
     }
 }
 
-// Parts (K-4).
+// The kind of a part is the member `type` in 0.1.
 impl Shape<Oldest> for Part {
     fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         part::write(self.into(), "type", to)
@@ -55,7 +56,7 @@ reads! {
     }
 }
 
-/// Gives a message that was read an id, since it has none, and a role where it has none that is known.
+/// Gives a received message an id, because messages of 0.1 have no id. An absent or unknown role becomes `otherwise`.
 pub(super) fn complete(message: &mut Message, otherwise: Role) {
     message.message_id = MessageId::generate();
     if message.role == Role::Unspecified {
@@ -63,7 +64,7 @@ pub(super) fn complete(message: &mut Message, otherwise: Role) {
     }
 }
 
-/// Reads a message that stands in an answer in the place of a task: alone, or as its member `message`.
+/// Reads a message that an agent sent instead of a task: alone, or as the member `message`.
 pub(super) fn alone(answer: &[u8]) -> Option<Message> {
     #[derive(Deserialize)]
     struct Members {
@@ -102,7 +103,7 @@ impl Serialize for StatusOut<'_> {
     }
 }
 
-/// The state that the metadata around a status tells, as the status has no message to tell it in.
+/// The state for the metadata of the enclosing object, if the status has no message whose metadata can carry the state.
 pub(super) fn state_around(status: &TaskStatus) -> Option<TaskState> {
     Some(status.state).filter(|_| status.message.is_none())
 }
@@ -122,7 +123,7 @@ reads! {
     }
 }
 
-/// Completes a status that was read; `around` is the metadata of what it is the status of.
+/// Completes a received status. `around` is the metadata of the enclosing object.
 pub(super) fn complete_status(status: &mut TaskStatus, around: &mut Option<Box<Struct>>) {
     let told_in = status.message.as_mut().map_or(around, |message| &mut message.metadata);
     status.state = mark::take_state(status.state, told_in);

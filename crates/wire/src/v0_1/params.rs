@@ -1,6 +1,6 @@
 //! Params of calls.
 //!
-//! History is none unless it is asked for (K-8), where 1.0 gives all.
+//! In 0.1 an absent `historyLength` means no history. In 1.0 it means all history.
 
 use nuncio_model::{
     Call, ContextId, Error, FieldViolation, Message, Method, Role, Struct, TaskId, TaskPushNotificationConfig,
@@ -18,7 +18,7 @@ use crate::{
     shape::{In, Read, Shape, out, shape},
 };
 
-/// Reads the params of a call, and checks them.
+/// Reads and checks the params of a call.
 pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
     Ok(match method {
         Method::SendMessage => Call::SendMessage(send(params)?),
@@ -67,7 +67,7 @@ shape! {
     }
 }
 
-/// `TaskQueryParams`, and `TaskIdParams`, which is the same without the history.
+/// `TaskQueryParams`, and also `TaskIdParams`, which has the same members without the history.
 #[derive(Default)]
 struct TaskQueryParams {
     id: TaskId,
@@ -91,7 +91,7 @@ fn send(params: &str) -> Result<SendMessageRequest, Error> {
     let params: Send = value(params)?;
     let mut wrong = Wrong::default();
     let mut message = wrong.message(params.message);
-    // A client that names no task gets a name for it.
+    // A client that omits the id of the task gets a generated id.
     message.task_id = Some(if params.id.is_empty() { TaskId::generate() } else { params.id });
     message.context_id = params.session_id;
     let hook = params.push_notification;
@@ -107,7 +107,7 @@ fn send(params: &str) -> Result<SendMessageRequest, Error> {
     wrong.or(request.with_configuration(configuration))
 }
 
-/// One without an address takes away the one that is there.
+/// A configuration without an address removes the existing webhook.
 fn set_push(params: &str) -> Result<TaskPushNotificationConfig, Error> {
     let OldestTaskConfig { id, config } = value(params)?;
     let mut wrong = Wrong::default();
@@ -125,7 +125,7 @@ fn task(params: &str) -> Result<(TaskId, Option<Box<Struct>>), Error> {
     wrong.or((id, params.metadata))
 }
 
-/// What is wrong with params.
+/// The violations in params.
 #[derive(Default)]
 struct Wrong(Vec<FieldViolation>);
 
@@ -169,7 +169,7 @@ impl Wrong {
     }
 }
 
-/// Writes the params of a call; `None` where 0.1 has no such call.
+/// Writes the params of a call. `None` if 0.1 has no such call.
 pub(super) fn write(call: &Call) -> Option<Box<RawValue>> {
     let of_task = |id: &TaskId| TaskQueryParams { id: id.clone(), ..TaskQueryParams::default() };
     Some(match call {
@@ -201,12 +201,13 @@ fn raw<T: Shape<Oldest>>(value: &T) -> Box<RawValue> {
     json::raw(&out::<Oldest, T>(value))
 }
 
-/// One without an address is none.
+/// A webhook without an address counts as absent.
 fn configured_hook(configuration: &SendMessageConfiguration) -> Option<TaskPushNotificationConfig> {
     configuration.task_push_notification_config.clone().filter(|config| !config.url.is_empty())
 }
 
-/// All of the history has to be asked for, and none of it is asked for by not asking.
+/// An absent length of 1.0 means all history, which 0.1 must request explicitly. A length of 0 means no history, which
+/// 0.1 expresses by an absent member.
 fn history_length(length: Option<i32>) -> Option<i32> {
     Some(length.unwrap_or(i32::MAX)).filter(|length| *length > 0)
 }

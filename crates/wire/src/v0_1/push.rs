@@ -1,4 +1,4 @@
-//! Push notification configurations: one per task, named by the task (P-1).
+//! Push notification configurations. In 0.1 each task has at most one, so the id of the task names the configuration.
 
 use nuncio_model::{AuthenticationInfo, TaskId, TaskPushNotificationConfig};
 
@@ -13,7 +13,7 @@ shape! {
     }
 }
 
-// Of several schemes the first counts.
+// If there are several schemes, the first wins.
 shape! {
     AuthenticationInfo as Oldest {
         scheme => listed "schemes" | "scheme",
@@ -21,7 +21,7 @@ shape! {
     }
 }
 
-/// `TaskPushNotificationConfig`: a configuration beside its task's id, or none.
+/// `TaskPushNotificationConfig` of 0.1: the id of a task, and its configuration if the task has one.
 #[derive(Default)]
 pub(super) struct OldestTaskConfig {
     pub(super) id: TaskId,
@@ -36,7 +36,7 @@ shape! {
 }
 
 impl From<&TaskPushNotificationConfig> for OldestTaskConfig {
-    /// One without an address is none.
+    /// A configuration without an address counts as absent.
     fn from(config: &TaskPushNotificationConfig) -> Self {
         let id = config.task_id.clone().unwrap_or_default();
         Self { id, config: Some(config.clone()).filter(|config| !config.url.is_empty()) }

@@ -1,4 +1,5 @@
-//! The plan of calls at a server: ids that clients made become ours, and what comes back is under theirs again.
+//! The plans of calls at a server. The ids of clients are replaced by ids of the server in calls, and restored in
+//! answers.
 
 mod find;
 mod push;
@@ -15,7 +16,7 @@ use crate::dialect::{Judging, Plan};
 
 use find::{Desk, Found};
 
-/// How a call of 0.1 is made of calls that an engine knows.
+/// The plan that executes a call of 0.1 with the calls of an engine.
 pub(super) fn serve(request: Request, engine: &dyn Caller) -> Plan<'_> {
     let desk = Desk::new(engine, &request);
     let last_event = request.last_event;
@@ -30,8 +31,8 @@ pub(super) fn serve(request: Request, engine: &dyn Caller) -> Plan<'_> {
     }
 }
 
-/// Whether a call names a task that this caller began in 0.1. Configurations of webhooks have names of their own here,
-/// and what was read as one of 0.1 is one.
+/// Whether a call names a task that this caller created in 0.1. Calls for webhooks always belong to 0.1, because their
+/// methods have different names in later versions.
 pub(super) fn claims<'a>(call: &Call, scope: &Scope, engine: &'a dyn Caller) -> Judging<'a> {
     let id = match call {
         Call::GetTask(call) => call.id.clone(),
@@ -58,8 +59,9 @@ async fn cancel(desk: Desk<'_>, call: CancelTaskRequest) -> Result<Reply, Error>
     }
 }
 
-/// What the task is now comes first, for 0.1 has no other way to catch up (K-14), unless the client says which event it
-/// saw last; of a task that has ended and whose events are gone nothing more.
+/// The stream begins with the current state of the task, because 0.1 has no other way to catch up (`tasks/resubscribe`
+/// leaves a backfill to the implementation). If the client names the last event that it received, the stream begins
+/// after that event. If the task has ended and its events are gone, the stream has only the current state.
 async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest, last_event: Option<u64>) -> Result<Reply, Error> {
     let client_id = call.id.clone();
     let Found { task, .. } = desk.find(&client_id).await?;
@@ -79,7 +81,7 @@ async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest, last_event: O
     }
 }
 
-/// An operation that streams is refused for no other reason than that the agent does not stream.
+/// A streaming operation is refused without a task only if the agent does not stream. The fact is added to the error.
 fn streaming(error: Error) -> Error {
     if error.kind() == nuncio_model::ErrorKind::UnsupportedOperation && !error::is_about_a_task(&error) {
         let (name, value) = error::NO_STREAMING;

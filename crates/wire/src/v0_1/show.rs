@@ -1,5 +1,4 @@
-//! How a task of ours is shown to clients of 0.1: under their id, its artifacts numbered in the order in which they
-//! came.
+//! Converts tasks for clients of 0.1: the task has the id of the client, and its artifacts are numbered in their order.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use nuncio_model::{Error, StreamResponse, Task, TaskId};
 use super::{event::EventOut, mark::Mark, task::TaskOut, task::numbered};
 use crate::json;
 
-/// The task under this id, with at most so much history.
+/// The task with this id and at most `history` messages of history.
 pub(super) fn task(task: Arc<Task>, client_id: &TaskId, history: Option<i32>) -> Arc<Task> {
     let mut task = Arc::unwrap_or_clone(task);
     task.id = client_id.clone();
@@ -19,7 +18,7 @@ pub(super) fn task(task: Arc<Task>, client_id: &TaskId, history: Option<i32>) ->
     Arc::new(task)
 }
 
-/// The error in the words of a client that knows the task by another id.
+/// The error with the task id of the client instead of the server's id.
 pub(super) fn error(error: Error, server_id: &TaskId, client_id: &TaskId) -> Error {
     let (ours, theirs) = (server_id.as_str(), client_id.as_str());
     if ours == theirs || ours.is_empty() || !error.message().contains(ours) {
@@ -35,7 +34,7 @@ pub(super) fn error(error: Error, server_id: &TaskId, client_id: &TaskId) -> Err
     shown.with_source(error)
 }
 
-/// Writes what a webhook is told: the whole task, without its history, which 0.1 gives to who asks for it.
+/// Writes the notice for a webhook: the whole task without its history, because 0.1 sends history only on request.
 pub(super) fn notice(event: &StreamResponse, to: &mut Vec<u8>) {
     match event {
         StreamResponse::Task(it) => {

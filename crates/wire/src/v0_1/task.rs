@@ -1,4 +1,4 @@
-//! Tasks and artifacts (K-2, K-6).
+//! Tasks and artifacts of 0.1. `sessionId` groups tasks. `index`, `append` and `lastChunk` are members of an artifact.
 
 use nuncio_model::{Artifact, ArtifactId, Parts, Role, Struct, Task};
 use serde::{Deserializer, Serialize, Serializer, ser::SerializeMap};
@@ -52,7 +52,7 @@ reads! {
     }
 }
 
-/// Completes a task that was read: its messages know what they belong to.
+/// Completes a received task: sets the task and the session of its messages.
 pub(super) fn complete(task: &mut Task) {
     message::complete_status(&mut task.status, &mut task.metadata);
     for message in &mut task.history {
@@ -65,16 +65,16 @@ pub(super) fn complete(task: &mut Task) {
     }
 }
 
-/// An artifact's number as its id.
+/// The number of an artifact, as its id.
 pub(super) fn numbered(index: usize) -> ArtifactId {
     index.to_string().into()
 }
 
-/// Writes an artifact: by the number that its id is, else by its place.
+/// Writes an artifact. The `index` is the id if the id is a number, else the place of the artifact.
 pub(super) struct ArtifactOut<'a> {
     pub(super) artifact: &'a Artifact,
     pub(super) place: usize,
-    /// Whether it is appended, and whether it is the last: of an event.
+    /// For an event: whether the chunk is appended, and whether the chunk is the last.
     pub(super) chunk: Option<(bool, bool)>,
 }
 
@@ -102,7 +102,7 @@ impl Serialize for ArtifactOut<'_> {
     }
 }
 
-/// An artifact as it came: whole, or a piece of one.
+/// A received artifact, complete or a chunk.
 #[derive(Default)]
 pub(super) struct Piece {
     index: i64,

@@ -1,7 +1,8 @@
-//! What else is read as 1.0: the `a2a.*` dialect, and texts from before the release. None of it is ever written.
+//! Forms that are also read as 1.0: the `a2a.*` dialect, and texts from before the release. These forms are never
+//! written.
 //!
-//! What is of 1.0 itself is read first, and does not come here; names and short forms that cost nothing to know are the
-//! model's. So each of these is a second look at what would else be refused, or would say nothing.
+//! Requests of 1.0 are read first, so they have no extra cost. Names and short forms without a cost are part of the
+//! model. The code here is a second attempt for input that would otherwise be refused or lose a fact.
 
 mod config;
 mod event;
@@ -15,10 +16,11 @@ pub(super) use event::{bare as bare_event, with_inner_marks};
 pub(crate) use parameters::parameters;
 pub(super) use path::find as find_path;
 
-/// What the methods of the dialect begin with.
+/// The prefix of the methods of the dialect.
 const PREFIX: &str = "a2a.";
 
-/// The operation of a method that 1.0 names otherwise: `a2a.sendMessage`, and the singular that listing webhooks had.
+/// The operation of a method with another name in 1.0: for example `a2a.sendMessage`, and the former singular name for
+/// listing webhooks.
 pub(super) fn method(name: &str) -> Option<Method> {
     let is = |method: &Method, name: &str| {
         let (first, rest) = method.name().split_at(1);

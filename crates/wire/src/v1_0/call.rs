@@ -1,4 +1,4 @@
-//! Calls of 1.0: the params of each are the JSON of its request (RPC-4).
+//! Calls of 1.0. The params of a call are the JSON of its request (section 9.4 "Core Methods").
 
 use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig, Validate};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use super::aliases;
 use crate::json;
 
-/// Reads JSON that has already been shown to be JSON, or has not.
+/// JSON text to read.
 pub(super) enum Source<'a> {
-    /// Params of JSON-RPC.
+    /// Params of JSON-RPC, which are known to be JSON.
     Params(&'a str),
-    /// A body of HTTP+JSON.
+    /// A body of HTTP+JSON, which may not be JSON.
     Body(&'a [u8]),
 }
 
@@ -23,8 +23,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The same, and every field that is wrong is named. For requests without members of members: one that is taken out
-    /// would leave its parent wrong.
+    /// Like `read`, but the error names every wrong field. Only for requests without nested messages, because the
+    /// removal of a nested member would make its parent wrong.
     fn read_all<T: DeserializeOwned + Validate>(&self) -> Result<T, Error> {
         match self {
             Self::Params(params) => json::every_param(params),
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Reads a call, and does not check it.
+/// Reads a call without checking it.
 pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
     Ok(match method {
         Method::SendMessage => Call::SendMessage(from.read()?),

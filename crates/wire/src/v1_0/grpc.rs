@@ -1,4 +1,4 @@
-//! gRPC of 1.0 (section 10): the tables of [`crate::proto`].
+//! gRPC of 1.0 (section 10 "gRPC Protocol Binding"), based on the tables of [`crate::proto`].
 
 use http::HeaderMap;
 use nuncio_model::{Call, Error, Method, Reply, StreamResponse};

@@ -1,4 +1,5 @@
-//! JSON-RPC of 1.0 (section 9): methods are named like operations, params and results are their messages.
+//! JSON-RPC of 1.0 (section 9 "JSON-RPC Protocol Binding"). Methods have the names of operations. Params and results
+//! are the messages of the operations.
 
 use nuncio_model::{Call, Error, ErrorKind, Method, Reply, Validate};
 use serde::Serialize;

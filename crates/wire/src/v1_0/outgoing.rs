@@ -1,11 +1,12 @@
-//! Requests of HTTP+JSON as a client of 1.0 sends them (sections 11.3 and 11.5).
+//! HTTP+JSON requests of a client of 1.0 (sections 11.3 and 11.5).
 
 use nuncio_model::{Call, TaskPushNotificationConfig, op::CancelTaskRequest};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::rest::{Outgoing, Query, path::encode};
 
-/// The request of a call. The tenant goes in front of the path (TENANT-2), and stays in a body.
+/// The request of a call. The tenant is the first segment of the path (section 11.3 "URL Patterns and HTTP Methods"),
+/// and also a member of the body.
 pub(super) fn write(call: &Call) -> Outgoing {
     let at = |path: String| match call.tenant() {
         Some(tenant) => format!("/{}{path}", encode(tenant.as_str())),
@@ -63,7 +64,7 @@ fn config(task_id: &str, id: &str) -> String {
     format!("{}/{}", configs(task_id), encode(id))
 }
 
-/// What of a cancellation is not in its path.
+/// The members of a cancellation that are not in the path.
 struct CancelBody<'a>(&'a CancelTaskRequest);
 
 impl Serialize for CancelBody<'_> {

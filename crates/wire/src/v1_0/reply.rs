@@ -1,4 +1,5 @@
-//! Replies of 1.0 (RPC-5): `SendMessage` wraps what it gives, all others give it bare.
+//! Replies of 1.0 (section 9.4 "Core Methods"). The result of `SendMessage` is wrapped in `task` or `message`. All
+//! other results are not wrapped.
 
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub(super) fn read(method: Method, json: &[u8]) -> Result<Reply, Error> {
             Reply::PushConfig(Box::new(json::answer(json)?))
         }
         Method::ListTaskPushNotificationConfigs => Reply::PushConfigs(json::answer(json)?),
-        // `null`, `{}` or nothing (C-10).
+        // Peers send `null`, `{}` or nothing (section 3.1.10 leaves the result to the implementation).
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(json::answer(json)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask => {

@@ -1,4 +1,4 @@
-//! HTTP+JSON of 1.0 (section 11): what a request means by path, query and body together.
+//! HTTP+JSON of 1.0 (section 11): the call of a request from its path, query and body.
 
 use http::{Method as Verb, StatusCode};
 use nuncio_model::{Call, Error, Method, Reply, Validate};
@@ -46,7 +46,8 @@ impl RestDialect for Rest {
         Ok(outgoing::write(call))
     }
 
-    /// The text and the annotation of the proto are not of one mind about the verb of a subscription (C-1).
+    /// The text (sections 5.3 and 11.3.2: POST) and the annotation of the proto (GET) disagree about the verb of a
+    /// subscription.
     fn encode_again(&self, call: &Call, status: StatusCode) -> Option<Outgoing> {
         let is_it = matches!(call, Call::SubscribeToTask(_)) && status == StatusCode::METHOD_NOT_ALLOWED;
         is_it.then(|| outgoing::write(call).with_other_verb())
@@ -71,7 +72,7 @@ impl RestDialect for Rest {
     }
 }
 
-/// What may stand in a query, as strings.
+/// The query parameters that are strings.
 const PARAMETERS: &[&str] = &[
     "tenant",
     "contextId",
@@ -89,10 +90,10 @@ const PARAMETERS: &[&str] = &[
     "last_updated_after",
 ];
 
-/// What may stand in a query, as `true` or `false`.
+/// The query parameters that are `true` or `false`.
 const FLAGS: &[&str] = &["includeArtifacts", "include_artifacts"];
 
-/// The ids of the path win over those of the body.
+/// The ids of the path win over the ids of the body.
 fn apply_path(call: &mut Call, routed: &Routed) {
     let Some(task_id) = routed.task_id.clone() else { return };
     let config_id = routed.config_id.clone().unwrap_or_default();
@@ -114,7 +115,8 @@ fn apply_path(call: &mut Call, routed: &Routed) {
     }
 }
 
-/// A tenant in the path and another in the body or query contradict each other (TENANT-3).
+/// Two different tenants in the path and in the body or query are an error. The specification does not define this
+/// case.
 fn apply_tenant(call: &mut Call, routed: &Routed) -> Result<(), Error> {
     let Some(tenant) = &routed.tenant else { return Ok(()) };
     match call.tenant() {

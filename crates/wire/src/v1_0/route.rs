@@ -1,4 +1,4 @@
-//! The paths of 1.0 (section 11.3), each also with a tenant in front.
+//! The paths of 1.0 (section 11.3 "URL Patterns and HTTP Methods"), with or without a tenant in front.
 
 use http::Method as Verb;
 use nuncio_model::{Method, Tenant};
@@ -10,8 +10,8 @@ use crate::rest::{
     resource,
 };
 
-/// What a path means. Where it has a meaning without a tenant, its first segment is none; where it has none at all in
-/// 1.0, it may have one as an alias.
+/// The operation of a path. A path that is valid without a tenant has no tenant. A path that 1.0 does not have can be
+/// an alias.
 pub(super) fn find(verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let segments = segments(path).ok_or(RouteError::NotFound)?;
     let routed = match (resolve(verb, &segments), &*segments) {
@@ -26,7 +26,7 @@ pub(super) fn find(verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     }
 }
 
-/// The table of paths, without the tenant.
+/// The operation of a path without a tenant.
 pub(super) fn resolve(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     match path {
         [card] if card.text() == "extendedAgentCard" => resource::only_get(verb, Method::GetExtendedAgentCard),

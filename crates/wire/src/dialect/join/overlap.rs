@@ -1,20 +1,21 @@
-//! Which pieces of an artifact that come over a stream are in it already.
+//! Finds the chunks of a stream that an artifact already contains.
 
 use std::sync::Arc;
 
 use nuncio_model::{Part, PartRef, Parts, StreamEvent, TaskArtifactUpdateEvent};
 
-/// An artifact that was read, and the pieces that came since before it was.
+/// An artifact that was read, and the chunks that the stream delivered since before the read.
 ///
-/// Where in the artifact the stream began is not known. Each place where the pieces so far fit is kept in mind, and
-/// with it the pieces, until none is left: a place counts if the pieces reach the artifact's end from there, and the
-/// one with the most pieces is taken, since the stream was there before the artifact was read.
+/// The position in the artifact at which the stream began is unknown. The algorithm tracks every position at which all
+/// chunks so far fit, and keeps the chunks until no position is left. A position counts if the chunks reach the end of
+/// the artifact from there. The position with the most chunks wins, because the stream was opened before the artifact
+/// was read.
 pub(super) struct Overlap {
     parts: Vec<Part>,
-    /// Where the next piece would have to stand, for each place that is possible and short of the end.
+    /// For each possible position that has not reached the end: the index of the part that the next chunk must match.
     open: Vec<usize>,
     pieces: Vec<Arc<StreamEvent>>,
-    /// How many of the pieces are in the artifact for sure.
+    /// The number of chunks that the artifact contains for certain.
     known: usize,
 }
 
@@ -24,7 +25,8 @@ impl Overlap {
         Self { parts, open, pieces: Vec::new(), known: 0 }
     }
 
-    /// Takes the next piece. Once it is clear where the stream began, gives the pieces that are not in the artifact.
+    /// Takes the next chunk. Once the start of the stream is known, returns the chunks that the artifact does not
+    /// contain.
     pub(super) fn take(
         &mut self,
         event: &Arc<StreamEvent>,
@@ -33,7 +35,7 @@ impl Overlap {
         let Self { parts, open, pieces, known } = self;
         let piece = &update.artifact.parts;
         pieces.push(Arc::clone(event));
-        // What takes the place of all before it stands at the beginning.
+        // A chunk that replaces the artifact can only match at the beginning.
         open.retain(|at| (update.append || *at == 0) && begins_with(&parts[*at..], piece));
         for at in open.iter_mut() {
             *at += piece.len();
@@ -45,7 +47,7 @@ impl Overlap {
         open.is_empty().then(|| pieces.split_off(*known))
     }
 
-    /// The pieces that are not known to be in the artifact.
+    /// The chunks that are not known to be in the artifact.
     pub(super) fn settle(mut self) -> Vec<Arc<StreamEvent>> {
         self.pieces.split_off(self.known)
     }

@@ -1,4 +1,4 @@
-//! The descriptors of the `.proto` files, compiled, and what is in which of them.
+//! The compiled descriptors of the `.proto` files, and the index of their symbols.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -7,15 +7,15 @@ use super::super::{
     reader::Side,
 };
 
-/// A `google.protobuf.FileDescriptorSet` of all files that what is served here needs. A test makes it anew and
-/// compares.
+/// A `google.protobuf.FileDescriptorSet` with the served files and their dependencies. A test regenerates the set and
+/// compares both.
 const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
 
-/// The same of the one file that versions 0.2 and 0.3 add to these.
+/// A `google.protobuf.FileDescriptorSet` with the additional file of versions 0.2 and 0.3.
 #[cfg(any(feature = "v0-2", feature = "v0-3"))]
 const DESCRIPTORS_0_3: &[u8] = include_bytes!("descriptors-v0_3.bin");
 
-/// The files, taken apart when first asked for.
+/// The files, parsed on first use.
 pub(super) static FILES: LazyLock<Index> = LazyLock::new(|| {
     let mut index = Index::default();
     index.add_all(DESCRIPTORS);
@@ -42,7 +42,7 @@ struct FileSet {
     file: Vec<Box<[u8]>>,
 }
 
-/// What matters here of `FileDescriptorProto`, and of the messages below.
+/// The used members of `FileDescriptorProto`. The same holds for the messages below.
 #[derive(Default)]
 struct FileDescriptor {
     name: String,
@@ -121,7 +121,7 @@ impl Index {
         self.files.iter().position(|file| file.name == name)
     }
 
-    /// The file of a symbol, or of what it is a part of: a field of a message, for example.
+    /// The file of a symbol, or of the symbol that contains it: for a field, the file of the message.
     pub(super) fn by_symbol(&self, symbol: &str) -> Option<usize> {
         let mut symbol = symbol.trim_start_matches('.');
         loop {
@@ -132,7 +132,7 @@ impl Index {
         }
     }
 
-    /// A file, and behind it those that it needs.
+    /// A file, followed by its dependencies.
     pub(super) fn with_dependencies(&self, file: usize) -> Vec<&[u8]> {
         let mut found = vec![file];
         let mut next = 0;

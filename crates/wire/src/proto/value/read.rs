@@ -1,4 +1,4 @@
-//! From protobuf to the text of data.
+//! Converts protobuf values to the text of data.
 
 use nuncio_model::DataWriter;
 
@@ -8,10 +8,11 @@ use crate::proto::{
     reader::{Reader, Tag, Wire},
 };
 
-/// How deep lists and objects may nest: as deep as in JSON.
+/// The maximum depth of lists and objects, equal to the maximum depth in JSON.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Reads a value. Of several kinds the last one counts; a value without a kind is `null`, as most readers have it.
+/// Reads a value. If a value has several kinds, the last kind wins. A value without a kind is `null`, as in most
+/// readers.
 pub(super) fn value(mut from: Reader<'_>, depth: usize, to: &mut DataWriter) -> Result<(), Fault> {
     let mark = to.mark();
     let mut has_kind = false;
@@ -81,7 +82,7 @@ fn items(from: &mut Reader<'_>, depth: usize, to: &mut DataWriter) -> Result<(),
     Ok(())
 }
 
-/// Reads the members of an object that was begun.
+/// Reads the members of an object after its opening brace.
 pub(super) fn members(from: &mut Reader<'_>, depth: usize, to: &mut DataWriter) -> Result<(), Fault> {
     while let Some(tag) = from.tag()? {
         if tag.number == tag::ITEM {
@@ -94,7 +95,7 @@ pub(super) fn members(from: &mut Reader<'_>, depth: usize, to: &mut DataWriter) 
     Ok(())
 }
 
-/// Reads a member. Its name may stand behind its value, and the last one of both counts.
+/// Reads a member. The name can follow the value. If the name or value is repeated, the last occurrence wins.
 fn member(mut from: Reader<'_>, depth: usize, to: &mut DataWriter) -> Result<(), Fault> {
     to.key(name(from)?);
     let mark = to.mark();
@@ -138,7 +139,7 @@ pub(super) fn too_deep() -> Fault {
     Fault::wrong("lists and objects nest too deep")
 }
 
-/// Writes a number as JSON has it. JSON has none for infinity and what is no number.
+/// Writes a number as JSON. JSON has no infinity and no NaN.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only where nothing is cut")]
 fn number(double: f64, to: &mut DataWriter) -> Result<(), Fault> {
     if !double.is_finite() {
@@ -158,5 +159,5 @@ fn number(double: f64, to: &mut DataWriter) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The first double that no `i64` reaches.
+/// The smallest positive double that exceeds every `i64`.
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;

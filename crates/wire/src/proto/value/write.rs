@@ -1,5 +1,6 @@
-//! From JSON values, parsed or as text, to protobuf: twice over the values, since a length stands in front of what it
-//! counts. Values nest as deep as their sender likes, so nothing may be gone over once for each level.
+//! Converts JSON values, parsed or as text, to protobuf. A length precedes its content, so two passes are needed: the
+//! first pass computes all sizes. The sender decides the depth of a value, so no part of a value may be visited once
+//! per level.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ use crate::proto::{
     writer::{self, with_length},
 };
 
-/// Finds the size of a value, and the sizes of all lists and objects in it, in the order in which they are written.
+/// Computes the size of a value, and the sizes of all lists and objects inside, in the order of writing.
 pub(super) struct Measure<'a>(pub(super) &'a mut Vec<usize>);
 
 const NULL: usize = 2;
@@ -91,25 +92,25 @@ impl<'de> Visitor<'de> for Measure<'_> {
     }
 }
 
-/// The sizes that [`Measure`] found.
+/// The result of [`Measure`].
 type Sizes<'a> = std::slice::Iter<'a, usize>;
 
-/// Writes a value, behind what its place needs in front of it.
+/// Writes a value after the prefix that its place requires.
 pub(super) struct Write<'a, 's> {
     sizes: &'a mut Sizes<'s>,
     to: &'a mut Vec<u8>,
     place: Place<'a>,
 }
 
-/// Where a value stands.
+/// The place of a value.
 enum Place<'a> {
-    /// Alone: only its length is in front.
+    /// Alone: only a length precedes the value.
     Alone,
-    /// The same, of an object that is no value but a `Struct`.
+    /// Alone, for an object that is a `Struct` and not a `Value`.
     Struct,
-    /// In a list.
+    /// An item of a list.
     Item,
-    /// In an object, under this name.
+    /// A member of an object, with this name.
     Member(&'a str),
 }
 
@@ -124,7 +125,7 @@ impl<'a, 's> Write<'a, 's> {
         Self { sizes, to, place: Place::Struct }
     }
 
-    /// Writes what stands in front of a value of this size.
+    /// Writes the prefix of a value of this size.
     fn head(&mut self, size: usize) {
         match self.place {
             Place::Alone => {}
@@ -147,7 +148,7 @@ impl<'a, 's> Write<'a, 's> {
         self.to.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Writes what stands in front of the content of a list or an object.
+    /// Writes the prefix of the content of a list or an object.
     fn open(&mut self, number: u32) {
         let size = self.sizes.next().copied().unwrap_or_default();
         self.head(1 + with_length(size));

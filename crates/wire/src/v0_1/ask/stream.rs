@@ -1,4 +1,4 @@
-//! Streams of a peer as 1.0 has them: a task first, and every event with its context.
+//! Converts streams of a 0.1 peer to the form of 1.0: the task comes first, and every event has its context.
 
 use std::{
     pin::Pin,
@@ -11,23 +11,23 @@ use nuncio_model::{Error, EventStream, StreamEvent, StreamResponse, Task, TaskSt
 
 use crate::{dialect::is_marked_last, v0_1::event::is_stop};
 
-/// What comes of a message. The task is told with the first event, which says what has become of it.
+/// The stream of a sent message. The task is delivered with the first event, which has the current status.
 pub(super) fn sent(events: EventStream, task: Task) -> EventStream {
     Box::pin(Completed { events: Some(events), next: None, is_told: false, task })
 }
 
-/// What comes of a task that is watched, and what it is now.
+/// The stream of a watched task, which begins with the task.
 pub(super) fn watched(events: EventStream, task: Task) -> EventStream {
     let first = (None, snapshot(&task));
     Box::pin(Completed { events: Some(events), next: Some(first), is_told: true, task })
 }
 
-/// What comes of a task that was told of before, in the context that was told then.
+/// The stream of a resumed subscription. The task was delivered before, so the stream begins with the next event.
 pub(super) fn resumed(events: EventStream, task: Task) -> EventStream {
     Box::pin(Completed { events: Some(events), next: None, is_told: true, task })
 }
 
-/// What has become of a task that has ended.
+/// The stream of a task that has ended: only the task.
 pub(super) fn ended(task: Task) -> EventStream {
     let first = (None, snapshot(&task));
     Box::pin(Completed { events: None, next: Some(first), is_told: true, task })
@@ -38,23 +38,24 @@ fn snapshot(task: &Task) -> StreamResponse {
 }
 
 struct Completed {
-    /// `None` once the last event is there.
+    /// `None` after the last event.
     events: Option<EventStream>,
-    /// An event to pass on before the next is read, and its place.
+    /// An event to deliver before the next read, with its sequence number.
     next: Option<(Option<u64>, StreamResponse)>,
-    /// Whether the task was passed on.
+    /// Whether the task was delivered.
     is_told: bool,
     task: Task,
 }
 
 impl Completed {
-    /// The event as 1.0 has it, and the task before it if there was none; each with its place.
+    /// Converts an event to the form of 1.0. If the task was not delivered yet, the task comes first. Each event has
+    /// its sequence number.
     fn complete(&mut self, sequence: Option<u64>, response: StreamResponse) -> (Option<u64>, StreamResponse) {
         let (id, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
         match response {
             StreamResponse::StatusUpdate(mut update) => {
                 if is_stop(update.status.state) || is_marked_last(update.metadata.as_deref()) {
-                    // The peer may keep the connection; there is nothing more to come on it.
+                    // The peer can keep the connection open, but sends no more events.
                     self.events = None;
                 }
                 if let Some(message) = &mut update.status.message {

@@ -1,4 +1,4 @@
-//! Finding the task behind an id that a client made.
+//! Finds the task of an id that a client made.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use nuncio_model::{
 
 use crate::v0_1::id::{Search, server_id};
 
-/// Makes calls for one caller.
+/// Makes calls on behalf of one caller.
 pub(super) struct Desk<'a> {
     engine: &'a dyn Caller,
     scope: Scope,
@@ -17,9 +17,9 @@ pub(super) struct Desk<'a> {
     push_format: Option<&'static str>,
 }
 
-/// The newest task behind a client's id.
+/// The newest task of a client's id.
 pub(super) struct Found {
-    /// Which it is; 0 for one that was not made in 0.1, and has its own id.
+    /// The generation, or 0 for a task that was not created in 0.1 and has its own id.
     pub(super) generation: u32,
     pub(super) task: Arc<Task>,
 }
@@ -35,19 +35,19 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Makes a call as the caller would.
+    /// Executes a call on behalf of the caller.
     pub(super) async fn call(&self, call: impl Operation) -> Result<Reply, Error> {
         self.request(self.ask(call)).await
     }
 
-    /// The request of a call that the caller would make.
+    /// The request for a call on behalf of the caller.
     pub(super) fn ask(&self, call: impl Operation) -> Request {
         let mut call: Call = call.into();
         call.set_tenant(self.tenant.clone());
         Request { push_format: self.push_format, ..Request::new(self.scope.clone(), call) }
     }
 
-    /// Makes a call that has more to it.
+    /// Executes a request with more settings than a call.
     pub(super) async fn request(&self, request: Request) -> Result<Reply, Error> {
         self.engine.call(Request { extensions: self.extensions.clone(), ..request }).await
     }
@@ -57,9 +57,9 @@ impl<'a> Desk<'a> {
         server_id(&self.scope, client_id.as_str(), generation)
     }
 
-    /// The task of a server's id.
+    /// Reads the task with a server's id.
     ///
-    /// With all of its history, for then an engine need not copy it.
+    /// The task is read with its whole history, because an engine can then share the task instead of copying it.
     pub(super) async fn look(&self, id: &TaskId) -> Result<Option<Arc<Task>>, Error> {
         match self.call(GetTaskRequest::new(id.clone())).await {
             Ok(Reply::Task(task)) => Ok(Some(task)),
@@ -69,12 +69,12 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Whether this client's id was used to begin a task.
+    /// Whether a task was created with this client's id.
     pub(super) async fn has_begun(&self, client_id: &TaskId) -> bool {
         matches!(self.look(&self.id(client_id, 1)).await, Ok(Some(_)))
     }
 
-    /// The newest task that began with a client's id; else one of another version, whose id it is.
+    /// The newest task that was created with a client's id. If there is none, the task of another version with this id.
     pub(super) async fn find_any(&self, client_id: &TaskId) -> Result<Option<Found>, Error> {
         let (mut search, mut found) = (Search::default(), None);
         while let Some(generation) = search.next() {
@@ -88,7 +88,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// As [`find_any`](Self::find_any); that there is none is `TaskNotFound`.
+    /// Like [`find_any`](Self::find_any), but fails with `TaskNotFound` if there is no task.
     pub(super) async fn find(&self, client_id: &TaskId) -> Result<Found, Error> {
         self.find_any(client_id).await?.ok_or_else(|| Error::task_not_found(client_id.as_str()))
     }

@@ -1,4 +1,4 @@
-//! The one webhook of a task (P-1).
+//! The webhook of a task. In 0.1 each task has at most one webhook.
 
 use nuncio_model::{
     Begins, Error, ErrorKind, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
@@ -10,7 +10,7 @@ use nuncio_model::{
 
 use super::{Desk, show};
 
-/// Sets the webhook, or takes it away where there is none to set.
+/// Sets the webhook, or removes the webhook if the configuration has no address.
 pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) -> Result<Reply, Error> {
     let client_id = config.task_id.take().unwrap_or_default();
     let Some(found) = desk.find_any(&client_id).await? else { return before_the_task(&desk, client_id, config).await };
@@ -32,7 +32,7 @@ pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) 
     Ok(shown(outcome.map_err(|error| show::error(error, &task, &client_id))?, client_id))
 }
 
-/// Sets the webhook of a task that has not begun: the server keeps it until the first message comes.
+/// Sets the webhook of a task that does not exist yet. The server stores the webhook until the first message arrives.
 async fn before_the_task(
     desk: &Desk<'_>,
     client_id: TaskId,
@@ -52,7 +52,7 @@ async fn before_the_task(
 
 async fn remove(desk: &Desk<'_>, task_id: TaskId, id: PushConfigId) -> Result<Reply, Error> {
     match desk.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await {
-        // Somebody else was faster.
+        // Another caller removed the webhook first.
         Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(none()),
         outcome => outcome.map(|_| none()),
     }
@@ -72,7 +72,8 @@ async fn list(desk: &Desk<'_>, task_id: &TaskId) -> Result<Vec<TaskPushNotificat
     Ok(ListTaskPushNotificationConfigsResponse::try_from(desk.call(call).await?)?.configs)
 }
 
-/// The one that is named by the task; else, as other versions may have set others, the first.
+/// The webhook that has the id of the task. If there is none, the first webhook, because callers of other versions can
+/// have set webhooks with other ids.
 fn of_task(mut configs: Vec<TaskPushNotificationConfig>, task: &TaskId) -> Option<TaskPushNotificationConfig> {
     let is_of_task =
         |config: &TaskPushNotificationConfig| config.id.as_ref().is_some_and(|id| id.as_str() == task.as_str());

@@ -1,4 +1,4 @@
-//! Sending: a message goes to the task of the client's id, begins it, or reopens it (K-1, K-9).
+//! `tasks/send`: a message continues the task of the client's id, creates the task, or reopens a task that has ended.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use nuncio_model::{
 use super::{Desk, Found, stream, streaming};
 use crate::v0_1::{error, event, mark::Mark, show, task::numbered};
 
-/// How often a task may end between being found and taking the message. Each time another message was taken, so with
-/// many at once it may well be as often as there are of them.
+/// The maximum number of attempts. An attempt fails if the task ends between the lookup and the delivery of the
+/// message. Each failed attempt means that another message was delivered, so many concurrent messages can cause many
+/// failures.
 const ATTEMPTS: u32 = 256;
 
 pub(super) async fn send(desk: Desk<'_>, request: Request) -> Result<Reply, Error> {
@@ -23,7 +24,7 @@ pub(super) async fn send(desk: Desk<'_>, request: Request) -> Result<Reply, Erro
         let id = aim(&desk, &client_id, &mut request).await?;
         match desk.request(request).await {
             Ok(reply) => return Ok(shown(reply, id, client_id, history)),
-            // It has ended in the meantime, so it is to be reopened.
+            // The task has ended in the meantime, so the next attempt reopens it.
             Err(error) if error::is_about_a_task(&error) && attempts.next().is_some() => {}
             Err(error) => return Err(streaming(show::error(error, &id, &client_id))),
         }
@@ -37,7 +38,7 @@ fn message_of(call: &Call) -> Option<&SendMessageRequest> {
     }
 }
 
-/// Addresses a request to the task that is meant, and gives the server's id of it.
+/// Addresses a request to the task of the client's id, and returns the server's id of the task.
 async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Result<TaskId, Error> {
     let found = desk.find_any(client_id).await?;
     let (Call::SendMessage(send) | Call::SendStreamingMessage(SendStreamingMessageRequest(send))) = &mut request.call
@@ -47,7 +48,7 @@ async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Resu
     let message = &mut send.message;
     message.task_id = None;
     if let Some(Found { task, .. }) = &found {
-        // A task keeps its session, whichever the client names; the answer tells it which.
+        // A task keeps its session, even if the client names another. The answer has the session of the task.
         message.context_id.clone_from(&task.context_id);
     }
     let (generation, continues) = match found {
@@ -69,7 +70,7 @@ async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Resu
     Ok(hook(send, &id))
 }
 
-/// Names the webhook that comes with a message by its task, so that it takes the place of the one before.
+/// Gives the webhook of a message the id of the task, so that it replaces the previous webhook.
 fn hook(send: &mut SendMessageRequest, id: &TaskId) -> TaskId {
     let hook = send.configuration.as_mut().and_then(|it| it.task_push_notification_config.as_mut());
     if let Some(config) = hook {
@@ -81,7 +82,7 @@ fn hook(send: &mut SendMessageRequest, id: &TaskId) -> TaskId {
 fn shown(reply: Reply, id: TaskId, client_id: TaskId, history: Option<i32>) -> Reply {
     match reply {
         Reply::Task(task) => Reply::Task(show::task(task, &client_id, history)),
-        // There is no such answer in 0.1: it is a task that is done, and what came of it.
+        // 0.1 has no direct answers. The answer becomes a completed task with one artifact.
         Reply::Message(message) => {
             let artifact = nuncio_model::Artifact::new(numbered(0), message.parts.clone());
             Reply::Task(Arc::new(Task {

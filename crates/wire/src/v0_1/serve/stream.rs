@@ -1,5 +1,6 @@
-//! Streams as clients of 0.1 see them (K-6, K-7): events of a status or an artifact, artifacts numbered as they appear,
-//! and the end where an event says that it is the last; none ends without such a one.
+//! Converts streams for clients of 0.1. The stream has status and artifact events, artifacts are numbered in the order
+//! of their first appearance (`index`), and the event with `final` ends the stream. Every stream ends with such an
+//! event.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,13 +24,13 @@ use crate::{
     },
 };
 
-/// What comes of a message.
+/// The stream of a sent message.
 pub(super) fn sent(events: EventStream, server_id: TaskId, client_id: TaskId) -> EventStream {
     Box::pin(ClientStream { is_sent: true, ..ClientStream::new(Some(events), server_id, client_id) })
 }
 
-/// What comes of a task that is watched. Where that does not begin with the task, because the client has `seen` some of
-/// it, its artifacts have the numbers that they had there.
+/// The stream of a watched task. If the client has already `seen` part of the task, the stream does not begin with the
+/// task, and the artifacts keep their numbers.
 pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId, seen: Option<&Task>) -> EventStream {
     let mut shown = ClientStream::new(Some(events), server_id, client_id);
     if let Some(task) = seen {
@@ -40,7 +41,7 @@ pub(super) fn watched(events: EventStream, server_id: TaskId, client_id: TaskId,
     Box::pin(shown)
 }
 
-/// What has become of a task that has ended.
+/// The stream of a task that has ended.
 pub(super) fn ended(task: &Task, client_id: TaskId) -> EventStream {
     let mut shown = ClientStream::new(None, task.id.clone(), client_id);
     shown.take_snapshot(None, task);
@@ -48,15 +49,15 @@ pub(super) fn ended(task: &Task, client_id: TaskId) -> EventStream {
 }
 
 struct ClientStream {
-    /// `None` once the last event is there.
+    /// `None` after the last event.
     events: Option<EventStream>,
     server_id: TaskId,
     client_id: TaskId,
-    /// Whether a message was sent, whose turn is what the stream is about.
+    /// Whether the stream follows the turn of a sent message.
     is_sent: bool,
     is_first: bool,
     ready: VecDeque<Arc<StreamEvent>>,
-    /// A question that may be of the message's turn, or of one before.
+    /// A question (`input-required`) that belongs to the turn of the message or to an earlier turn.
     question: Option<(Option<u64>, TaskStatusUpdateEvent)>,
     numbers: HashMap<ArtifactId, usize>,
     status: TaskStatus,
@@ -90,7 +91,8 @@ impl ClientStream {
             }
         }
         self.is_first = false;
-        // A client has seen an event once it has seen the last of what that is here.
+        // One event can become several. Only the last of these has the sequence number, because only then has the
+        // client received the whole event.
         let last = self.ready.len() - usize::from(self.question.is_none());
         for event in self.ready.range_mut(first..last.max(first)) {
             if let Some(event) = Arc::get_mut(event) {
@@ -99,10 +101,10 @@ impl ClientStream {
         }
     }
 
-    /// A snapshot is its status and its artifacts, and what is last comes last.
+    /// A snapshot becomes a status event and artifact events. A status that ends the stream comes last.
     fn take_snapshot(&mut self, sequence: Option<u64>, task: &Task) {
         let (status, state) = (task.status.clone(), task.state());
-        // The task was at rest until the message came, and its turn is yet to begin.
+        // The task was interrupted until the message arrived, and the turn of the message has not begun yet.
         let is_before_its_turn = self.is_sent && self.is_first && state.is_interrupted();
         if is_before_its_turn {
             self.status = status.clone();
@@ -137,7 +139,7 @@ impl ClientStream {
         self.pass_on(sequence, StreamResponse::ArtifactUpdate(update));
     }
 
-    /// The stream goes on after a question, so it was not the message's.
+    /// The stream continues after the question, so the question did not belong to the turn of the message.
     fn pass_question(&mut self) {
         if let Some((sequence, mut update)) = self.question.take() {
             finality::set_last(&mut update, false);
@@ -145,7 +147,7 @@ impl ClientStream {
         }
     }
 
-    /// The stream is over, so what was said last is the last.
+    /// The stream has ended, so the last status becomes the final event.
     fn finish(&mut self) {
         self.events = None;
         let (sequence, mut update) = self.question.take().unwrap_or_else(|| (None, of_status(self.status.clone())));

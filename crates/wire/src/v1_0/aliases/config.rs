@@ -1,4 +1,4 @@
-//! Webhooks that stand one level deeper than in 1.0.
+//! Webhooks that are nested one level deeper than in 1.0.
 
 use nuncio_model::{Error, Leniency, PushConfigId, TaskPushNotificationConfig};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::json;
 
-/// How deep a webhook may stand: `config` of the release candidate, and `pushNotificationConfig` in that.
+/// The maximum nesting of a webhook: `config` of the release candidate, which contains `pushNotificationConfig`.
 const DEEPEST: usize = 2;
 
 #[derive(Deserialize)]
@@ -18,8 +18,8 @@ struct Wrapper<'a> {
     id: Option<PushConfigId>,
 }
 
-/// The webhook in what was read as one and has no address: `{"taskId":…,"pushNotificationConfig":{"url":…}}`. What
-/// stands further out wins. Where there is none, it is as it was.
+/// Unwraps the webhook inside a configuration without an address: `{"taskId":…,"pushNotificationConfig":{"url":…}}`.
+/// Outer members win. Without an inner webhook, the configuration is unchanged.
 pub(in crate::v1_0) fn unwrap(
     mut config: TaskPushNotificationConfig,
     mut json: &str,

@@ -1,10 +1,10 @@
-//! Events as a webhook of the dialect is told of them, and as its examples have them.
+//! Events in the form of the dialect's webhooks and examples.
 
 use memchr::memmem;
 use nuncio_model::{Leniency, StreamResponse, TaskArtifactUpdateEvent, leniency};
 use serde::{Deserialize, de::IgnoredAny};
 
-/// Reads an event that is not named by a member around it, and is told by its own.
+/// Reads an event without the enclosing member that names its kind. The members of the event tell its kind.
 pub(in crate::v1_0) fn bare(json: &[u8]) -> Option<StreamResponse> {
     let event = leniency::in_answer(|| by_members(json))?;
     Leniency::BareEvent.note();
@@ -37,7 +37,8 @@ fn by_members(json: &[u8]) -> Option<StreamResponse> {
     }
 }
 
-/// An event with the marks that stand inside its artifact, as they did in 0.1. One that has its own is as it is.
+/// Reads the flags `append` and `lastChunk` inside of the artifact, where 0.1 has them. If the event itself has a flag,
+/// the event is unchanged.
 pub(in crate::v1_0) fn with_inner_marks(mut event: TaskArtifactUpdateEvent, json: &[u8]) -> TaskArtifactUpdateEvent {
     #[derive(Deserialize)]
     struct Wrapped {

@@ -1,4 +1,5 @@
-//! Params of the dialect: the version and the extensions stand among them, and a filter may name a state in short.
+//! Params of the dialect. The params contain the version and the extensions, and a filter can have the short name of a
+//! state.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,18 +13,18 @@ use crate::{
     negotiate::{MAX_EXTENSIONS, Parameters, VERSION_HEADER},
 };
 
-/// No version is longer. What is left of one that is, is none either, and is refused by that name.
+/// The maximum length of a version in bytes. A longer text is cut, is not a valid version, and is refused.
 const LONGEST_VERSION: usize = 32;
 
-/// What is longer is no list of extensions and no list request: it is not taken apart.
+/// The maximum size in bytes of a list of extensions or of the params of a list request. Larger JSON is not parsed.
 const LONGEST: usize = 16 * 1024;
 
 const EXTENSIONS: &str = "A2A-Extensions";
 
-/// The service parameters of a call, where its method is one of the dialect.
+/// The service parameters of a call, if its method belongs to the dialect.
 pub(crate) fn parameters(name: &str, params: Option<&RawValue>) -> Parameters {
     let Some(params) = params.filter(|_| name.starts_with(PREFIX)) else { return Parameters::default() };
-    // Params that are no object are for the decoder to refuse.
+    // The decoder refuses params that are not an object.
     let Ok(members) = serde_json::from_str::<ParamsMembers<'_>>(params.get()) else { return Parameters::default() };
     Parameters {
         version: members.version.and_then(version).map(Cow::Owned),
@@ -41,7 +42,7 @@ fn is_short(json: &RawValue) -> bool {
     json.get().len() <= LONGEST
 }
 
-/// `"1.0"`, or the number that it looks like.
+/// A version: the text `"1.0"`, or the number 1.0.
 fn version(value: &RawValue) -> Option<String> {
     let json = value.get();
     let mut version = match json.as_bytes().first() {
@@ -54,7 +55,7 @@ fn version(value: &RawValue) -> Option<String> {
     Some(version).filter(|version| !version.trim().is_empty())
 }
 
-/// URIs between commas, or in a list.
+/// Extension URIs, in a list or separated by commas.
 fn extensions(value: &RawValue) -> Vec<Box<str>> {
     let lists = match serde_json::from_str(value.get()) {
         Ok(Value::String(list)) => vec![list],
@@ -70,7 +71,8 @@ fn extensions(value: &RawValue) -> Vec<Box<str>> {
     uris
 }
 
-/// The params with the whole name of a state that they name in short. A filter of 1.0 takes no short names (C-15).
+/// The params with the full name of a state instead of its short name. A filter of 1.0 accepts only full names
+/// (`TASK_STATE_*`).
 fn with_whole_state(params: &RawValue, status: &RawValue) -> Option<Box<RawValue>> {
     let name: String = serde_json::from_str(status.get()).ok()?;
     let state = TaskState::from_name(&name).filter(|state| state.as_str() != name)?;
@@ -79,7 +81,7 @@ fn with_whole_state(params: &RawValue, status: &RawValue) -> Option<Box<RawValue
     Some(json::raw(&members))
 }
 
-/// What is looked for among the members of params. The last one of a repeated member counts.
+/// The members of params that matter here. If a member is repeated, the last occurrence wins.
 #[derive(Default)]
 struct ParamsMembers<'a> {
     version: Option<&'a RawValue>,

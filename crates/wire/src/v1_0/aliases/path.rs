@@ -1,4 +1,4 @@
-//! The paths of the dialect, where 1.0 has none.
+//! The paths of the dialect that 1.0 does not have.
 
 use http::Method as Verb;
 use nuncio_model::{Leniency, Method, Tenant};
@@ -8,7 +8,7 @@ use crate::{
     v1_0::route::resolve,
 };
 
-/// What a path means that is none of 1.0: `/messages`, and `/tenants/{tenant}` before any path.
+/// The operation of a path outside of 1.0: `/messages`, and `/tenants/{tenant}` in front of any path.
 pub(in crate::v1_0) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     let found = meant(verb, path)?;
     Leniency::DialectPath.note();
@@ -25,7 +25,7 @@ fn meant(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     }
 }
 
-/// The paths that only the dialect has.
+/// The operation of a path that only the dialect has.
 fn own(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     let [name] = path else { return Err(RouteError::NotFound) };
     let (method, taken, allow) = match name.text() {
