@@ -1,4 +1,4 @@
-//! Versions 0.2 and 0.3, which are one family: the same shapes, told apart by a few habits.
+//! Versions 0.2 and 0.3, one family: both have the same shapes and differ in a few habits.
 
 mod ask;
 mod call;
@@ -23,7 +23,7 @@ use crate::dialect::{
     Dialect, FileBytes, GrpcDialect, JsonRpcDialect, Notice, Plan, RestDialect, Version, sealed::Sealed,
 };
 
-/// The dialects of a version, one for each way to send files.
+/// The dialects of a version, one for each encoding of files.
 macro_rules! family {
     ($version:expr, $habits:expr, $files:expr) => {
         match $files {
@@ -50,7 +50,8 @@ pub fn v0_3(files: FileBytes) -> &'static Family {
     family!(Version::V0_3, habits::OF_0_3, files)
 }
 
-/// The JSON of the family, whose objects say their `kind`; not that of its HTTP+JSON, which is of protobuf.
+/// The JSON of the family, in which objects have a `kind`. HTTP+JSON differs: its JSON is the JSON of protobuf
+/// messages.
 struct Kinded;
 
 /// The dialect of a version of this family.
@@ -61,7 +62,7 @@ pub struct Family {
     bindings: &'static Bindings,
 }
 
-/// How a version is spoken in each binding.
+/// The dialects of a version for each binding.
 struct Bindings {
     jsonrpc: jsonrpc::OlderJsonRpc,
     rest: rest::OlderRest,

@@ -1,4 +1,4 @@
-//! How a call is made of those that a peer of 0.2 or 0.3 knows.
+//! The plans that execute a call with the calls of a 0.2 or 0.3 peer.
 
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ pub(super) fn ask<'a>(habits: &Habits, mut request: Request, peer: &'a dyn Calle
     Plan::Direct(request)
 }
 
-/// Whether the call wants no history; it is then not said, since peers take zero for all of it.
+/// Whether the call requests no history. The length of zero is then removed from the call, because peers understand
+/// zero as "all history".
 fn take_no_history(send: &mut SendMessageRequest) -> bool {
     let length = send.configuration.as_mut().map(|configuration| &mut configuration.history_length);
     length.and_then(|length| length.take_if(|length| *length == 0)).is_some()
@@ -63,8 +64,8 @@ async fn stream(without_history: bool, request: Request, peer: &dyn Caller) -> R
     })
 }
 
-/// A stream of a task that is there begins with that task. A peer that does not show it is asked for it, also one that
-/// has nothing to tell for the time being. Only one that is known to go on behind the last event is asked to.
+/// A subscription of 1.0 begins with the task. If the stream of the peer does not begin with the task, or has no event
+/// yet, the task is read. Only a peer that supports resumption is asked to continue after the last event.
 async fn subscribe(mut request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     if request.is_resumption() {
         return peer.call(request).await;

@@ -14,7 +14,7 @@ use crate::{
     shape::{In, Shape, out},
 };
 
-/// Reads the params of a call and checks them.
+/// Reads and checks the params of a call.
 pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
     let call = match method {
         Method::SendMessage => Call::SendMessage(send(params)?),
@@ -37,7 +37,8 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
     Ok(call)
 }
 
-/// A message whose role nobody knows is the caller's, who sends it. One without a role stays without.
+/// A message with an unknown role becomes a message of the user, because the caller sends it. An absent role stays
+/// absent.
 fn send(params: &str) -> Result<SendMessageRequest, Error> {
     #[derive(Deserialize)]
     struct Params {
@@ -86,7 +87,7 @@ fn raw<T: Shape<Kinded>>(value: &T) -> Box<RawValue> {
     json::raw(&out::<Kinded, T>(value))
 }
 
-/// What is wrong with a call, by the names of 1.0.
+/// The violations of a call, with the field names of 1.0.
 pub(super) fn violations(call: &Call) -> Vec<FieldViolation> {
     let mut violations = Vec::new();
     call.validate_at("", &mut violations);
@@ -94,11 +95,11 @@ pub(super) fn violations(call: &Call) -> Vec<FieldViolation> {
     violations
 }
 
-/// Checks a call, and names what is wrong as this family does.
+/// Checks a call. The violations have the field names of this family.
 fn check(call: &Call) -> Result<(), Error> {
     let mut violations = violations(call);
     let method = call.method();
-    // Without the id of a configuration, one is chosen.
+    // If the id of the configuration is absent, the server chooses a configuration.
     violations.retain(|it| !(method == Method::GetTaskPushNotificationConfig && it.field == "id"));
     if violations.is_empty() {
         return Ok(());
@@ -106,7 +107,7 @@ fn check(call: &Call) -> Result<(), Error> {
     Err(Error::violations(violations.into_iter().map(|violation| renamed(method, violation)).collect()))
 }
 
-/// What a field of a webhook is called here.
+/// The name of a webhook field in this family.
 pub(super) fn field_name(method: Method, field: &str) -> Option<String> {
     webhook::field_name(method, field, "pushNotificationConfig", "configuration.pushNotificationConfig")
 }

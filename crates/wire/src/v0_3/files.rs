@@ -1,4 +1,4 @@
-//! Files on their way into the messages of the proto and out of them: see [`FileBytes`].
+//! Converts files on reading and writing the messages of the proto: see [`FileBytes`].
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,13 +10,13 @@ use nuncio_model::{
 
 use crate::dialect::FileBytes;
 
-/// What may hold files.
+/// A value that can contain files.
 pub(super) trait Files {
-    /// Changes each part that may be a file.
+    /// Changes each part that can be a file.
     fn each_part(&mut self, change: &mut impl FnMut(&mut Part));
 }
 
-/// The parts of an artifact are taken out of their blocks only where there is a file among them.
+/// The parts of an artifact are unpacked from their blocks only if they include a file.
 fn each_of(parts: &mut Parts, change: &mut impl FnMut(&mut Part)) {
     if parts.iter().any(|part| matches!(part.content, PartContentRef::Raw(_))) {
         parts.for_each_mut(change);
@@ -69,7 +69,7 @@ impl Files for Reply {
     }
 }
 
-/// What was read of a message, with the files as they are.
+/// Converts the files of a message that was read.
 pub(super) fn read<T: Files>(bytes: FileBytes, mut value: T) -> T {
     value.each_part(&mut |part| {
         let media_type = part.media_type();
@@ -85,7 +85,7 @@ pub(super) fn read<T: Files>(bytes: FileBytes, mut value: T) -> T {
     value
 }
 
-/// What is to be written into a message, with the files as they stand there.
+/// Converts the files of a message before the message is written.
 pub(super) fn written<T: Files + Clone>(bytes: FileBytes, value: &T) -> Cow<'_, T> {
     match bytes {
         FileBytes::Raw => Cow::Borrowed(value),
@@ -97,7 +97,7 @@ pub(super) fn written<T: Files + Clone>(bytes: FileBytes, value: &T) -> Cow<'_, 
     }
 }
 
-/// As [`written`], of a reply; `None` where it is written as it is.
+/// Like [`written`], for a reply. `None` if the reply is written unchanged.
 pub(super) fn written_reply(bytes: FileBytes, reply: &Reply) -> Option<Reply> {
     Some(match (bytes, reply) {
         (FileBytes::Base64, Reply::Task(task)) => Reply::Task(Arc::new(written(bytes, &**task).into_owned())),
@@ -114,7 +114,7 @@ fn encode(part: &mut Part) {
     }
 }
 
-/// Whether files of this type hold bytes that no base64 has, where they begin if not before.
+/// Whether every file of this type contains bytes at its beginning that are not base64 characters.
 fn is_binary(media_type: &str) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let class = media_type.split('/').next().unwrap_or_default();

@@ -1,17 +1,18 @@
-//! What the two versions of the family do not do alike.
+//! The differences between the two versions of the family.
 
 use nuncio_model::Call;
 
 /// The habits of a version.
 pub(super) struct Habits {
-    /// Whether a task that is read has its history only where the caller says how much of it (O-6, D-9). Where not, no
-    /// length, or one of zero, is all of it.
+    /// Whether a task is returned with history only if the caller requests a length (0.2.0 to 0.2.5). If not, an absent
+    /// length or a length of zero means all history (0.3, section 7.3 `tasks/get`, and the proto of 0.3).
     history_when_asked: bool,
-    /// Where the extended card is to be read, behind the address of the endpoint, if not by a method.
+    /// The path of the extended card, relative to the address of the endpoint, if the version has no method for the
+    /// extended card.
     pub(super) extended_card: Option<&'static str>,
 }
 
-/// Version 0.2. Only its last text names a method for the extended card, and that one beside the path of all.
+/// Version 0.2. Only the text of 0.2.6 defines a method for the extended card, in addition to the path.
 #[cfg(feature = "v0-2")]
 pub(super) const OF_0_2: Habits =
     Habits { history_when_asked: true, extended_card: Some("/../agent/authenticatedExtendedCard") };
@@ -21,7 +22,7 @@ pub(super) const OF_0_2: Habits =
 pub(super) const OF_0_3: Habits = Habits { history_when_asked: false, extended_card: None };
 
 impl Habits {
-    /// Server: gives the lengths of history in a call the meaning that they have in the model.
+    /// Server: converts the lengths of history in a call to the meaning that they have in the model.
     pub(super) fn settle_history(&self, call: &mut Call) {
         match call {
             Call::GetTask(request) if self.history_when_asked => {
@@ -42,8 +43,8 @@ impl Habits {
         }
     }
 
-    /// Client: the length to ask for where the model asks for this one of a task that is read. None is to be cut off
-    /// here, since zero is not understood as none everywhere.
+    /// Client: the length to request from a peer for a length of the model. To get no history, the client removes the
+    /// history itself, because some peers do not understand zero as "none".
     pub(super) fn asked_history(&self, length: Option<i32>) -> Option<i32> {
         match length {
             None if self.history_when_asked => Some(i32::MAX),

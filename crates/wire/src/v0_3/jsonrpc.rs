@@ -1,4 +1,4 @@
-//! JSON-RPC of 0.2 and 0.3: methods are paths, results are bare, and objects say their `kind` (section 7).
+//! JSON-RPC of 0.2 and 0.3 (section 7): methods are paths, results are not wrapped, and objects have a `kind`.
 
 use nuncio_model::{Call, Error, ErrorKind, Method, Reply, StreamResponse};
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct OlderJsonRpc(pub(super) &'static Family);
 
-/// The names of the methods; the first of an operation is what a client says.
+/// The names of the methods. A client uses the first name of an operation.
 const METHODS: &[(&str, Method)] = &[
     ("message/send", Method::SendMessage),
     ("message/stream", Method::SendStreamingMessage),
@@ -24,11 +24,11 @@ const METHODS: &[(&str, Method)] = &[
     ("tasks/pushNotificationConfig/list", Method::ListTaskPushNotificationConfigs),
     ("tasks/pushNotificationConfig/delete", Method::DeleteTaskPushNotificationConfig),
     ("agent/getAuthenticatedExtendedCard", Method::GetExtendedAgentCard),
-    // Drafts have it; it is refused, and the reason given.
+    // Drafts have this method. The server refuses the call with a reason.
     ("tasks/list", Method::ListTasks),
-    // What the text of 0.2.6 calls it (D-4).
+    // The name in the text of 0.2.6 and in section 11.1.3 of 0.3. Section 7.10 of 0.3 has the other name.
     ("agent/authenticatedExtendedCard", Method::GetExtendedAgentCard),
-    // The names of 0.1, by which some peers of 0.2 still call. With the params of 0.1 the call is one of 0.1.
+    // The names of 0.1, which some peers of 0.2 still use. A call with the params of 0.1 is a call of 0.1.
     ("tasks/pushNotification/set", Method::CreateTaskPushNotificationConfig),
     ("tasks/pushNotification/get", Method::GetTaskPushNotificationConfig),
 ];
@@ -54,7 +54,7 @@ impl JsonRpcDialect for OlderJsonRpc {
         self.0
     }
 
-    /// Clients of these versions take nothing but a stream for an answer to a call for one.
+    /// Clients of these versions accept only a stream as the answer to a streaming call.
     fn refuses_in_stream(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! What of several types an object is: by its `kind`, or by its members where it has none.
+//! The type of an object, by its `kind`, or by its other members if the `kind` is absent.
 
 use nuncio_model::{
     Error, ErrorKind, Leniency, Message, StreamResponse, Task, TaskState, TaskStatusUpdateEvent, json::Key,
@@ -12,7 +12,7 @@ use crate::{
     shape::{In, Shape, out},
 };
 
-/// Writes one event of a stream, which is bare.
+/// Writes one event of a stream, without an enclosing member.
 pub(super) fn write_event(event: &StreamResponse, to: &mut Vec<u8>) {
     match event {
         StreamResponse::Task(task) => write(task, to),
@@ -51,7 +51,7 @@ fn read_status(json: &[u8]) -> Result<TaskStatusUpdateEvent, Error> {
     Ok(update)
 }
 
-/// What came of a message.
+/// The result of a sent message.
 pub(super) enum Outcome {
     /// A task.
     Task(Task),
@@ -59,7 +59,7 @@ pub(super) enum Outcome {
     Message(Message),
 }
 
-/// Reads what came of a message.
+/// Reads the result of a sent message.
 pub(super) fn read_outcome(json: &[u8]) -> Result<Outcome, Error> {
     match kind(json)? {
         Kind::Task => read(json).map(Outcome::Task),
@@ -68,7 +68,7 @@ pub(super) fn read_outcome(json: &[u8]) -> Result<Outcome, Error> {
     }
 }
 
-/// Reads what a peer answered.
+/// Reads the answer of a peer.
 pub(super) fn read<T: Shape<Kinded>>(json: &[u8]) -> Result<T, Error> {
     json::answer::<In<Kinded, T>>(json).map(|value| value.0)
 }
@@ -97,7 +97,7 @@ fn kind(json: &[u8]) -> Result<Kind, Error> {
     leading(json).map_or_else(|| searched(json), Ok)
 }
 
-/// The kind where it is the first member, as most peers write it: the object is then read once and not twice.
+/// The kind if `kind` is the first member, as most peers write it. The object is then parsed once instead of twice.
 fn leading(json: &[u8]) -> Option<Kind> {
     let name = json.strip_prefix(br#"{"kind":""#)?;
     let end = memchr::memchr(b'"', name)?;

@@ -91,8 +91,8 @@ shape! {
     }
 }
 
-/// Whether a stream of this family ends with this event: the task has ended, or needs another message, or it is said
-/// so.
+/// Whether a stream of this family ends with this event. The stream ends if the task has ended or needs another
+/// message. A flag in the metadata overrides this rule.
 pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
     let is_over = || update.status.state.is_terminal() || update.status.state == TaskState::InputRequired;
     finality::last_flag(update.metadata.as_deref()).unwrap_or_else(is_over)
@@ -109,5 +109,5 @@ macro_rules! short_names {
     };
 }
 short_names!(TaskState, "unknown");
-// A role must be one of two, and it is agents whose messages are written without one.
+// A role must be `user` or `agent`. Only messages of agents are written without a role.
 short_names!(Role, "agent");

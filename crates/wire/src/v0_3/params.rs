@@ -20,7 +20,7 @@ shape! {
     }
 }
 
-// A peer that finds no `blocking` waits or does not, as it likes, so it is always said.
+// `blocking` is always written, because the behaviour of peers without `blocking` is undefined.
 shape! {
     SendMessageConfiguration as Kinded {
         accepted_output_modes => required "acceptedOutputModes" | "accepted_output_modes",
@@ -70,7 +70,7 @@ shape! {
     }
 }
 
-// `PushNotificationConfig`: what of a configuration is inside a message's.
+// `PushNotificationConfig`: the configuration inside a message.
 shape! {
     TaskPushNotificationConfig as Kinded {
         id => implicit "id",
@@ -87,7 +87,7 @@ shape! {
     }
 }
 
-/// `TaskPushNotificationConfig`: a configuration beside its task's id.
+/// `TaskPushNotificationConfig`: the id of a task, and a configuration.
 #[derive(Default)]
 pub(super) struct TaskConfig {
     task_id: TaskId,

@@ -1,9 +1,9 @@
-//! The messages of `proto/a2a/v1/a2a.proto`: what gRPC of 0.3 carries as protobuf, and HTTP+JSON as its JSON.
+//! The messages of `proto/a2a/v1/a2a.proto`. gRPC of 0.3 carries them as protobuf, and HTTP+JSON as JSON.
 //!
-//! Each message is one table, from which its struct and both forms follow; what differs from the model is turned beside
-//! it. In the tables stand the numbers and names of 0.3.0 and what SDKs added to them later; older peers pass over what
-//! they do not know. As JSON, a message is written as ProtoJSON has it and read as it has been seen: with `parts` for
-//! `content`, roles and states in lower case, parts and events with a `kind`.
+//! Each message is one table, which generates the struct and both encodings. Conversions to the model stand beside the
+//! tables. The tables have the numbers and names of 0.3.0 and later additions of SDKs; older peers skip unknown fields.
+//! JSON is written as ProtoJSON. The reader also accepts forms that peers send: `parts` instead of `content`, roles and
+//! states in lower case, and parts and events with a `kind`.
 
 pub(super) mod card;
 mod json;
@@ -14,8 +14,8 @@ pub(super) mod reply;
 pub(super) mod request;
 pub(super) mod task;
 
-/// Messages: each field's number, name, type, how it stands in protobuf (see [`crate::proto::field`]), and its names in
-/// JSON, of which the first is written.
+/// Declares messages. Each row has the number, name, type and protobuf word of a field (see [`crate::proto::field`]),
+/// and its JSON names. The first JSON name is used for writing.
 macro_rules! message {
     ($(
         $(#[$meta:meta])*

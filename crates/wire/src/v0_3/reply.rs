@@ -1,4 +1,4 @@
-//! Replies in JSON-RPC of 0.2 and 0.3: all are bare.
+//! Replies in JSON-RPC of 0.2 and 0.3. Results are not wrapped.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) fn read(method: Method, json: &[u8]) -> Result<Reply, Error> {
             let configs = configs.into_iter().map(TaskPushNotificationConfig::from).collect();
             Reply::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, ..Default::default() })
         }
-        // `null`, or anything else: there is nothing to read.
+        // Peers send `null` or other values. The value is ignored.
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(card::decode(json)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {

@@ -1,7 +1,7 @@
 //! HTTP+JSON of 0.2.6 and 0.3: the paths of `proto/a2a/v1/a2a.proto`, and its messages as JSON.
 //!
-//! The text of 0.3 has bodies like those of JSON-RPC, and every SDK has the messages of the proto. Those are what is
-//! written; both are read.
+//! The text of 0.3 describes bodies like those of JSON-RPC, but all SDKs use the messages of the proto. The messages of
+//! the proto are written. Both forms are read.
 
 mod call;
 mod event;
@@ -77,8 +77,9 @@ impl RestDialect for OlderRest {
         outgoing::write(&files::written(self.0.files, call))
     }
 
-    /// Who reads the text, and not the proto, takes a subscription by POST, and some do not find a path that has
-    /// another verb (D-1). Who reads the annotation of the proto takes a webhook without what names its task.
+    /// The verb of a subscription is POST in the text (section 7.9 `tasks/resubscribe`) and GET in the proto. Some
+    /// servers that follow the text do not find the path with the other verb. Servers that follow the annotation of the
+    /// proto accept a webhook without the member that names its task.
     fn encode_again(&self, call: &Call, status: StatusCode) -> Option<Outgoing> {
         match (call, status) {
             (Call::SubscribeToTask(_), StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_FOUND) => {

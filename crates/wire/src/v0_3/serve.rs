@@ -1,4 +1,4 @@
-//! How calls of 0.2 and 0.3 are made of those that an engine knows.
+//! The plans that execute calls of 0.2 and 0.3 with the calls of an engine.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Plan<'_> {
     Plan::Direct(request)
 }
 
-/// A webhook that its client gave no id has that of its task, so that one is enough for who knows of one only. Which
-/// that is only the engine knows where the task is yet to begin.
+/// A webhook without an id gets the id of its task. Therefore a client that knows only one webhook always replaces the
+/// same webhook. If the task does not exist yet, only the engine knows the id of the task.
 fn name(config: &mut TaskPushNotificationConfig, task: Option<&TaskId>) {
     if config.id.is_none() {
         let task = config.task_id.as_ref().or(task);
@@ -56,7 +56,7 @@ async fn stream(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
     })
 }
 
-/// A task that has ended is shown once more, where 1.0 has an error.
+/// The stream of a task that has ended consists of the task. In 1.0 this call is an error.
 async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
     let Call::SubscribeToTask(subscribe) = &request.call else { return Err(wrong_reply(request.call.method())) };
     let tenant = subscribe.tenant.clone();
@@ -76,7 +76,7 @@ async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error
     }
 }
 
-/// That there is no extended card has one error here, whether one is declared or not.
+/// An absent extended card is one error in this family, whether the card declares an extended card or not.
 async fn extended_card(request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
     engine.call(request).await.map_err(|error| match error.kind() {
         ErrorKind::UnsupportedOperation => Error::new(ErrorKind::ExtendedAgentCardNotConfigured, error.message()),
@@ -84,7 +84,7 @@ async fn extended_card(request: Request, engine: &dyn Caller) -> Result<Reply, E
     })
 }
 
-/// The webhook that has its task's id, else the first (O-9).
+/// The webhook with the id of the task, else the first webhook (section 7.6: `pushNotificationConfigId` is optional).
 async fn any_webhook(
     get: GetTaskPushNotificationConfigRequest,
     request: Request,

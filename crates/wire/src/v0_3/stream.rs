@@ -1,4 +1,4 @@
-//! Streams as this family has them, and as the model has them.
+//! Converts streams between this family and the model.
 
 use std::{
     pin::Pin,
@@ -15,29 +15,29 @@ use nuncio_model::{
 use super::message::is_final;
 use crate::dialect::finality;
 
-/// Server: ends a stream right after its first `final` event, and sees to it that it has one.
+/// Server: ends a stream after its first `final` event, and adds a `final` event if the stream has none.
 ///
-/// The events in between go through as they are, with their places in the log.
+/// The events before it pass unchanged, with their sequence numbers.
 pub(super) struct UntilFinal {
-    /// `None` once the last event is there.
+    /// `None` after the last event.
     inner: Option<EventStream>,
-    /// Whether a message was sent, whose turn is what the stream is about.
+    /// Whether the stream follows the turn of a sent message.
     is_sent: bool,
-    /// A question that may be of the message's turn, or of one before.
+    /// A question (`input-required`) that belongs to the turn of the message or to an earlier turn.
     question: Option<Arc<StreamEvent>>,
-    /// An event to pass on behind a question.
+    /// The event after a question.
     next: Option<Result<Arc<StreamEvent>, Error>>,
-    /// What last told of the status, which was not final.
+    /// The latest event with a status that was not final.
     told: Option<Arc<StreamEvent>>,
 }
 
 impl UntilFinal {
-    /// What comes of a message.
+    /// The stream of a sent message.
     pub(super) fn sent(events: EventStream) -> EventStream {
         Box::pin(Self { is_sent: true, ..Self::new(events) })
     }
 
-    /// What comes of a task that is watched.
+    /// The stream of a watched task.
     pub(super) fn watched(events: EventStream) -> EventStream {
         Box::pin(Self::new(events))
     }
@@ -46,7 +46,7 @@ impl UntilFinal {
         Self { inner: Some(events), is_sent: false, question: None, next: None, told: None }
     }
 
-    /// Looks at an event that comes, and gives it if it is to be passed on.
+    /// Takes the next event and returns the event to deliver, if any.
     fn pass(&mut self, event: Arc<StreamEvent>) -> Option<Arc<StreamEvent>> {
         match &event.response {
             StreamResponse::Message(_) => self.inner = None,
@@ -63,7 +63,7 @@ impl UntilFinal {
         Some(event)
     }
 
-    /// The stream goes on after a question, so it was not the message's.
+    /// The stream continues after the question, so the question did not belong to the turn of the message.
     fn pass_question(&mut self) -> Option<Arc<StreamEvent>> {
         let event = self.question.take()?;
         let StreamResponse::StatusUpdate(update) = &event.response else { return Some(event) };
@@ -112,7 +112,7 @@ impl Stream for UntilFinal {
     }
 }
 
-/// The status that an event told, as the last event of a stream, which has no place in the log.
+/// The status of an event as the last event of a stream. The last event has no sequence number.
 fn last(event: &StreamEvent) -> Option<Arc<StreamEvent>> {
     let mut update = match &event.response {
         StreamResponse::Task(task) => TaskStatusUpdateEvent {
@@ -130,7 +130,7 @@ fn last(event: &StreamEvent) -> Option<Arc<StreamEvent>> {
     Some(Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update))))
 }
 
-/// Events that are there already, and then those of a stream.
+/// Buffered events, followed by the rest of a stream.
 pub(super) struct Chained {
     first: std::vec::IntoIter<Arc<StreamEvent>>,
     rest: Option<EventStream>,
@@ -156,12 +156,12 @@ impl Stream for Chained {
     }
 }
 
-/// Client: begins a new stream with its task, where the peer begins it with what happens to that task.
+/// Client: makes a new stream begin with its task, if the stream of the peer begins with another event of the task.
 pub(super) struct Begun {
     inner: EventStream,
     is_under_way: bool,
     without_history: bool,
-    /// The event before which the task was put.
+    /// The event that follows the inserted task.
     held: Option<Arc<StreamEvent>>,
 }
 
@@ -201,7 +201,7 @@ impl Stream for Begun {
     }
 }
 
-/// A task of which nothing more is known than its ids.
+/// A task with only its ids.
 fn task_of(id: &TaskId, context_id: &ContextId) -> Arc<StreamEvent> {
     let task = Task {
         id: id.clone(),
@@ -212,7 +212,7 @@ fn task_of(id: &TaskId, context_id: &ContextId) -> Arc<StreamEvent> {
     Arc::new(StreamEvent::new(None, StreamResponse::Task(task)))
 }
 
-/// The task without its history.
+/// Returns the task without its history.
 pub(super) fn without_history(mut task: Task) -> Task {
     task.history.clear();
     task

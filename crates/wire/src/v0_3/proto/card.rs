@@ -1,4 +1,4 @@
-//! The agent card, with its security as 1.0 has it and all else as the JSON card of 0.3.
+//! The agent card. Its security schemes have the form of 1.0. All other members have the form of the JSON card of 0.3.
 
 use std::collections::BTreeMap;
 
@@ -56,11 +56,12 @@ message! {
 }
 
 impl AgentCard {
-    /// The card as the JSON card of a version has it, apart from its security schemes, which that has otherwise.
+    /// The card, converted from the JSON card of a version. The security schemes are converted separately, because the
+    /// JSON card has another form for them.
     pub(in crate::v0_3) fn new(card: &ModelCard, version: Version) -> Result<Self, Error> {
         let json = card::encode_for(card, version);
         let mut to: Self = serde_json::from_slice(&json).map_err(Error::internal)?;
-        // The JSON card has those that the version knows, and of each what it knows.
+        // The JSON card has only the schemes and facts that the version defines.
         let document: Value = serde_json::from_slice(&json).map_err(Error::internal)?;
         let schemes = card.security_schemes.iter().filter_map(|(name, scheme)| {
             let known = document.get("securitySchemes")?.get(name)?;
@@ -75,7 +76,7 @@ impl AgentCard {
         let mut document = Vec::with_capacity(2048);
         json::write(&self, &mut document);
         let mut card = card::decode(&document)?;
-        // The proto has no way to leave them open.
+        // The flags cannot be absent in the proto.
         let capabilities = &mut card.capabilities;
         for flag in
             [&mut capabilities.streaming, &mut capabilities.push_notifications, &mut capabilities.extended_agent_card]
@@ -86,7 +87,7 @@ impl AgentCard {
     }
 }
 
-/// A scheme without what only later versions know of it; `known` is what the JSON card has.
+/// Removes facts that only later versions define from a scheme. `known` is the scheme in the JSON card.
 fn down(mut scheme: SecurityScheme, known: &Value) -> SecurityScheme {
     if let SecurityScheme::OAuth2(oauth2) = &mut scheme {
         oauth2.oauth2_metadata_url.take_if(|_| known.get("oauth2MetadataUrl").is_none());

@@ -1,4 +1,4 @@
-//! How the values of these messages stand in JSON, where the model's do not stand so.
+//! The JSON form of values in these messages, if the form differs from the form of the model.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use nuncio_model::{Leniency, Role, TaskState, Timestamp, Value, decode_base64, json::Field};
@@ -13,7 +13,7 @@ use crate::{
     v0_3::Kinded,
 };
 
-/// Carries a [`Field`] through serde.
+/// Adapter: reads a [`Field`] through serde.
 pub(in crate::v0_3) struct FieldIn<T>(pub(in crate::v0_3) T);
 
 impl<'de, T: Field> Deserialize<'de> for FieldIn<T> {
@@ -22,7 +22,7 @@ impl<'de, T: Field> Deserialize<'de> for FieldIn<T> {
     }
 }
 
-/// Carries a borrowed [`Field`] through serde.
+/// Adapter: writes a borrowed [`Field`] through serde.
 pub(in crate::v0_3) struct FieldOut<'a, T>(pub(in crate::v0_3) &'a T);
 
 impl<T: Field> Serialize for FieldOut<'_, T> {
@@ -31,8 +31,8 @@ impl<T: Field> Serialize for FieldOut<'_, T> {
     }
 }
 
-/// Objects: each member's field, type and names, of which the first is written. What is unset is left out; `null` is
-/// the default, and the last one of a repeated member counts.
+/// Declares objects. Each row has the field, type and names of a member. The first name is used for writing. Unset
+/// fields are omitted. On reading, `null` is the default, and the last occurrence of a repeated member wins.
 macro_rules! object {
     ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty = $json:literal $(| $alias:literal)*,)* }) => {
         $(#[$meta])*
@@ -60,7 +60,7 @@ macro_rules! object {
                 impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        // The types have names of our own here, which say nothing to a peer.
+                        // The Rust names of the types would not help a peer.
                         f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
@@ -89,7 +89,7 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// Makes a type with serde implementations a field of others.
+/// Makes a type with serde implementations a field of other types.
 macro_rules! by_serde {
     ($name:ty) => {
         impl nuncio_model::json::Field for $name {
@@ -107,7 +107,7 @@ macro_rules! by_serde {
 }
 pub(super) use by_serde;
 
-/// Bytes: base64, of either alphabet and with or without padding when read.
+/// Bytes as base64. Both alphabets are read, with or without padding.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::v0_3) struct Bytes(pub(super) Box<[u8]>);
 
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Bytes {
 
 by_serde!(Bytes);
 
-/// A time; in JSON, one without an offset is one of UTC.
+/// A time. In JSON, a time without an offset is a time in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::v0_3) struct Time(pub(super) Timestamp);
 
@@ -167,11 +167,11 @@ impl Field for Time {
     }
 }
 
-/// A state, with the one name in which 0.3 differs. One that is not known is none.
+/// A state. One name differs in 0.3. An unknown state becomes unspecified.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::v0_3) struct State(pub(super) TaskState);
 
-/// How 0.3 writes the state of a task that was canceled.
+/// The name of the canceled state in 0.3.
 const CANCELLED: &str = "TASK_STATE_CANCELLED";
 
 impl Item for State {
@@ -234,7 +234,7 @@ fn unknown_state() -> TaskState {
     TaskState::default()
 }
 
-/// Who speaks: a role, or one that nobody knows. In a request that one is the caller's, in an answer it is none.
+/// The role of a message. An unknown role becomes the role of the user in a request, and unspecified in an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::v0_3) enum Speaker {
     Known(Role),

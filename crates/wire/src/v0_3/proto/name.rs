@@ -4,7 +4,7 @@ use nuncio_model::{Error, PushConfigId, TaskId};
 
 const TASKS: &str = "tasks/";
 const CONFIGS: &str = "/pushNotificationConfigs/";
-/// How the names of webhooks were before 0.2.5.
+/// The segment in the names of webhooks before 0.2.5.
 const OLD_CONFIGS: &str = "/pushNotifications/";
 
 /// The name of a task.
@@ -17,7 +17,7 @@ pub(super) fn of_config(task: &str, config: &str) -> String {
     format!("{TASKS}{task}{CONFIGS}{config}")
 }
 
-/// The task that a field names. Fails with `InvalidParams`.
+/// The task in a field with a name. Fails with `InvalidParams`.
 pub(super) fn task(field: &str, name: &str) -> Result<TaskId, Error> {
     match parse(name) {
         Some((task, _)) => Ok(task),
@@ -25,7 +25,7 @@ pub(super) fn task(field: &str, name: &str) -> Result<TaskId, Error> {
     }
 }
 
-/// The webhook that a field names; its id is empty where the name is that of a task. Fails with `InvalidParams`.
+/// The webhook in a field with a name. The id is empty if the name is the name of a task. Fails with `InvalidParams`.
 pub(super) fn config(field: &str, name: &str) -> Result<(TaskId, PushConfigId), Error> {
     match parse(name) {
         Some((task, config)) => Ok((task, config.unwrap_or_default())),
@@ -33,7 +33,7 @@ pub(super) fn config(field: &str, name: &str) -> Result<(TaskId, PushConfigId), 
     }
 }
 
-/// The ids in a name, where it is one. Ids may have slashes in them.
+/// The ids in a name, or `None` if the text is not a name. Ids can contain slashes.
 pub(super) fn parse(name: &str) -> Option<(TaskId, Option<PushConfigId>)> {
     let name = name.strip_prefix(TASKS)?;
     let (task, config) = match [CONFIGS, OLD_CONFIGS].iter().find_map(|configs| name.split_once(configs)) {

@@ -17,12 +17,12 @@ use crate::{
     },
 };
 
-/// A part of the model as 0.3 has it.
+/// A part of the model in the form of 0.3.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::v0_3) struct Part(pub(super) ModelPart);
 
 message! {
-    /// Of the first three, one is set.
+    /// One of the first three members is set.
     Fields {
         1 text: Option<Box<str>> = presence "text",
         2 file: Option<FilePart> = presence "file",
@@ -30,7 +30,7 @@ message! {
         4 metadata: Option<Struct> = presence "metadata",
     }
 
-    /// Of the first two, one is set.
+    /// One of the first two members is set.
     FilePart {
         1 file_with_uri: Option<Box<str>> = presence "fileWithUri" | "file_with_uri",
         2 file_with_bytes: Option<Bytes> = presence "fileWithBytes" | "file_with_bytes",
@@ -44,7 +44,7 @@ message! {
 }
 
 json::object! {
-    /// A part as it has been seen. That it says its kind is all that matters of that.
+    /// A part in the forms that peers send. Only the presence of the kind matters.
     Members {
         kind: Option<String> = "kind" | "type",
         text: Option<Box<str>> = "text",
@@ -55,7 +55,7 @@ json::object! {
 }
 
 json::object! {
-    /// A file as it has been seen: with its own members, those of JSON-RPC and that of 1.0.
+    /// A file in the forms that peers send: with the members of this proto, of JSON-RPC, and of 1.0.
     FileMembers {
         file_with_uri: Option<Box<str>> = "fileWithUri" | "file_with_uri",
         file_with_bytes: Option<Bytes> = "fileWithBytes" | "file_with_bytes",
@@ -81,7 +81,7 @@ impl From<FileMembers> for FilePart {
     }
 }
 
-/// AnyData value.
+/// Any data value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::v0_3) struct AnyData(Data);
 
@@ -109,7 +109,7 @@ impl Serialize for Part {
 }
 
 impl<'de> Deserialize<'de> for Part {
-    /// Reads `{"data":{"data":{…}}}`, and `{"kind":"data","data":{…}}` as JSON-RPC has it.
+    /// Reads `{"data":{"data":{…}}}`, and also `{"kind":"data","data":{…}}`, the form of JSON-RPC.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let Members { kind, text, file, data, metadata } = Members::deserialize(from)?;
         let data = data.map(|data| read_data(data.0, kind.is_some())).transpose()?;
@@ -120,10 +120,10 @@ impl<'de> Deserialize<'de> for Part {
 
 json::by_serde!(Part);
 
-/// An object, in a wrapper that has it alone.
+/// An object with a wrapper that has no other members.
 const WRAPPER: &str = r#"{"data":}"#;
 
-/// The data of a part, in its wrapper or, where the part says its kind or there is no wrapper, without.
+/// The data of a part, with or without a wrapper. There is no wrapper if the part has a kind.
 fn read_data<E: de::Error>(data: Data, is_bare: bool) -> Result<DataPart, E> {
     if !data.is_object() {
         return Err(de::Error::custom("data must be an object"));
@@ -171,7 +171,7 @@ impl From<&ModelPart> for Fields {
 }
 
 impl Fields {
-    /// The part, or why it is none.
+    /// The part, or the reason why the fields are not a part.
     fn into_part(self) -> Result<ModelPart, &'static str> {
         let Self { text, file, data, metadata } = self;
         match (text, file, data) {
@@ -184,7 +184,7 @@ impl Fields {
     }
 }
 
-/// Data as the object that it must be here; the part's metadata says where it was none.
+/// Data as an object, as the proto requires. Other data is wrapped, and the metadata of the part marks the wrapping.
 fn data_object(data: &Data, metadata: &mut Option<Struct>) -> Object {
     if data.is_object() {
         return Object(data.clone());

@@ -1,4 +1,4 @@
-//! Webhooks, and the three forms in which HTTP+JSON has had them.
+//! Webhooks, with the three forms that peers send in HTTP+JSON.
 
 use nuncio_model::{
     AuthenticationInfo as ModelAuthentication, PushConfigId, TaskId, TaskPushNotificationConfig as Model,
@@ -34,7 +34,7 @@ impl From<&Model> for TaskPushNotificationConfig {
 }
 
 impl From<TaskPushNotificationConfig> for Model {
-    /// The id of the webhook itself counts before that in its name.
+    /// The id of the webhook itself wins over the id in its name.
     fn from(config: TaskPushNotificationConfig) -> Self {
         let mut model = Self::from(config.push_notification_config);
         if let Some((task_id, id)) = name::parse(&config.name) {
@@ -60,7 +60,7 @@ impl From<&Model> for PushNotificationConfig {
 }
 
 impl From<PushNotificationConfig> for Model {
-    /// Of several schemes the first counts.
+    /// If there are several schemes, the first wins.
     fn from(config: PushNotificationConfig) -> Self {
         Self {
             tenant: None,
@@ -81,8 +81,9 @@ fn filled(text: String) -> Option<String> {
 }
 
 json::object! {
-    /// A webhook in JSON as it has been seen: `{name, pushNotificationConfig}`, `{taskId, pushNotificationConfig}`, the
-    /// members of `pushNotificationConfig` alone, or one of these as the `config` of `{parent, configId, config}`.
+    /// A webhook in the JSON forms that peers send: `{name, pushNotificationConfig}`, `{taskId,
+    /// pushNotificationConfig}`, the members of `pushNotificationConfig` alone, or one of these as the `config` of
+    /// `{parent, configId, config}`.
     AnyConfig {
         parent: Option<String> = "parent",
         config_id: Option<PushConfigId> = "configId" | "config_id",

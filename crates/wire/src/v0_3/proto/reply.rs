@@ -1,4 +1,4 @@
-//! What calls answer with, and the events of streams.
+//! The response messages of calls, and the events of streams.
 
 use nuncio_model::{StreamResponse as ModelEvent, op::ListTaskPushNotificationConfigsResponse};
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 message! {
-    /// One is set. `SendMessageResponse` has the first two of them under the same numbers and names.
+    /// One member is set. `SendMessageResponse` has the first two members with the same numbers and names.
     StreamResponse {
         1 task: Option<Task> = presence "task",
         2 message: Option<Message> = presence "message" | "msg",
@@ -47,7 +47,7 @@ impl From<&ModelEvent> for StreamResponse {
 }
 
 impl StreamResponse {
-    /// The event, or why it is none.
+    /// The event, or the reason why the message is not an event.
     pub(in crate::v0_3) fn into_event(self) -> Result<ModelEvent, &'static str> {
         match self {
             Self { task: Some(task), message: None, status_update: None, artifact_update: None } => {

@@ -1,4 +1,4 @@
-//! What calls ask with. Tasks and webhooks are named, `tasks/{task}` for example.
+//! The request messages of calls. Tasks and webhooks have names, for example `tasks/{task}`.
 
 use nuncio_model::{
     Call, Error, FieldViolation, Message as ModelMessage, Method, PushConfigId, Role, Struct, TaskId,
@@ -47,7 +47,7 @@ message! {
     }
 
     /// `CancelTaskRequest`, `TaskSubscriptionRequest`, `GetTaskPushNotificationConfigRequest` and
-    /// `DeleteTaskPushNotificationConfigRequest`, which are the same.
+    /// `DeleteTaskPushNotificationConfigRequest`, which have the same fields.
     NameRequest {
         1 name: String = implicit "name",
     }
@@ -68,8 +68,8 @@ message! {
 }
 
 impl SendMessageRequest {
-    /// That of a call whose answer is waited for: 0.3 does not say what a server does that is not told to wait, so it
-    /// always is told.
+    /// The request of a call that is not streaming. `blocking` is always set, because 0.3 does not define the behaviour
+    /// of a server without `blocking`.
     pub(in crate::v0_3) fn of_send(request: &ModelRequest) -> Self {
         let mut asked = Self::from(request);
         asked.configuration.get_or_insert_with(|| (&ModelConfiguration::default()).into());
@@ -93,7 +93,7 @@ impl From<SendMessageRequest> for ModelRequest {
         Self {
             tenant: None,
             message: ModelMessage { role, ..request.message.into() },
-            // One that asks for nothing is none.
+            // A configuration with only defaults counts as absent.
             configuration: request
                 .configuration
                 .map(ModelConfiguration::from)
@@ -109,7 +109,7 @@ impl From<&ModelConfiguration> for SendMessageConfiguration {
         Self {
             accepted_output_modes: configuration.accepted_output_modes.clone(),
             push_notification: configuration.task_push_notification_config.as_ref().map(PushNotificationConfig::from),
-            // None at all cannot be asked for: 0 is all of it.
+            // 0 means all history, so "no history" cannot be requested.
             history_length: configuration.history_length.unwrap_or_default(),
             blocking: Some(!configuration.return_immediately),
         }
@@ -122,13 +122,13 @@ impl From<SendMessageConfiguration> for ModelConfiguration {
             accepted_output_modes: configuration.accepted_output_modes,
             task_push_notification_config: configuration.push_notification.map(Into::into),
             history_length: length(configuration.history_length),
-            // Nobody who writes protobuf, or the JSON of it, can tell `false` from nothing said.
+            // A writer of protobuf, or of its JSON, cannot distinguish `false` from an absent value.
             return_immediately: configuration.blocking != Some(true),
         }
     }
 }
 
-/// How much history is asked for, where 0 cannot be told from nothing.
+/// The requested length of history. 0 cannot be distinguished from an absent value.
 pub(in crate::v0_3) fn length(length: i32) -> Option<i32> {
     Some(length).filter(|length| *length != 0)
 }
@@ -140,7 +140,7 @@ impl NameRequest {
 }
 
 impl CreateTaskPushNotificationConfigRequest {
-    /// Without an id of its own a webhook has that of its task.
+    /// A webhook without an id gets the id of its task.
     pub(in crate::v0_3) fn new(config: &ModelConfig) -> Self {
         let task = config.task_id.as_ref().map_or("", TaskId::as_str);
         let id = config.id.clone().unwrap_or_else(|| PushConfigId::from(task));
@@ -158,7 +158,7 @@ impl CreateTaskPushNotificationConfigRequest {
     }
 }
 
-/// Reads the message of a call and checks it. Fails with `Parse`, and with `InvalidParams` that names the field.
+/// Reads and checks the message of a call. Fails with `Parse`, or with `InvalidParams`, which names the field.
 pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call, Error> {
     let call = match method {
         Method::SendMessage => Call::SendMessage(send(bytes)?),
@@ -210,7 +210,7 @@ pub(in crate::v0_3) fn decode_call(method: Method, bytes: &[u8]) -> Result<Call,
     Ok(call)
 }
 
-/// What is wrong with a call, by the names of the proto.
+/// The violations of a call, with the field names of the proto.
 pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
     let mut violations = call::violations(call);
     for violation in &mut violations {
@@ -221,7 +221,7 @@ pub(in crate::v0_3) fn violations(call: &Call) -> Vec<FieldViolation> {
     violations
 }
 
-/// What a field is called here that 1.0 names so.
+/// The name in the proto of a field of 1.0, if the name differs.
 pub(in crate::v0_3) fn field_name(method: Method, field: &str) -> Option<String> {
     if let Some(rest) = field.strip_prefix("message.parts") {
         return Some(format!("message.content{rest}"));
@@ -229,11 +229,11 @@ pub(in crate::v0_3) fn field_name(method: Method, field: &str) -> Option<String>
     webhook::field_name(method, field, "config.pushNotificationConfig", "configuration.pushNotification")
 }
 
-/// Checks a call, and names what is wrong as it is called here.
+/// Checks a call. The violations have the field names of the proto.
 fn check(call: &Call) -> Result<(), Error> {
     let mut violations = violations(call);
     match call.method() {
-        // Without the id of a webhook, one is chosen.
+        // If the id of the webhook is absent, the server chooses a webhook.
         Method::GetTaskPushNotificationConfig => violations.clear(),
         Method::DeleteTaskPushNotificationConfig => {
             for violation in &mut violations {
@@ -257,7 +257,7 @@ fn send(bytes: &[u8]) -> Result<ModelRequest, Error> {
     Ok(read::<SendMessageRequest>(bytes)?.into())
 }
 
-/// Appends the message of a call. Fails with `UnsupportedOperation` for one that 0.3 does not have.
+/// Appends the message of a call. Fails with `UnsupportedOperation` if 0.3 does not have the call.
 pub(in crate::v0_3) fn encode_call(call: &Call, to: &mut Vec<u8>) -> Result<(), Error> {
     let config = |task: &TaskId, id: &PushConfigId| NameRequest { name: name::of_config(task.as_str(), id.as_str()) };
     match call {

@@ -41,7 +41,7 @@ message! {
         7 extensions: Vec<Box<str>> = repeated "extensions",
     }
 
-    /// Two is no number of a field.
+    /// The proto has no field with the number 2.
     Artifact {
         1 artifact_id: ArtifactId = implicit "artifactId" | "artifact_id",
         3 name: Box<str> = implicit "name",
@@ -69,7 +69,7 @@ message! {
     }
 }
 
-/// A text that may be absent, where protobuf has the empty one.
+/// The text, or `None` if the text is empty. Protobuf has an empty text for an absent one.
 pub(super) fn filled(text: &str) -> Option<Box<str>> {
     Some(text).filter(|text| !text.is_empty()).map(Box::from)
 }
@@ -82,7 +82,7 @@ fn parts_up(parts: Vec<Part>) -> Vec<ModelPart> {
     parts.into_iter().map(|part| part.0).collect()
 }
 
-/// References to other tasks have no place in these messages, and are lost.
+/// The messages of the proto have no references to other tasks. These references are lost.
 impl From<&ModelMessage> for Message {
     fn from(message: &ModelMessage) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Calls as a server of 0.3 reads them: by path, query and body together. The ids of the path win.
+//! Reads calls of 0.3 at a server, from the path, query and body. The ids of the path win.
 
 use nuncio_model::{
     Call, Error, Method, TaskPushNotificationConfig,
@@ -16,7 +16,7 @@ use crate::{
     v0_3::proto::{push::AnyConfig, request},
 };
 
-/// Reads a call and checks it.
+/// Reads and checks a call.
 pub(super) fn read(routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
     let task_id = || routed.task_id.clone().unwrap_or_default();
     let id = || routed.config_id.clone().unwrap_or_default();
@@ -70,14 +70,14 @@ pub(super) fn read(routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<
     }
 }
 
-/// What may stand in a query.
+/// The query parameters.
 const PARAMETERS: &[&str] = &["historyLength", "history_length", "pageSize", "page_size", "pageToken", "page_token"];
 
 fn parameters<T: serde::de::DeserializeOwned>(query: Option<&str>) -> Result<T, Error> {
     json::params(&rest::to_json(query.unwrap_or_default(), PARAMETERS, &[])?)
 }
 
-/// A body that says nothing that the path does not must be JSON all the same, if there is one.
+/// The body is not needed, but must be JSON if it is not empty.
 fn may_be_json(body: &[u8]) -> Result<(), Error> {
     if !body.trim_ascii().is_empty() {
         json::text(body)?;

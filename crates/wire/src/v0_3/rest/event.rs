@@ -1,4 +1,4 @@
-//! Events and direct answers, in the member that says what they are or, as in JSON-RPC, with their `kind`.
+//! Events and direct answers. An enclosing member tells their kind, or, as in JSON-RPC, their `kind`.
 
 use nuncio_model::{Error, StreamResponse};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::{
     v0_3::proto::{reply, task},
 };
 
-/// Reads one event of a stream, or what came of a message.
+/// Reads one event of a stream, or the result of a sent message.
 pub(super) fn read(json: &[u8]) -> Result<StreamResponse, Error> {
     #[derive(Deserialize)]
     struct Kinded {

@@ -1,4 +1,5 @@
-//! Requests as a client of 0.3 sends them. Subscribing is a GET, as in the proto (D-1).
+//! Requests of a client of 0.3. A subscription is a GET, as in the proto. The text has POST (section 7.9
+//! `tasks/resubscribe`).
 
 use nuncio_model::{Call, Error, TaskId, TaskPushNotificationConfig};
 
@@ -11,7 +12,7 @@ use crate::{
     },
 };
 
-/// The request of a call. Fails with `UnsupportedOperation` for one that 0.3 does not have.
+/// The request of a call. Fails with `UnsupportedOperation` if 0.3 does not have the call.
 pub(super) fn write(call: &Call) -> Result<Outgoing, Error> {
     Ok(match call {
         Call::SendMessage(request) => {
@@ -46,7 +47,7 @@ pub(super) fn write(call: &Call) -> Result<Outgoing, Error> {
     })
 }
 
-/// A webhook that is registered as it is, and named in itself.
+/// The request that registers a webhook without an enclosing message. The webhook itself contains its name.
 pub(super) fn bare_webhook(config: &TaskPushNotificationConfig) -> Outgoing {
     let task_id = config.task_id.clone().unwrap_or_default();
     Outgoing::post(configs(&task_id), &push::TaskPushNotificationConfig::from(config))

@@ -1,4 +1,4 @@
-//! Replies: messages of the proto as JSON, and what else servers have been seen to answer with.
+//! Replies: the messages of the proto as JSON, and other forms that servers send.
 
 use std::sync::Arc;
 
@@ -37,12 +37,13 @@ pub(super) fn write(of: &Family, method: Method, reply: &Reply, to: &mut Vec<u8>
             json::write(&reply::ListTaskPushNotificationConfigResponse::from(page), to);
         }
         (M::DeleteTaskPushNotificationConfig, Reply::Deleted) => to.extend_from_slice(b"{}"),
-        // Where it was read before it was a part of this binding, it is like the card that anybody gets.
+        // If the version reads the extended card from a path outside of this binding, the card has the form of the
+        // public card.
         (M::GetExtendedAgentCard, Reply::Card(card)) if of.habits.extended_card.is_some() => {
             to.extend_from_slice(&card::encode_for(card, of.version));
         }
-        // The proto has its own form of security schemes, and SDKs read that of the card that anybody gets: both are
-        // there.
+        // The proto has its own form of security schemes, but SDKs read the form of the public card. Therefore the card
+        // has both forms.
         (M::GetExtendedAgentCard, Reply::Card(card)) => {
             let message = AgentCard::new(card, of.version)?;
             to.extend_from_slice(&card::encode_beside(card, of.version, &message.security_schemes));
@@ -65,7 +66,7 @@ pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
             Reply::PushConfig(Box::new(TaskPushNotificationConfig::from(json::answer::<AnyConfig>(body)?)))
         }
         Method::ListTaskPushNotificationConfigs => Reply::PushConfigs(read_configs(body)?),
-        // Nothing, or anything: there is nothing to read.
+        // The body can be empty or anything else. The body is ignored.
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(card::decode(body)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {
@@ -74,7 +75,7 @@ pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
     })
 }
 
-/// A page of webhooks, or as in JSON-RPC a list of them.
+/// A page of webhooks, or a list of webhooks as in JSON-RPC.
 fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
     #[derive(Deserialize, Default)]
     #[serde(default)]

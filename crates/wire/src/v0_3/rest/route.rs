@@ -1,4 +1,4 @@
-//! The paths of 0.2 and 0.3: those of 1.0 behind `/v1`, and a few of their own.
+//! The paths of 0.2 and 0.3: the paths of 1.0 after `/v1`, and a few more.
 
 use http::Method as Verb;
 use nuncio_model::Method;
@@ -12,13 +12,13 @@ use crate::{
     v0_3::habits::Habits,
 };
 
-/// Whether a path is one of these versions, also where nothing is at it.
+/// Whether a path belongs to these versions. The path need not exist.
 pub(super) fn is_here(habits: &Habits, path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     first == "v1" || (first == "agent" && habits.extended_card.is_some())
 }
 
-/// What a path means.
+/// The operation of a path.
 pub(super) fn find(habits: &Habits, verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let mut path = segments(path).ok_or(RouteError::NotFound)?;
     let texts: Vec<&str> = path.iter().map(Segment::text).collect();
@@ -30,7 +30,8 @@ pub(super) fn find(habits: &Habits, verb: &Verb, path: &str) -> Result<Routed, R
         ["v1", ..] => {}
         _ => return Err(RouteError::NotFound),
     }
-    // The proto of 0.3 writes `task` where a webhook is registered (D-2), and that of 0.2.4 `pushNotifications`.
+    // To register a webhook, the proto of 0.3 has `task` where the text has `tasks`. The proto of 0.2.4 has
+    // `pushNotifications`.
     let is_alias = |index: usize, alias: &str| texts.get(index).is_some_and(|text| *text == alias);
     let (task, configs) = (texts.len() > 3 && is_alias(1, "task"), is_alias(3, "pushNotifications"));
     if task {
