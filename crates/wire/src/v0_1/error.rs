@@ -28,7 +28,7 @@ pub(super) fn kind(code: i64) -> Option<ErrorKind> {
 
 fn code(error: &Error) -> i32 {
     match error.kind() {
-        ErrorKind::UnsupportedOperation if has_fact(error, NO_STREAMING) => STREAMING_NOT_SUPPORTED,
+        ErrorKind::UnsupportedOperation if contains_fact(error, NO_STREAMING) => STREAMING_NOT_SUPPORTED,
         ErrorKind::UnsupportedOperation if is_about_a_task(error) => INVALID_TASK_STATE,
         ErrorKind::InvalidAgentResponse => row(ErrorKind::Internal),
         ErrorKind::ExtendedAgentCardNotConfigured => row(ErrorKind::MethodNotFound),
@@ -45,7 +45,7 @@ fn row(kind: ErrorKind) -> i32 {
     status::row(kind).jsonrpc
 }
 
-fn has_fact(error: &Error, (name, value): (&str, &str)) -> bool {
+fn contains_fact(error: &Error, (name, value): (&str, &str)) -> bool {
     error.metadata().get(name).is_some_and(|it| it == value)
 }
 

@@ -1,4 +1,4 @@
-//! What else is read as 1.0: the `a2a.*` dialect and texts from before the release.
+//! Forms that are also read as 1.0: the `a2a.*` dialect and texts from before the release.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::spec;
 
-/// A call as a server takes it: the version that it says, the extensions, what it means.
+/// A call that a server received: the declared version, the extensions and the decoded call.
 struct Taken {
     version: Option<String>,
     extensions: Vec<Box<str>>,
     call: Result<Call, Error>,
 }
 
-/// Takes a call as a server does that speaks 1.0.
+/// Receives a call as a server that speaks 1.0.
 fn take(header: Option<&str>, query: Option<&str>, method: &str, params: &str) -> Taken {
     let params = RawValue::from_string(params.to_owned()).unwrap();
     let inline = negotiate::parameters(method, Some(&params));
@@ -341,7 +341,7 @@ fn texts_from_before_the_release_are_read() {
     }
 }
 
-/// Reads an event in both bindings with JSON.
+/// Reads an event in both JSON bindings.
 fn event(json: &Value) -> StreamResponse {
     let text = json.to_string();
     let dialect = dialect(Version::V1_0);

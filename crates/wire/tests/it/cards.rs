@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::spec;
 
-/// The card in an example: the body of an answer over HTTP, or the result of a call.
+/// The card in an example: the body of an HTTP answer, or the result of a call.
 fn example(name: &str) -> Value {
     let example: Value = spec::file(&format!("examples/{name}.json"));
     let response = &example["response"];
@@ -24,7 +24,7 @@ fn read(card: &Value) -> AgentCard {
     decode(card.to_string().as_bytes()).unwrap()
 }
 
-/// Where a card is reached: URL, binding and version.
+/// The interfaces of a card: URL, binding and version.
 fn reached(card: &AgentCard) -> Vec<(&str, &str, &str)> {
     let interfaces = card.supported_interfaces.iter();
     interfaces.map(|it| (&*it.url, &*it.protocol_binding, &*it.protocol_version)).collect()

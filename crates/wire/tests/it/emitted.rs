@@ -1,5 +1,5 @@
-//! What is written, whole: each answer in its envelope, each event, error and webhook, held against the types of its
-//! own version. Cards, requests and HTTP+JSON are held so where they are tested.
+//! Validates complete documents against the types of their own version: each answer in its envelope, each event, error
+//! and webhook. Other tests validate cards, requests and HTTP+JSON.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{losses::any_event, proto::round_trip::any_reply, spec, v0_1::schema 
 
 const OLDER: [Version; 3] = [Version::V0_3, Version::V0_2, Version::V0_1];
 
-/// What 0.3 calls the answer to a method.
+/// The type in 0.3 of the answer to a method.
 fn answer_of_0_3(method: Method) -> &'static str {
     match method {
         Method::SendMessage => "SendMessageSuccessResponse",
@@ -28,7 +28,7 @@ fn answer_of_0_3(method: Method) -> &'static str {
     }
 }
 
-/// What 0.1 calls the result of a method.
+/// The type in 0.1 of the result of a method.
 fn result_of_0_1(method: Method, result: &Value) -> &'static str {
     match method {
         Method::SendStreamingMessage | Method::SubscribeToTask if result["artifact"].is_object() => {
@@ -42,7 +42,7 @@ fn result_of_0_1(method: Method, result: &Value) -> &'static str {
     }
 }
 
-/// Holds the answer to a call, or an event of it, against the version's types.
+/// Validates the answer to a call, or one of its events, against the types of the version.
 fn assert_is_answer(version: Version, method: Method, document: &Value) {
     if version == Version::V0_1 {
         oldest::assert_is(document, "JSONRPCResponse");
@@ -67,7 +67,7 @@ fn in_envelope(result: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Value 
     spec::json(&to)
 }
 
-/// The answer of an older version, if the version has one of this shape. A plan makes a task of a direct answer.
+/// The answer of an older version, if the version has this answer. In 0.1 a plan converts a direct answer to a task.
 fn answered(older: &dyn Dialect, method: Method, reply: &Reply) -> Option<Value> {
     let is_direct = matches!(reply, Reply::Message(_)) && older.version() == Version::V0_1;
     older.jsonrpc().method_name(method).filter(|_| !is_direct)?;
@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn answers((method, sent) in any_reply()) {
-        // What a card says of its security need not be a thing that 0.3 has.
+        // A security scheme of a card can be absent from 0.3.
         if method.is_streaming() || method == Method::GetExtendedAgentCard {
             return Ok(());
         }
@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn webhooks(event in any_event()) {
-        // They are told of the whole task.
+        // A webhook gets the whole task.
         if !matches!(event, StreamResponse::Task(_)) {
             return Ok(());
         }
@@ -135,7 +135,7 @@ fn errors() {
                     jsonrpc::write_error(dialect(version).jsonrpc(), &id, &error, &mut to);
                     let mut document = spec::json(&to);
                     if version == Version::V0_1 && id == jsonrpc::Id::NULL {
-                        // The text lets it be null: there is none.
+                        // The text allows a null id, but the table does not.
                         document.as_object_mut().unwrap().remove("id");
                     }
                     assert_is_error(version, &document);

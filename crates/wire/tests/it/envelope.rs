@@ -1,4 +1,4 @@
-//! The envelope of JSON-RPC: what is read, what is refused, and what comes back.
+//! The envelope of JSON-RPC: accepted requests, refused requests, and responses.
 
 use nuncio_model::{Error, ErrorKind};
 use nuncio_wire::{
@@ -97,7 +97,7 @@ fn a_response_has_a_result_or_an_error() {
     assert_eq!((id, result.unwrap().get()), (Id::from(7), "null"));
     let (_, result) = read(br#"{"id":7,"result":{},"error":null}"#).unwrap();
     assert_eq!(result.unwrap().get(), "{}");
-    // As the Python SDK answers a deletion before 1.0.
+    // The answer of the Python SDK to a deletion before 1.0.
     let (_, result) = read(br#"{"jsonrpc":"2.0","id":"7"}"#).unwrap();
     assert_eq!(result.unwrap().get(), "null");
     for body in ["", "{", "[]", "7", "{}", r#"{"id":1}"#, r#"{"id":1,"error":7}"#, "<html>"] {

@@ -1,4 +1,4 @@
-//! The table of errors, and errors as each binding carries them.
+//! The table of errors, and errors in each binding.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -57,7 +57,7 @@ fn the_table_is_that_of_the_specification() {
         assert_eq!(status::grpc_name(row.grpc), case.grpc.code, "{kind:?}");
         seen.insert(row.jsonrpc);
 
-        // An error of our own is written as the example has it.
+        // An error of this server has the form of the example.
         let error =
             Error::new(kind, case.jsonrpc["error"]["message"].as_str().unwrap()).with_metadata("taskId", "t-404");
         assert_same(&write_jsonrpc(&error), &case.jsonrpc, "JSON-RPC");
@@ -65,7 +65,7 @@ fn the_table_is_that_of_the_specification() {
         assert_eq!(code.as_u16(), case.rest.status);
         assert_same(&body, &case.rest.body, "HTTP+JSON");
 
-        // And a peer's is read, and written again as it came.
+        // An error of a peer is read, and written again unchanged.
         let body = case.jsonrpc.to_string();
         let peer = jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), body.as_bytes()).unwrap().1.unwrap_err();
         assert_eq!((peer.kind(), &*peer.metadata()["taskId"]), (kind, "t-404"));
@@ -127,12 +127,12 @@ fn a_reason_counts_more_than_a_code() {
     assert_eq!(kind(-32603, info("elsewhere.example")), ErrorKind::Internal);
     assert_eq!(kind(-32002, Value::Null), ErrorKind::TaskNotCancelable);
     assert_eq!(kind(-32050, Value::Null), ErrorKind::Internal);
-    // Details of any shape are kept.
+    // Details of any form are preserved.
     for data in [json!("text"), json!({"a": 1}), json!(7)] {
         let error = read(json!({"code": -32001, "message": "m", "data": data}));
         assert_eq!(error.peer_details(), Some(&[Detail::Other(data)][..]));
     }
-    // And nothing at all is an error still.
+    // An empty error is still an error.
     assert_eq!(read(json!({})).kind(), ErrorKind::Internal);
 }
 
@@ -140,7 +140,7 @@ fn a_reason_counts_more_than_a_code() {
 fn answers_of_other_versions_and_of_proxies_are_read() {
     let kind =
         |status: u16, body: &str| rest::parse_error(StatusCode::from_u16(status).unwrap(), body.as_bytes()).kind();
-    // 1.0.0 had other statuses (C-7), drafts other bodies (C-14).
+    // 1.0.0 had other statuses. The examples of section 6 have other bodies than section 11.6 "Error Handling".
     assert_eq!(kind(409, ""), ErrorKind::TaskNotCancelable);
     assert_eq!(kind(415, "{}"), ErrorKind::ContentTypeNotSupported);
     let problem =

@@ -1,4 +1,4 @@
-//! Server-sent events: what is written is read, however the network cuts it.
+//! Server-sent events: the decoder reads the events that the encoder writes, however the network splits the bytes.
 
 use nuncio_wire::sse::{Decoder, Event, TooLarge, write_comment, write_event, write_named, write_with};
 use proptest::prelude::*;
@@ -118,7 +118,7 @@ fn a_large_event_in_small_pieces_costs_no_more_than_its_bytes() {
     assert_eq!(events, 1);
 }
 
-/// A stream as servers write them, in each of their ways.
+/// A stream with every form that servers write.
 fn streams() -> impl Strategy<Value = String> {
     let line_end = prop_oneof![Just("\n"), Just("\r\n"), Just("\r")];
     let line = prop_oneof![

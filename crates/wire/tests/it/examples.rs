@@ -1,5 +1,5 @@
-//! Every example of version 1.0, both ways in both roles: what a client sends is read and written again, and what a
-//! server answers too.
+//! Every example of version 1.0 in both directions and both roles. The requests of clients and the answers of servers
+//! are read and written again.
 
 use nuncio_wire::{JsonRpcDialect, RestDialect, Version, Versions, card, dialect, jsonrpc, rest};
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn jsonrpc_error(dialect: &dyn JsonRpcDialect, name: &str, response: &Value, our
     let mut written = Vec::new();
     jsonrpc::write_error(dialect, &id, &theirs, &mut written);
     assert_same(&written, response, name);
-    // What we say of the same request has the same kind and names the same fields.
+    // The error of this server for the same request has the same kind and names the same fields.
     let (our_id, ours) = ours;
     assert_eq!((our_id, ours.kind()), (id, theirs.kind()), "{name}");
     let fields =
@@ -130,7 +130,7 @@ fn rest_request(name: &str, request: &Value) -> nuncio_model::Method {
     routed.method
 }
 
-/// A target whose parameters are in an order that does not matter.
+/// A target with its parameters sorted, because their order is irrelevant.
 fn sorted(target: &str) -> (String, Vec<String>) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut pairs: Vec<_> = query.split('&').map(str::to_owned).collect();

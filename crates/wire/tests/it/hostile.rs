@@ -1,4 +1,4 @@
-//! What no peer should send: an error comes of it, never a panic and never a stack that overflows.
+//! Malicious input: the result is an error, never a panic and never a stack overflow.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn deep_nesting_is_an_error_everywhere() {
     for deep in [nested("[", "]"), nested(r#"{"a":"#, "}")] {
         let message =
             |data: &str| format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
-        // The envelope does not look inside, the params do.
+        // The envelope is read without parsing the params. The params are refused.
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}}"#, message(&deep));
         let incoming = jsonrpc::parse_request(body.as_bytes()).unwrap();
         let error = rpc.decode_call(Method::SendMessage, incoming.params).unwrap_err();
@@ -32,12 +32,12 @@ fn deep_nesting_is_an_error_everywhere() {
             rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), message(&deep).as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidParams);
 
-        // As the whole body, the envelope, an id.
+        // The nested value as the whole body, as the envelope, and as an id.
         assert!(jsonrpc::parse_request(deep.as_bytes()).is_err());
         assert!(jsonrpc::parse_request(format!(r#"{{"jsonrpc":"2.0","method":"x","id":{deep}}}"#).as_bytes()).is_err());
         assert!(rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), deep.as_bytes()).is_err());
 
-        // As an answer.
+        // The nested value as an answer.
         assert!(jsonrpc::parse_response(rpc, deep.as_bytes()).is_err());
         assert!(jsonrpc::parse_response(rpc, format!(r#"{{"error":{{"data":{deep}}}}}"#).as_bytes()).is_err());
         assert!(rpc.decode_reply(Method::GetTask, format!(r#"{{"metadata":{{"a":{deep}}}}}"#).as_bytes()).is_err());
@@ -59,7 +59,7 @@ fn a_hundred_levels_are_no_attack() {
     assert!(rest::decode_call(web, &routed, None, Some(rest::CONTENT_TYPE), body.as_bytes()).is_ok());
 }
 
-/// Far more than it takes where the time is in proportion to the length, and far less than where it is to its square.
+/// Far more than linear time needs, and far less than quadratic time needs.
 const IN_PROPORTION: Duration = Duration::from_secs(10);
 
 #[test]
@@ -84,7 +84,7 @@ fn an_event_full_of_line_breaks_takes_no_square_of_the_time() {
     assert!(began.elapsed() < IN_PROPORTION, "{:?}", began.elapsed());
 }
 
-/// Text that looks enough like what is expected to get somewhere.
+/// Text that resembles valid input.
 fn almost() -> impl Strategy<Value = Vec<u8>> {
     let words = prop::sample::select(vec![
         "{",
@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// What is expected is told in the words of the protocol, not by the names of types here.
+/// Messages use the terms of the protocol, not the names of Rust types.
 #[cfg(all(feature = "v0-1", feature = "v0-3"))]
 #[test]
 fn errors_of_older_versions_name_no_types_of_rust() {

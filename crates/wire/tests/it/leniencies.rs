@@ -15,7 +15,7 @@ use nuncio_wire::{Leniency, Version, card, dialect};
 use serde_json::{Value, json, value::RawValue};
 use tracing_subscriber::{Layer, layer::SubscriberExt as _};
 
-/// The leniencies that a piece of work says that it used.
+/// The leniencies that a closure reports.
 fn used<T>(work: impl FnOnce() -> T) -> (BTreeSet<String>, T) {
     #[derive(Clone, Default)]
     struct Seen(Arc<Mutex<BTreeSet<String>>>);
@@ -46,7 +46,7 @@ fn used<T>(work: impl FnOnce() -> T) -> (BTreeSet<String>, T) {
     (names, outcome)
 }
 
-/// What is read, with this leniency and no other.
+/// The result of a closure that uses this leniency and no other.
 fn with<T>(leniency: Leniency, read: impl FnOnce() -> T) -> T {
     let (used, read) = used(read);
     assert_eq!(used.into_iter().collect::<Vec<_>>(), [leniency.name()]);
@@ -91,7 +91,7 @@ fn time_without_zone() {
     for version in [Version::V1_0, Version::V0_3] {
         assert_eq!(time(with(Leniency::TimeWithoutZone, || rest_task(version, &task("TASK_STATE_WORKING")))), utc);
     }
-    // A server reads the same.
+    // A server reads the same form.
     let params = RawValue::from_string(json!({"statusTimestampAfter": "2025-08-15T10:11:12"}).to_string()).unwrap();
     let read = || dialect(Version::V1_0).jsonrpc().decode_call(Method::ListTasks, Some(&params)).unwrap();
     let nuncio_model::Call::ListTasks(call) = with(Leniency::TimeWithoutZone, read) else { panic!("another call") };
@@ -112,14 +112,14 @@ fn unknown_state() {
         is_unknown(with(Leniency::UnknownState, || rest_task(Version::V1_0, &task)));
         is_unknown(with(Leniency::UnknownState, || rest_task(Version::V0_3, &task)));
     }
-    // Task { id: "t", status: { state: 99 } }, with the status in the field of each version's proto.
+    // Task { id: "t", status: { state: 99 } }, with the field number of the status in each version's proto.
     for (version, field) in [(Version::V1_0, 0x1a), (Version::V0_3, 0x1a)] {
         let bytes = [0x0a, 1, b't', field, 2, 0x08, 99];
         let grpc = dialect(version).grpc().unwrap();
         let reply = with(Leniency::UnknownState, || grpc.decode_reply(Method::GetTask, &bytes).unwrap());
         is_unknown(Task::try_from(reply).unwrap());
     }
-    // A caller is told.
+    // A caller gets an error.
     let params = RawValue::from_string(json!({"status": "TASK_STATE_PONDERING"}).to_string()).unwrap();
     dialect(Version::V1_0).jsonrpc().decode_call(Method::ListTasks, Some(&params)).unwrap_err();
 }
@@ -342,7 +342,7 @@ fn bare_message() {
     }
 }
 
-/// Each row has a test above, which is named after it.
+/// Each row has a test above with its name.
 #[test]
 fn each_row_has_a_test() {
     let source = include_str!("leniencies.rs");

@@ -1,4 +1,4 @@
-//! What `docs/versions.md` says is lost between versions: tests of conversions hold what they find against it.
+//! The table of losses in `docs/versions.md`. Tests of conversions compare their results with the table.
 
 use std::{
     cell::RefCell,
@@ -30,16 +30,16 @@ pub(crate) enum Way {
     Oldest,
 }
 
-/// What a cell of the table says.
+/// The meaning of a cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
-    /// `kept …`: it comes back as it was, if spelled in another way.
+    /// `kept …`: the fact survives, possibly in another spelling.
     Kept,
-    /// `kept …, but …`: not all of it does.
+    /// `kept …, but …`: a part of the fact is lost.
     Partly,
-    /// `none`: there is no call that it could be in.
+    /// `none`: no call can contain the fact.
     Absent,
-    /// Anything else: it does not.
+    /// Any other text: the fact is lost.
     Lost,
 }
 
@@ -54,7 +54,7 @@ impl Told {
     }
 }
 
-/// What the table says of this way, by `Message.field` or `Enum.VALUE`.
+/// The cells of a column, by `Message.field` or `Enum.VALUE`.
 fn told(way: Way) -> BTreeMap<String, Told> {
     let cell = |[name, kinded, proto, oldest]: [String; 4]| match way {
         Way::Kinded => (name, kinded),
@@ -64,14 +64,14 @@ fn told(way: Way) -> BTreeMap<String, Told> {
     rows().into_iter().map(cell).map(|(name, cell)| (name, Told::of(&cell))).collect()
 }
 
-/// What a row of the table is about, each of which has tests of its own.
+/// The subject of a row. Each subject has its own tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
     Events,
     Calls,
     Cards,
     Errors,
-    /// What plans do, and shapes do not: held by the tests of the plans.
+    /// Facts that plans carry and shapes do not. The tests of the plans cover them.
     Plans,
 }
 
@@ -89,12 +89,12 @@ impl About {
     }
 }
 
-/// What a test finds lost on one way.
+/// The losses that a test finds in one column.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(RefCell<BTreeSet<String>>);
 
 impl Ledger {
-    /// Makes a value what is left of it, and notes whether something was lost.
+    /// Replaces a value by the rest that survives, and records a loss if both differ.
     pub(crate) fn lose<T: PartialEq>(&self, name: &str, value: &mut T, left: T) {
         if *value != left {
             *value = left;
@@ -102,19 +102,19 @@ impl Ledger {
         }
     }
 
-    /// Notes a loss.
+    /// Records a loss.
     pub(crate) fn saw(&self, name: &str) {
         self.0.borrow_mut().insert(name.to_owned());
     }
 
-    /// What all older versions lose of a part.
+    /// The facts of a part that all older versions lose.
     pub(crate) fn of_part(&self, part: &mut Part) {
         let (content, metadata, mut filename, mut media_type) = std::mem::take(part).into_pieces();
         if !matches!(content, PartContent::Raw(_) | PartContent::Url(_)) {
             self.lose("Part.filename", &mut filename, None);
             self.lose("Part.mediaType", &mut media_type, None);
         }
-        // Empty metadata beside data that is no object goes with the flag that is taken out of it.
+        // Wrapped data adds a flag to the metadata. Empty metadata is removed together with the flag.
         let is_wrapped = matches!(&content, PartContent::Data(data) if !data.is_object());
         let mut left = Part::new(content);
         left = filename.into_iter().fold(left, Part::with_filename);
@@ -122,7 +122,7 @@ impl Ledger {
         *part = metadata.filter(|it| !(is_wrapped && it.is_empty())).into_iter().fold(left, Part::with_metadata);
     }
 
-    /// The tenant of a call, which no older version has.
+    /// The tenant of a call. No older version has a tenant.
     pub(crate) fn of_tenant(&self, call: &mut Call) {
         if call.tenant().is_some() {
             self.saw("*.tenant");
@@ -131,8 +131,8 @@ impl Ledger {
     }
 }
 
-/// Tries a property with many values. What it finds lost must be in the table, and what the table says that is lost of
-/// what it is about must have been seen.
+/// Tests a property with many values. Each loss that occurs must be in the table. Each loss in the table about this
+/// subject must occur.
 #[track_caller]
 pub(crate) fn hold<S: Strategy>(
     (way, about): (Way, About),
@@ -174,7 +174,7 @@ pub(crate) fn artifacts(event: &mut StreamResponse) -> Vec<&mut Artifact> {
     }
 }
 
-/// Any event, also such as no peer of 1.0 should send: with messages of nobody.
+/// Any event, including events that no peer of 1.0 should send: with messages without a role.
 pub(crate) fn any_event() -> impl Strategy<Value = StreamResponse> {
     let event = any_message(&oracle::message("StreamResponse"), Side::Reply);
     (event, any::<bool>()).prop_map(|(event, is_of_nobody)| {
@@ -188,7 +188,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = StreamResponse> {
     })
 }
 
-/// The rows of the table, without its head.
+/// The rows of the table, without the header.
 fn rows() -> Vec<[String; 4]> {
     let text = include_str!("../../../../docs/versions.md");
     let table = text.split("<!-- losses:").nth(1).unwrap();
@@ -223,7 +223,7 @@ fn each_row_is_a_field_or_value_of_the_specification_and_tells_of_a_loss() {
     for [name, kinded, proto, oldest] in rows {
         let cells = [kinded, proto, oldest];
         assert!(cells.iter().any(|cell| Told::of(cell) != Told::Kept), "{name} is kept everywhere");
-        // What stands for many fields, and what is no message.
+        // These rows stand for many fields, or for an object that is not a message.
         let is_special = ["*.tenant", "Error.details"].contains(&name.as_str());
         if !is_special {
             let (owner, member) = name.split_once('.').unwrap_or_else(|| panic!("{name} is no field"));

@@ -1,4 +1,4 @@
-//! The paths of HTTP+JSON: those of the specification, and what else they mean or do not.
+//! The paths of HTTP+JSON: the specified paths, and other paths.
 
 use http::Method as Verb;
 use nuncio_model::Method;
@@ -94,7 +94,7 @@ fn an_encoded_colon_is_a_colon_where_nothing_else_makes_sense() {
     assert_eq!(meaning("POST", "/north/message%3astream").0, Method::SendStreamingMessage);
     assert_eq!(meaning("POST", "/tasks/t%3Acancel").0, Method::CancelTask);
     assert_eq!(meaning("POST", "/tasks/t%3Asubscribe").0, Method::SubscribeToTask);
-    // A task may be called that.
+    // The colon can be a part of the id.
     assert_eq!(meaning("GET", "/tasks/t%3Acancel"), (Method::GetTask, String::new(), "t:cancel".into(), String::new()));
 }
 

@@ -1,4 +1,4 @@
-//! Protobuf, held against the specification's facts and against an independent implementation of protobuf.
+//! Protobuf, compared with the facts of the specification and with an independent implementation.
 
 pub(crate) mod descriptor;
 mod examples;

@@ -1,4 +1,4 @@
-//! Versions 0.2 and 0.3 in gRPC and HTTP+JSON, held against the facts of 0.3 and an independent implementation of
+//! Versions 0.2 and 0.3 in gRPC and HTTP+JSON, compared with the facts of 0.3 and with an independent implementation of
 //! protobuf.
 
 mod descriptor;
@@ -34,14 +34,14 @@ fn message(name: &str) -> MessageDescriptor {
     oracle::POOL.get_message_by_name(&format!("a2a.v1.{name}")).unwrap_or_else(|| panic!("no message {name}"))
 }
 
-/// What a client sends and a server reads.
+/// The call that a server reads over gRPC from the bytes of a client.
 fn over_grpc(call: &Call) -> Result<Call, Error> {
     let mut bytes = Vec::new();
     grpc().encode_call(call, &mut bytes)?;
     grpc().decode_call(call.method(), &bytes)
 }
 
-/// What a client sends and a server reads.
+/// The call that a server reads over HTTP+JSON from the request of a client.
 fn over_rest(call: &Call) -> Result<Call, Error> {
     let Outgoing { method, path, body } = rest().encode_call(call)?;
     let (path, query) = path.split_once('?').map_or((&*path, None), |(path, query)| (path, Some(query)));
@@ -50,7 +50,7 @@ fn over_rest(call: &Call) -> Result<Call, Error> {
     rest::decode_call(rest(), &routed, query, Some("application/json"), &body.unwrap_or_default())
 }
 
-/// What a server reads of a request.
+/// The call that a server reads from a request.
 fn request(verb: &Verb, path: &str, body: &str) -> Result<Call, Error> {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let routed: Routed = rest().route(verb, path).unwrap();

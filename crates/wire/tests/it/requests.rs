@@ -1,4 +1,4 @@
-//! Calls as JSON-RPC params and as HTTP+JSON requests: what is checked, and what wins.
+//! Calls as JSON-RPC params and as HTTP+JSON requests: validation and priorities.
 
 use http::Method as Verb;
 use nuncio_model::{
@@ -30,7 +30,7 @@ fn request(verb: &str, target: &str, body: &str) -> Result<Call, Error> {
     rest::decode_call(web(), &routed, query, Some(rest::CONTENT_TYPE), body.as_bytes())
 }
 
-/// The fields that an error complains of.
+/// The fields in an error.
 fn fields(outcome: Result<Call, Error>) -> Vec<String> {
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidParams, "{error}");
@@ -75,7 +75,7 @@ fn half_a_pair_of_surrogates_is_called_that() {
             assert!(error.message().contains("a lone surrogate"), "{text}: {error}");
         }
     }
-    // What is no escape at all is not that.
+    // An incomplete escape is another error.
     let error = request("POST", "/message:send", r#"{"message":{"messageId":"\ud8"}}"#).unwrap_err();
     assert!(!error.message().contains("surrogate"), "{error}");
     let whole = r#"{"message":{"messageId":"m","role":1,"parts":[{"text":"\ud83d\ude00"}]}}"#;

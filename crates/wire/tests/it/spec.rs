@@ -1,11 +1,11 @@
-//! The specification's facts and examples, from the folder `spec`.
+//! The facts and examples of the specification, from the folder `spec`.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A file of the facts. The tests cannot do without it.
+/// A file of the facts. The tests require the file.
 pub(crate) fn text(name: &str) -> String {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec")).join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
@@ -16,12 +16,12 @@ pub(crate) fn file<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The examples of version 1.0 with this binding, by the name of their file.
+/// The examples of version 1.0 for this binding, with the names of their files.
 pub(crate) fn examples(binding: &str) -> Vec<(String, Value)> {
     examples_of("1.0", "v10-", binding)
 }
 
-/// The examples of versions that begin so, in files that do, with this binding.
+/// The examples for this binding, of versions and files with these prefixes.
 pub(crate) fn examples_of(version: &str, file_prefix: &str, binding: &str) -> Vec<(String, Value)> {
     #[derive(Deserialize)]
     struct Index {
@@ -46,8 +46,8 @@ pub(crate) fn examples_of(version: &str, file_prefix: &str, binding: &str) -> Ve
     examples
 }
 
-/// A document without what a writer may spell out or not: zeros in the fraction of a time (GEN-8), an extension that is
-/// not required, params without members.
+/// A document without optional details: zeros in the fraction of a time (section 5.6.1), an extension that is not
+/// required, params without members.
 fn plain(document: &Value) -> Value {
     match document {
         Value::String(text) => text.replace(".000Z", "Z").into(),
@@ -62,12 +62,12 @@ fn plain(document: &Value) -> Value {
     }
 }
 
-/// What was written, as a document.
+/// The written bytes as a document.
 pub(crate) fn json(written: &[u8]) -> Value {
     serde_json::from_slice(written).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(written)))
 }
 
-/// Asserts that what was written says what this document says.
+/// Asserts that the written bytes are equivalent to a document.
 #[track_caller]
 pub(crate) fn assert_same(written: &[u8], expected: &Value, what: &str) {
     assert_eq!(plain(&json(written)), plain(expected), "{what}");

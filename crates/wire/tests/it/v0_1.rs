@@ -1,4 +1,5 @@
-//! Version 0.1: shapes against the specification's tables and examples, courses over engines and scripted peers.
+//! Version 0.1: shapes, compared with the tables and examples of the specification, and plans with engines and scripted
+//! peers.
 
 mod ask;
 mod envelope;

@@ -1,4 +1,4 @@
-//! Versions 0.2 and 0.3 in JSON-RPC, and how their calls and those of 1.0 are made of each other.
+//! Versions 0.2 and 0.3 in JSON-RPC, and the plans that convert between their calls and the calls of 1.0.
 
 mod ask;
 mod caller;

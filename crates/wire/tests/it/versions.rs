@@ -1,4 +1,4 @@
-//! Which version a request speaks.
+//! The version of a request.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn the_header_wins_over_the_query() {
     assert_eq!(declared(Some(""), None), None);
 }
 
-/// A server that speaks 1.0 and nothing else, whatever is built in.
+/// A server that speaks only 1.0, even if the build has other versions.
 fn only_1_0() -> Versions {
     Versions::only([Version::V1_0])
 }
@@ -171,7 +171,7 @@ fn what_no_version_has_is_not_found_whatever_is_declared() {
             assert_eq!((error.kind(), error.message()), (ErrorKind::MethodNotFound, "there is no method Nonsense"));
         }
     }
-    // Where the version is known, a name of another style is no reason to speak of versions.
+    // If the version is known, a method name of another version is just unknown.
     assert_eq!(only_1_0().for_method(Some("1.0"), "tasks/nonsense").unwrap_err().kind(), ErrorKind::MethodNotFound);
 }
 
@@ -199,7 +199,7 @@ fn nothing_is_spoken_where_nothing_is_wanted() {
         assert_eq!(path_is_refused(versions.for_path(None, &Verb::GET, "/tasks")), told);
         assert_eq!(is_refused(versions.for_service(None, GET_TASK)), told);
     }
-    // It still has words for its refusals.
+    // Errors still have a form.
     assert_eq!(versions.newest().version(), Version::LATEST);
     assert_eq!(Versions::only([Version::V1_0, Version::V1_0]).spoken(), [Version::V1_0]);
 }

@@ -1,4 +1,5 @@
-//! What a card loses on its way through older versions: what the table says, and nothing more.
+//! The facts that a card loses when it passes through an older version: exactly those in the table of
+//! `docs/versions.md`.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -20,7 +21,7 @@ use crate::{
     v0_1::schema,
 };
 
-/// Any card, at interfaces of this version.
+/// Any card with interfaces of this version.
 pub(crate) fn any_of(version: &'static str) -> impl Strategy<Value = AgentCard> {
     let versions = prop_oneof![Just(version.to_owned()), Just(format!("{version}.0"))];
     let bindings = prop::sample::select(vec!["JSONRPC", "GRPC", "HTTP+JSON", "urn:own"]);
@@ -37,7 +38,7 @@ pub(crate) fn any_of(version: &'static str) -> impl Strategy<Value = AgentCard> 
     })
 }
 
-/// A card that has of its security what older versions lack.
+/// A card with security facts that older versions do not have.
 fn with_newer_security(mut card: AgentCard) -> AgentCard {
     let pkce =
         json!({"authorizationCode": {"authorizationUrl": "a", "tokenUrl": "t", "scopes": {}, "pkceRequired": true}});
@@ -57,7 +58,7 @@ fn cards(version: &'static str) -> impl Strategy<Value = AgentCard> {
         .prop_map(|(card, is_newer)| if is_newer { with_newer_security(card) } else { card })
 }
 
-/// What no older version has.
+/// Facts that no older version has.
 fn of_card(ledger: &Ledger, card: &mut AgentCard, version: &str) {
     ledger.lose("AgentCard.signatures", &mut card.signatures, Vec::new());
     for interface in &mut card.supported_interfaces {
@@ -72,7 +73,7 @@ fn of_card(ledger: &Ledger, card: &mut AgentCard, version: &str) {
     }
 }
 
-/// What 0.3 has no place for of the ways to say who calls.
+/// Security schemes and facts about them that 0.3 does not have.
 fn of_schemes(ledger: &Ledger, card: &mut AgentCard) {
     card.security_schemes.retain(|_, scheme| match scheme {
         SecurityScheme::Unknown => false,
@@ -95,7 +96,7 @@ fn of_schemes(ledger: &Ledger, card: &mut AgentCard) {
     }
 }
 
-/// What a version cannot leave open.
+/// Flags that a version cannot leave unset.
 fn of_flags(ledger: &Ledger, card: &mut AgentCard) {
     let said = &mut card.capabilities;
     for (name, flag) in [
@@ -107,7 +108,7 @@ fn of_flags(ledger: &Ledger, card: &mut AgentCard) {
     }
 }
 
-/// What 0.2 has not yet.
+/// Facts that 0.2 does not have.
 fn of_0_2(ledger: &Ledger, card: &mut AgentCard) {
     card.security_schemes.retain(|_, scheme| !matches!(scheme, SecurityScheme::MutualTls(_)));
     for scheme in card.security_schemes.values_mut() {
@@ -118,11 +119,11 @@ fn of_0_2(ledger: &Ledger, card: &mut AgentCard) {
     for skill in &mut card.skills {
         ledger.lose("AgentSkill.securityRequirements", &mut skill.security_requirements, Vec::new());
     }
-    // Its readers may take the first for JSON-RPC.
+    // Readers of 0.2 can assume that the first interface is JSON-RPC.
     card.supported_interfaces.sort_by_key(|it| it.protocol_binding != "JSONRPC");
 }
 
-/// The older form of a scheme spells where a key stands.
+/// The older form of an API key scheme writes the place of the key in lower case.
 fn of_keys(ledger: &Ledger, card: &mut AgentCard) {
     for scheme in card.security_schemes.values_mut() {
         if let SecurityScheme::ApiKey(key) = scheme {
@@ -153,7 +154,7 @@ fn json_loses_what_the_table_says() {
     });
 }
 
-/// The extended card as a client gets it over HTTP+JSON, and over gRPC.
+/// The extended card as a client receives it over HTTP+JSON and over gRPC.
 fn extended(card: &AgentCard, version: Version) -> [AgentCard; 2] {
     let (method, reply) = (Method::GetExtendedAgentCard, Reply::Card(card.clone().into()));
     let (rest, grpc) = (dialect(version).rest().unwrap(), dialect(version).grpc().unwrap());
@@ -166,7 +167,7 @@ fn extended(card: &AgentCard, version: Version) -> [AgentCard; 2] {
     })
 }
 
-/// What gRPC of 0.3 and 0.2 cannot leave open, or say.
+/// Facts that gRPC of 0.3 and 0.2 cannot leave unset or cannot carry.
 fn of_grpc(ledger: &Ledger, card: &mut AgentCard) {
     of_flags(ledger, card);
     let extends = card.capabilities.extended_agent_card.or(Some(false));
@@ -204,7 +205,7 @@ fn grpc_and_http_json_lose_what_the_table_says() {
     });
 }
 
-/// The names of the schemes that 0.1 tells of a card, in order, and what they are where they come back.
+/// The names of the schemes that a card of 0.1 lists, in order, in the spelling in which they are read back.
 fn named(card: &AgentCard) -> Vec<String> {
     let mut names: Vec<&String> = card.security_requirements.iter().flat_map(|it| it.schemes.keys()).collect();
     if names.is_empty() {
@@ -229,7 +230,7 @@ fn the_oldest_loses_what_the_table_says() {
         schema::assert_is(&crate::spec::json(&document), "AgentCard");
         let mut there_and_back = decode(&document).unwrap();
 
-        // It names the schemes, each of which is enough, and says of them what a client must know.
+        // The card lists the schemes. Each scheme alone is sufficient, and has the facts that a client needs.
         let names: Vec<_> = named(&card);
         let needed: Vec<_> = there_and_back.security_requirements.iter().flat_map(|it| it.schemes.keys()).collect();
         prop_assert_eq!(needed, names.iter().collect::<Vec<_>>());
@@ -280,7 +281,7 @@ fn the_oldest_loses_what_the_table_says() {
         let mut first = card.supported_interfaces.clone();
         first.retain(|it| it.protocol_binding == "JSONRPC");
         if first.is_empty() {
-            // Who is asked in 0.1 has to say something.
+            // A card of 0.1 needs an interface.
             first.clone_from(&card.supported_interfaces);
             for interface in &mut first {
                 "JSONRPC".clone_into(&mut interface.protocol_binding);

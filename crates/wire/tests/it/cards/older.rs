@@ -1,4 +1,4 @@
-//! Writing: what readers of each version find.
+//! Writes cards for readers of each version.
 
 use nuncio_model::{
     AgentCard,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{example, losses::any_of, reached, read};
 use crate::{spec, v0_3::schema};
 
-/// A card that has everything, with interfaces of every version.
+/// A card with all members and with interfaces of every version.
 fn sample() -> AgentCard {
     let mut card = read(&example("v10-agent-card"));
     card.supported_interfaces.clear();
@@ -56,12 +56,12 @@ fn every_example_is_written_as_it_was() {
     ] {
         let mut expected = example(name);
         if version > Version::V0_1 {
-            // The one member that 1.0 has no place for.
+            // The only member that 1.0 does not have.
             expected["capabilities"].as_object_mut().unwrap().remove("stateTransitionHistory");
         }
         let mut written = json(&encode_for(&read(&expected), version));
         if version == Version::V0_2 {
-            // The last of its line, which 0.2.0 did not have yet.
+            // The last version of the 0.2 line. 0.2.0 did not have these members yet.
             assert_eq!(written["protocolVersion"], "0.2.6");
             for name in ["protocolVersion", "preferredTransport", "additionalInterfaces"] {
                 match expected.get(name) {
@@ -123,7 +123,7 @@ fn one_document_is_read_by_1_0_and_0_3() {
     let document = json(&encode(&card, &Versions::default()));
     schema::assert_is(&without_1_0(document.clone()), "AgentCard");
     insta::assert_json_snapshot!(document);
-    // For a reader of 1.0 that passes over what it does not know.
+    // A reader of 1.0 that ignores unknown members.
     let plain: AgentCard = serde_json::from_value({
         let mut document = document.clone();
         document.as_object_mut().unwrap().remove("security");
@@ -133,12 +133,12 @@ fn one_document_is_read_by_1_0_and_0_3() {
     .unwrap();
     assert_eq!(plain, card);
     assert_eq!(read(&document), card);
-    // For a reader of 0.3 that does the same.
+    // A reader of 0.3 that ignores unknown members.
     assert_eq!(document["url"], "https://0.3.example/JSONRPC");
     assert_eq!(document["protocolVersion"], "0.3.0");
 }
 
-/// What a reader of 0.3 finds in a document for both.
+/// The members that a reader of 0.3 finds in a combined document.
 fn without_1_0(mut document: Value) -> Value {
     let drop = |value: &mut Value, names: &[&str]| {
         value.as_object_mut().unwrap().retain(|name, _| !names.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! Reading: any card becomes one of 1.0.
+//! Reads cards of any version as cards of 1.0.
 
 use nuncio_model::{
     AgentCard,
@@ -274,7 +274,7 @@ fn what_is_no_card_says_why() {
     assert_eq!(read(&json!({})).supported_interfaces, Vec::<AgentInterface>::new());
 }
 
-/// Any value where another is expected.
+/// Any JSON value in the place of any other.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "url",

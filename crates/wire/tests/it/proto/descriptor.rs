@@ -1,4 +1,4 @@
-//! The `.proto` file says what the specification says: every message, field, enum, call and option.
+//! The `.proto` file matches the specification: every message, field, enum, call and option.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn facts() -> Value {
     serde_json::from_str(include_str!("spec/messages.json")).unwrap()
 }
 
-/// The name within the packages of A2A.
+/// The name without the package of A2A.
 fn short(full_name: &str) -> &str {
     let name = full_name.strip_prefix("lf.").unwrap_or(full_name);
     name.strip_prefix("a2a.v1.").unwrap_or(full_name)

@@ -1,4 +1,4 @@
-//! The specification's examples in bytes.
+//! The binary examples of the specification.
 
 use nuncio_model::{Method, StreamResponse};
 use nuncio_wire::{Version, dialect, proto};
@@ -10,7 +10,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// Puts a message into a field of another; short ones only.
+/// Puts a short message into a field of another message.
 fn wrap(number: u8, message: &[u8]) -> Vec<u8> {
     let mut wrapped = vec![number << 3 | 2, u8::try_from(message.len()).unwrap()];
     assert!(message.len() < 128);
@@ -51,7 +51,7 @@ fn are_read_as_their_json_and_written_as_they_were() {
     for case in file["cases"].as_array().unwrap() {
         let name = case["message"].as_str().unwrap();
         let expected = bytes(case["hex"].as_str().unwrap());
-        // As JSON that has no floats where integers do, which is how values come out of protobuf.
+        // The JSON has integers instead of floats without a fraction, as after decoding from protobuf.
         let json = oracle::to_json(&oracle::from_json(&oracle::message(name), &case["json"]));
         let (name, expected, json) = match name {
             "Part" => (

@@ -1,4 +1,4 @@
-//! Messages in a body that comes in pieces.
+//! Messages in a body that arrives in chunks.
 
 use bytes::Bytes;
 use nuncio_model::{Error, ErrorKind};

@@ -1,4 +1,4 @@
-//! Bytes that nobody should send.
+//! Malicious and invalid bytes.
 
 use nuncio_model::{Call, ErrorKind, Message, Method, Part, op::SendMessageRequest};
 use nuncio_wire::proto;
@@ -104,7 +104,7 @@ fn what_is_not_protobuf_is_a_parse_error() {
 #[test]
 fn what_is_not_protobuf_within_a_field_names_it() {
     for (bytes, field) in [
-        // No UTF-8, a number where a string is, a string that is cut off, a message that is.
+        // No UTF-8, a number instead of a string, a truncated string, a truncated message.
         (&b"\x12\x06\x0a\x02\xff\xfe\x20\x01"[..], "message.messageId"),
         (b"\x12\x02\x08\x01", "message.messageId"),
         (b"\x12\x07\x2a\x05\x0a\x09abc", "message.parts[0].text"),
@@ -114,14 +114,14 @@ fn what_is_not_protobuf_within_a_field_names_it() {
         assert_eq!((kind, &*fields), (ErrorKind::Parse, &[field.to_owned()][..]), "{message}");
         assert!(message.starts_with(&format!("{field}: ")), "{message}");
     }
-    // A tag that is cut off is of no field.
+    // A truncated tag belongs to no field.
     assert!(send(b"\xa0").unwrap_err().1.is_empty());
 }
 
 #[test]
 fn unknown_fields_are_passed_over() {
-    // { id: "t", and the fields 100 to 103 as varint, 64 bits, bytes and 32 bits, and 104 as a group with groups in it
-    // }
+    // { id: "t", and the unknown fields 100 to 103 as varint, 64 bits, bytes and 32 bits, and 104 as a group with
+    // nested groups }
     let bytes = b"\xa0\x06\x96\x01\xa9\x06\0\0\0\0\0\0\0\0\xb2\x06\x01x\xbd\x06\0\0\0\0\xc3\x06\x0b\x08\x01\x0c\xc4\x06\x12\x01t";
     let Call::GetTask(request) = proto::decode_call(Method::GetTask, bytes).unwrap() else { panic!("another call") };
     assert_eq!(request.id, "t");
@@ -136,7 +136,7 @@ fn a_message_in_pieces_is_put_together() {
     assert_eq!(request.message.text(), "a");
 }
 
-/// Lists in lists in the data of a part.
+/// Nested lists in the data of a part.
 fn nested(depth: usize) -> Vec<u8> {
     let mut value = vec![0x08, 0x00];
     for _ in 0..depth {

@@ -1,5 +1,5 @@
-//! How deep a value may nest: most readers of protobuf stop at a hundred messages within one another, the outermost not
-//! counted.
+//! The maximum nesting of values. Most protobuf readers refuse more than a hundred nested messages, not counting the
+//! outermost message.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use serde_json::json;
 
 use super::oracle::POOL;
 
-/// How deep all may nest that is written.
+/// The maximum nesting of values that are written.
 const DEEPEST: usize = 31;
 
-/// Objects within one another, which take most, and a list around them, which takes more of the versions before 1.0.
+/// Nested objects, which need the most messages per level, and a list of them, which needs more in versions before 1.0.
 fn values(levels: usize) -> [Value; 2] {
     let objects = |levels| (0..levels).fold(json!("x"), |inner, _| json!({"k": inner}));
     [objects(levels), json!([objects(levels - 1)])]
@@ -27,7 +27,7 @@ fn members(levels: usize) -> Struct {
     [("k".to_owned(), values(levels - 1)[0].clone())].into_iter().collect()
 }
 
-/// A task that has a value in every place where there may be one.
+/// A task with a value in every possible place.
 fn task(value: &Value, metadata: &Struct) -> Task {
     let parts = || vec![Part::data(value.clone()).with_metadata(metadata.clone())];
     let message = || Message { parts: parts(), ..Message::agent("x") }.with_metadata(metadata.clone());
@@ -47,7 +47,7 @@ fn card(levels: usize) -> AgentCard {
     card
 }
 
-/// All that a server of a version writes of values that nest so deep, by the names of its messages.
+/// All messages that a server of a version writes for values of this depth, with the names of the messages.
 fn written(version: Version, levels: usize) -> Vec<(&'static str, Vec<u8>)> {
     let grpc = dialect(version).grpc().unwrap();
     let mut all = Vec::new();
@@ -81,8 +81,7 @@ fn written(version: Version, levels: usize) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// How many messages stand within one another in this one, as readers of protobuf count: each entry of a map is one,
-/// too.
+/// The number of nested messages in a message, in the count of protobuf readers: each entry of a map is also a message.
 fn depth(message: &DynamicMessage) -> usize {
     fn of(value: &Reflected) -> usize {
         match value {
@@ -95,7 +94,7 @@ fn depth(message: &DynamicMessage) -> usize {
     message.fields().map(|(_, value)| of(value)).max().unwrap_or_default()
 }
 
-/// The deepest of all that a server writes.
+/// The maximum depth of all messages that a server writes.
 fn deepest(version: Version, levels: usize) -> usize {
     let package = if version == Version::V1_0 { "lf.a2a.v1" } else { "a2a.v1" };
     let depth = |(name, bytes): (&str, Vec<u8>)| {

@@ -1,11 +1,12 @@
-//! The independent implementation: the project's `.proto` files compiled by protox, read and written by prost-reflect.
+//! The independent implementation: protox compiles the `.proto` files of this project, and prost-reflect reads and
+//! writes their messages.
 
 use std::{path::Path, sync::LazyLock};
 
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
-/// All of `proto/`.
+/// All files in `proto/`.
 pub(crate) static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     let files = [
         "lf/a2a/v1/a2a.proto",
@@ -31,17 +32,17 @@ pub(crate) fn message(name: &str) -> MessageDescriptor {
     POOL.get_message_by_name(&format!("lf.a2a.v1.{name}")).unwrap_or_else(|| panic!("no message {name}"))
 }
 
-/// The message that this JSON is.
+/// The message with this JSON.
 pub(crate) fn from_json(descriptor: &MessageDescriptor, json: &Value) -> DynamicMessage {
     DynamicMessage::deserialize(descriptor.clone(), json).unwrap()
 }
 
-/// The message that these bytes are.
+/// The message with these bytes.
 pub(crate) fn from_bytes(descriptor: &MessageDescriptor, bytes: &[u8]) -> DynamicMessage {
     DynamicMessage::decode(descriptor.clone(), bytes).unwrap()
 }
 
-/// The message as JSON; numbers without a fraction as integers, like Nuncio has them.
+/// The JSON of the message, with integers instead of numbers without a fraction, as in the model.
 pub(crate) fn to_json(message: &DynamicMessage) -> Value {
     let mut json = serde_json::to_value(message).unwrap();
     whole_numbers(&mut json);

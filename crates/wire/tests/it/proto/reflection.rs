@@ -1,4 +1,4 @@
-//! Server reflection: the descriptors are those of the `.proto` files, and tools find their way with them.
+//! Server reflection: the descriptors match the `.proto` files, and tools can find each file.
 
 use std::{fs, path::Path};
 
@@ -22,7 +22,7 @@ fn response() -> MessageDescriptor {
     oracle::POOL.get_message_by_name("grpc.reflection.v1.ServerReflectionResponse").unwrap()
 }
 
-/// Asks as JSON and answers as JSON.
+/// Sends a request in JSON and returns the answer.
 fn ask(question: &Value) -> DynamicMessage {
     let question = oracle::from_json(&request(), question).encode_to_vec();
     let mut answer = Vec::new();
@@ -37,7 +37,7 @@ fn files(question: &Value) -> Vec<Vec<u8>> {
     files.as_list().unwrap().iter().map(|file| file.as_bytes().unwrap().to_vec()).collect()
 }
 
-/// With `UPDATE=1` in the environment it writes the file instead.
+/// With `UPDATE=1` in the environment, the test writes the file.
 #[test]
 fn descriptors_are_those_of_the_proto_files() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/proto/reflection/descriptors.bin");

@@ -1,4 +1,5 @@
-//! Any message at all: what the oracle writes is read as JSON reads it, and written so that the oracle reads the same.
+//! Round trips of any message: the protobuf of the oracle is read like JSON, and the oracle reads the written protobuf
+//! unchanged.
 
 use nuncio_model::{Method, Reply};
 use nuncio_wire::{Version, dialect, proto};
@@ -11,7 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::oracle;
 
-/// What may stand where; requests are checked, so theirs must be right.
+/// The side that sends a value. Requests are validated, so they must be valid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Side {
     Request,
@@ -54,7 +55,7 @@ fn any_field(field: &FieldDescriptor, side: Side) -> BoxedStrategy<Option<(Field
     let options = field.options();
     let behaviour = options.get_extension(&oracle::POOL.get_extension_by_name("google.api.field_behavior").unwrap());
     let required = !behaviour.as_list().unwrap().is_empty();
-    // Nothing checks the webhook of a message, but a webhook that is registered needs its task.
+    // A registered webhook needs its task. The webhook of a message is not checked.
     let required = required || field.full_name() == "lf.a2a.v1.TaskPushNotificationConfig.task_id";
     let least = usize::from(required);
     let value = if field.is_map() {
@@ -134,7 +135,7 @@ fn any_struct() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A message as the oracle writes it.
+/// A message in the encoding of the oracle.
 pub(crate) struct Sent {
     pub(crate) bytes: Vec<u8>,
     message: DynamicMessage,
@@ -144,19 +145,19 @@ pub(crate) struct Sent {
 impl Sent {
     fn new(message: &DynamicMessage) -> Self {
         let bytes = message.encode_to_vec();
-        // Once over the wire, so that what is set to its default is no longer set.
+        // Decodes the bytes again, so that explicit defaults become unset.
         let message = oracle::from_bytes(&message.descriptor(), &bytes);
         let json = oracle::to_json(&message).to_string();
         Self { bytes, message, json }
     }
 
-    /// As JSON tells it where they differ, for the descriptor takes pages.
+    /// Prints JSON if the messages differ, because the descriptors would fill pages.
     fn assert_is(&self, bytes: &[u8]) {
         let read = oracle::from_bytes(&self.message.descriptor(), bytes);
         assert!(read == self.message, "{}\n{}", oracle::to_json(&read), self.json);
     }
 
-    /// The oracle knows each member of the JSON, and reads the same of it.
+    /// The oracle knows each member of the JSON, and reads the same message.
     fn assert_is_json(&self, json: &[u8]) {
         let read = oracle::from_json(&self.message.descriptor(), &serde_json::from_slice(json).unwrap());
         self.assert_is(&read.encode_to_vec());
@@ -194,7 +195,7 @@ pub(crate) fn any_card() -> BoxedStrategy<nuncio_model::AgentCard> {
     card.prop_map(|message| serde_json::from_value(oracle::to_json(&message)).unwrap()).boxed()
 }
 
-/// A reply as JSON, to compare.
+/// A reply as JSON, for comparisons.
 pub(crate) fn json_of(method: Method, reply: &Reply) -> Value {
     let mut json = Vec::new();
     dialect(Version::V1_0).jsonrpc().encode_reply(method, reply, &mut json).unwrap();

@@ -20,7 +20,7 @@ fn as_oracle_has_it(details: &[u8]) -> Value {
 fn every_kind_comes_back_as_it_was() {
     for row in TABLE {
         let status = encode_status(&Error::new(row.kind, "why").with_metadata("taskId", "t"));
-        // Only an unknown method has another code than in the errors of HTTP+JSON.
+        // Only an unknown method has another code than in HTTP+JSON errors.
         assert_eq!(status.code, if row.kind == ErrorKind::MethodNotFound { 12 } else { row.grpc });
         let error = decode_status(status.code, status.message, Some(&status.details));
         assert_eq!((error.kind(), error.message()), (row.kind, "why"));

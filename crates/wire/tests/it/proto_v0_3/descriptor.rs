@@ -1,4 +1,4 @@
-//! The `.proto` file says what the facts of 0.3 say, with what SDKs added.
+//! The `.proto` file matches the facts of 0.3, with the additions of SDKs.
 
 use std::{fs, path::Path};
 
@@ -83,7 +83,7 @@ fn calls_of_before_0_2_5_are_known_by_their_names() {
     }
 }
 
-/// With `UPDATE=1` in the environment it writes the file instead.
+/// With `UPDATE=1` in the environment, the test writes the file.
 #[test]
 fn descriptors_are_those_of_the_proto_file() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/proto/reflection/descriptors-v0_3.bin");
@@ -125,6 +125,7 @@ fn reflection_gives_the_file_with_all_that_it_needs() {
     reflection::answer(&question, &Versions::default(), &mut answer).unwrap();
     let answer = oracle::to_json(&oracle::from_bytes(&message("ServerReflectionResponse"), &answer));
     let files = answer["fileDescriptorResponse"]["fileDescriptorProto"].as_array().unwrap();
-    // Itself, three of google.api and descriptor.proto, three of google.protobuf, and what those need.
+    // The file itself, three files of google.api and descriptor.proto, three files of google.protobuf, and their
+    // dependencies.
     assert!(files.len() >= 8, "{}", files.len());
 }

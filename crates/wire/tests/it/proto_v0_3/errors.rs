@@ -1,4 +1,4 @@
-//! Errors of 0.3 in HTTP+JSON and gRPC, as written and as read.
+//! Errors of 0.3 in HTTP+JSON and gRPC, written and read.
 
 use http::{HeaderMap, StatusCode};
 use nuncio_model::{Error, ErrorKind};
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{grpc, rest};
 use crate::spec;
 
-/// The JSON-RPC code, the status of HTTP, the code of gRPC and the name of each error that 0.3 knows.
+/// The JSON-RPC code, HTTP status, gRPC code and name of each error of 0.3.
 const TABLE: [(ErrorKind, i64, u16, i32, &str); 12] = [
     (ErrorKind::Parse, -32700, 400, 13, "JSONParseError"),
     (ErrorKind::InvalidRequest, -32600, 400, 3, "InvalidRequestError"),
@@ -110,7 +110,7 @@ fn in_grpc_what_only_looks_like_a_name_is_none() {
         let read = metadata::read_outcome(&headers).unwrap().unwrap_err();
         assert_eq!((read.kind(), read.message()), (kind, message));
     }
-    // A reason of 1.0 counts more.
+    // A reason of 1.0 has priority.
     let mut headers = HeaderMap::new();
     let message = "TaskNotFoundError: said the agent";
     metadata::write_error(&Error::new(ErrorKind::UnsupportedOperation, message), &mut headers);

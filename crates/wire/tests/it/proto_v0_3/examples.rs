@@ -1,4 +1,4 @@
-//! The examples of 0.3 in HTTP+JSON and in bytes, both ways in both roles.
+//! The examples of 0.3 in HTTP+JSON and in protobuf, in both directions and both roles.
 
 use std::sync::Arc;
 
@@ -33,13 +33,13 @@ fn of_rest() {
             let reply = v03().decode_reply(method, body.to_string().as_bytes()).unwrap();
             assert_same(&rest_reply(method, &reply), body, &name);
         } else {
-            // 204.
+            // Status 204.
             assert!(matches!(v03().decode_reply(method, b"").unwrap(), Reply::Deleted), "{name}");
         }
     }
 }
 
-/// As a server reads it without a word on its version, and as a client sends it.
+/// Reads a request at a server without a declared version, and writes the request as a client.
 fn request(name: &str, request: &Value) -> Method {
     let verb: Verb = request["method"].as_str().unwrap().parse().unwrap();
     let path = request["path"].as_str().unwrap();
@@ -85,7 +85,7 @@ fn reply_of(message: &str) -> Option<Method> {
     })
 }
 
-/// A message of the examples inside of one that stands alone.
+/// Some messages of the examples are part of another message.
 fn wrapped(name: &str, json: &Value) -> Option<(&'static str, Value)> {
     (name == "Artifact").then(|| ("Task", json!({"id": "t", "status": {}, "artifacts": [json]})))
 }
@@ -133,7 +133,7 @@ fn of_bytes() {
     }
 }
 
-/// A reply with all that protobuf cannot leave open.
+/// A reply with values for all flags that protobuf cannot leave unset.
 fn said(reply: Reply) -> Reply {
     let Reply::Card(mut card) = reply else { return reply };
     let said = &mut Arc::make_mut(&mut card).capabilities;
@@ -143,7 +143,7 @@ fn said(reply: Reply) -> Reply {
     Reply::Card(card)
 }
 
-/// A card names its first interface among the others too.
+/// The first interface of a card is also an additional interface.
 fn card(written: &[u8], expected: &[u8]) {
     let written = oracle::to_json(&oracle::from_bytes(&message("AgentCard"), written));
     let mut expected = oracle::to_json(&oracle::from_bytes(&message("AgentCard"), expected));

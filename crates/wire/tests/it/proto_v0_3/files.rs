@@ -1,4 +1,4 @@
-//! How the bytes of files are sent: as they are, or as the base64 of them that the Python SDK has in their place.
+//! The encodings of files: the bytes, or their base64 text as in the Python SDK.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn what_is_base64_itself_arrives_as_base64() {
     }
 }
 
-/// What stands in the bytes of the only artifact, by an independent implementation of protobuf.
+/// The bytes of the only artifact, read by an independent implementation of protobuf.
 fn file_with_bytes(files: FileBytes) -> (Vec<u8>, String) {
     let event = StreamResponse::Task(task(b"\x00\xff!", "application/octet-stream"));
     let binary = written(dialect(files).grpc().unwrap(), &event);
@@ -133,7 +133,7 @@ fn file_with_bytes(files: FileBytes) -> (Vec<u8>, String) {
 
 #[test]
 fn the_bytes_are_there_or_their_base64() {
-    // In JSON, the one is encoded once and the other twice.
+    // In JSON, raw bytes are encoded once and base64 text is encoded twice.
     assert_eq!(file_with_bytes(FileBytes::Raw), (b"\x00\xff!".to_vec(), "AP8h".to_owned()));
     assert_eq!(file_with_bytes(FileBytes::Base64), (b"AP8h".to_vec(), "QVA4aA==".to_owned()));
 }
@@ -170,7 +170,7 @@ fn a_server_says_once_how_it_sends_files() {
     assert_eq!(written(grpc, &event), written(dialect(FileBytes::Base64).grpc().unwrap(), &event));
     let (rest, _) = versions.for_path(None, &http::Method::GET, "/v1/tasks/t").unwrap();
     assert_eq!(written(rest, &event), written(dialect(FileBytes::Base64).rest().unwrap(), &event));
-    // Where JSON says itself that it is base64, it is what it says.
+    // JSON-RPC defines the member as base64, so the setting has no effect.
     let rpc = versions.for_method(None, "message/send").unwrap().dialect;
     let text = String::from_utf8(written(rpc, &event)).unwrap();
     assert!(text.contains("\"bytes\":\"AA==\""), "{text}");

@@ -1,4 +1,4 @@
-//! Bytes and bodies that nobody should send.
+//! Malicious and invalid bytes and bodies.
 
 use http::Method as Verb;
 use nuncio_model::{Call, ErrorKind, Message, Method, Part, op::SendMessageRequest};
@@ -37,7 +37,7 @@ fn what_is_not_protobuf_is_a_parse_error() {
         b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
         b"\x00\x01",
         b"\x07",
-        // { message: 1 }, { message: { message_id: 1 } }, { message: { message_id: no UTF-8 } }
+        // { message: 1 }, { message: { message_id: 1 } }, { message: { message_id: invalid UTF-8 } }
         b"\x08\x01",
         b"\x0a\x02\x08\x01",
         b"\x0a\x04\x0a\x02\xff\xfe",
@@ -115,7 +115,7 @@ fn bodies_that_are_no_json_or_not_of_the_call_are_told_apart() {
         let error = request(&Verb::POST, "/v1/message:send", body).unwrap_err();
         assert_eq!((error.kind(), &*error.field_violations()[0].field), (ErrorKind::InvalidParams, field), "{body}");
     }
-    // The path says it all.
+    // The path is sufficient.
     assert!(request(&Verb::POST, "/v1/tasks/7:cancel", "").is_ok());
     assert!(request(&Verb::POST, "/v1/tasks/7:subscribe", "{}").is_ok());
 }

@@ -1,4 +1,4 @@
-//! What peers have been seen to send, and what is made of it.
+//! Forms that peers send, and their meaning.
 
 use http::Method as Verb;
 use nuncio_model::{Call, Error, Method, Part, PartContent, Reply, Role, StreamResponse, TaskState, op};
@@ -84,7 +84,7 @@ fn parts_come_in_two_forms() {
         assert_eq!(part(&proto).unwrap(), expected, "{proto}");
         assert_eq!(part(&kinded).unwrap(), expected, "{kinded}");
     }
-    // Without a kind and without the wrapper.
+    // Without a kind and without a wrapper.
     assert_eq!(part(&json!({"data": {"bed": 4}})).unwrap(), Part::data(json!({"bed": 4})));
 }
 
@@ -117,12 +117,12 @@ fn bytes_that_are_base64_where_they_cannot_mean_to_be_are_decoded() {
             other => panic!("{other:?}"),
         }
     };
-    // The first bytes of a PNG, as the Python SDK sends them and as all others do.
+    // The first bytes of a PNG, from the Python SDK and from other peers.
     let png = b"\x89PNG\r\n\x1a\n";
     assert_eq!(&*sent(b"iVBORw0KGgo=", "image/png"), png);
     assert_eq!(&*sent(png, "image/png"), png);
     assert_eq!(&*sent(b"JVBERi0xLjQ=", "application/pdf; x=y"), b"%PDF-1.4");
-    // Of these nobody can tell.
+    // With these media types, the encoding is unknown.
     for media_type in ["text/plain", "application/octet-stream", ""] {
         assert_eq!(&*sent(b"iVBORw0KGgo=", media_type), b"iVBORw0KGgo=");
     }

@@ -89,7 +89,7 @@ fn without_a_word_on_the_version_the_path_decides() {
     assert_eq!(version_of(Some("0.2"), "/v1/tasks/7").unwrap(), Version::V0_2);
     assert_eq!(version_of(Some("0.3.0"), "/v1/tasks/7").unwrap(), Version::V0_3);
     assert_eq!(version_of(Some("1.0"), "/tasks/7").unwrap(), Version::V1_0);
-    // In 1.0, that is a tenant.
+    // In 1.0, `v1` is a tenant.
     assert_eq!(version_of(Some("1.0"), "/v1/tasks/7").unwrap(), Version::V1_0);
     assert!(matches!(version_of(Some("0.3"), "/tasks/7"), Err(RouteError::Version(_))));
 }
@@ -118,7 +118,7 @@ fn the_card_of_0_3_has_both_forms_of_its_security_schemes() {
         "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
         "security": [{"key": []}],
     });
-    // The Python SDK answers with a card as JSON-RPC has it.
+    // The Python SDK answers with a card in the form of JSON-RPC.
     let reply = rest().decode_reply(Method::GetExtendedAgentCard, body.to_string().as_bytes()).unwrap();
     let written = spec::json(&rest_reply(Method::GetExtendedAgentCard, &reply));
     assert_eq!(

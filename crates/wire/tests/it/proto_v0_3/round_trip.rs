@@ -1,5 +1,5 @@
-//! What the model says is said, apart from what 0.3 has no place for; and what is said is protobuf and its JSON, as the
-//! oracle reads them.
+//! Round trips of the model through 0.3 lose only facts that 0.3 cannot carry. The oracle accepts the written protobuf
+//! and JSON.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn of_send(ledger: &Ledger, request: &mut SendMessageRequest) {
         ledger.lose("TaskPushNotificationConfig.taskId", &mut config.task_id, None);
         of_config(ledger, config);
     }
-    // One that asks for nothing is none.
+    // A configuration with only defaults counts as absent.
     request.configuration.take_if(|it| **it == SendMessageConfiguration::default());
 }
 
@@ -96,7 +96,7 @@ fn of_reply(ledger: &Ledger, reply: Reply) -> Reply {
 /// The oracle reads the bytes and the JSON as the same message, and knows all members of the JSON.
 fn assert_is_proto(name: &str, bytes: &[u8], json: &Value) {
     let from_bytes = oracle::from_bytes(&message(name), bytes);
-    // Over the wire, so that what is spelled out as its default is not set.
+    // Decodes the bytes again, so that explicit defaults become unset.
     let from_json = oracle::from_bytes(&message(name), &oracle::from_json(&message(name), json).encode_to_vec());
     assert!(from_bytes == from_json, "{name}\n{}\n{json}", oracle::to_json(&from_bytes));
 }
@@ -177,13 +177,14 @@ proptest! {
         let reply = proto::decode_reply(method, &sent).unwrap();
         let (bytes, body) = (grpc_reply(method, &reply), rest_reply(method, &reply));
         let read = grpc().decode_reply(method, &bytes).unwrap();
-        // Over HTTP+JSON it is the card of JSON-RPC, but for the other form of its schemes, which says a little more.
+        // Over HTTP+JSON, the card is the JSON-RPC card plus the other form of its schemes, which carries a little
+        // more.
         let of_rest = rest().decode_reply(method, &body).unwrap();
         let (Reply::Card(card), Reply::Card(of_rest)) = (&reply, of_rest) else { unreachable!("cards are cards") };
         let of_jsonrpc = card::decode(&card::encode_for(card, Version::V0_3)).unwrap();
         let security_schemes = of_jsonrpc.security_schemes.clone();
         prop_assert_eq!(of_jsonrpc, AgentCard { security_schemes, ..Arc::unwrap_or_clone(of_rest) });
-        // What is read once is read again as the same.
+        // A second round trip changes nothing.
         let again = grpc().decode_reply(method, &grpc_reply(method, &read)).unwrap();
         prop_assert_eq!(json_of(method, &again), json_of(method, &read));
     }

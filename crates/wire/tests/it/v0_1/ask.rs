@@ -1,4 +1,4 @@
-//! A client of 0.1: against an engine behind its own dialect, and against peers that say as little as they may.
+//! A client of 0.1, with an engine behind its own dialect, and with peers that send only the required members.
 
 use std::sync::{Arc, Mutex};
 
@@ -132,7 +132,7 @@ async fn what_0_1_lacks_is_refused_by_name() {
     let error = v01().encode_call(&list.into()).unwrap_err();
     let message = "version 0.1 has no ListTaskPushNotificationConfigs";
     assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, message));
-    // All versions that have no list of tasks say so in the same words.
+    // All versions without a list of tasks have the same message.
     let message = "versions before 1.0 cannot list tasks; read them one by one";
     for version in [Version::V0_1, Version::V0_2, Version::V0_3] {
         let request = Request::new(Scope::open(), ListTasksRequest::default());
@@ -143,11 +143,11 @@ async fn what_0_1_lacks_is_refused_by_name() {
     }
 }
 
-/// Answers in bytes that somebody wrote down.
+/// A peer with prepared answers.
 struct Scripted {
     replies: Mutex<Vec<Value>>,
     events: Vec<Value>,
-    /// Does not close the stream after the last event.
+    /// Keeps the stream open after the last event.
     stays: bool,
     asked: Mutex<Vec<Call>>,
 }
@@ -185,7 +185,7 @@ async fn ids_are_made_for_what_has_none() {
     assert_eq!(uuid_version(sent.message.task_id.as_ref().unwrap().as_str()), b'4');
     assert_eq!(one.context_id, sent.message.context_id);
     assert!(one.context_id.is_some());
-    // A message to a task makes neither.
+    // A message to a task creates neither a task id nor a session.
     let two = task(ask(&peer, follow(&one, "b")).await.unwrap());
     assert_eq!(two.context_id, None);
 }
@@ -204,7 +204,7 @@ async fn who_does_not_wait_leaves_a_stream_at_its_first_event() {
     let asked = peer.asked.lock().unwrap().clone();
     let [Call::SendStreamingMessage(SendStreamingMessageRequest(sent))] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!((sent.message.task_id.as_ref(), &sent.message.context_id), (Some(&begun.id), &begun.context_id));
-    // The task goes on without its reader.
+    // The task continues without a reader.
     let peer = Remote(engine());
     let begun = task(ask(&peer, at_once("wait")).await.unwrap());
     assert!(!begun.state().is_terminal(), "{begun:?}");

@@ -1,4 +1,4 @@
-//! What requests of 0.1 may leave out (K-15), and those of other versions may not.
+//! The parts of the envelope that requests of 0.1 can omit, and requests of other versions cannot.
 
 use nuncio_wire::jsonrpc::{Id, parse_request};
 use serde_json::json;

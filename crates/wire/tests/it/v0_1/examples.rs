@@ -1,4 +1,4 @@
-//! Every example of 0.1, both ways in both roles; cards are tested with those of other versions.
+//! Every example of 0.1 in both directions and both roles. Cards are tested with the cards of other versions.
 
 use nuncio_model::{Error, StreamResponse, Task};
 use nuncio_wire::{Dialect as _, Version, Versions, jsonrpc, v0_1::V0_1};

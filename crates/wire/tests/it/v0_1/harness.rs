@@ -1,4 +1,4 @@
-//! An engine behind the dialect, as bytes: what a server of 0.1 is without its socket.
+//! An engine behind the dialect of 0.1, with bytes on both sides: a server of 0.1 without a socket.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::schema::assert_is;
 
-/// What the tests' agents do: what the message says.
+/// The agent of the tests: the message is the command.
 pub(crate) async fn obey(turn: Turn) -> Result<(), AgentError> {
     match &*turn.message().text() {
         "ask" => turn.ask("which bed?").await,
@@ -73,12 +73,12 @@ pub(crate) fn v01() -> &'static dyn JsonRpcDialect {
     dialect(Version::V0_1).jsonrpc()
 }
 
-/// Nothing here takes long: a test that waits for ever fails instead.
+/// A limit for each wait, so that a blocked test fails.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("took too long")
 }
 
-/// What a caller of 0.1 gets, as documents that are held against the specification's tables.
+/// A caller of 0.1. Received documents are validated against the tables of the specification.
 pub(crate) struct Garden<'a>(pub(crate) &'a dyn Caller, pub(crate) &'a str);
 
 impl Garden<'_> {
@@ -161,7 +161,7 @@ pub(crate) async fn all(events: EventStream) -> Vec<Value> {
     within(events.map(|it| event(&it.expect("the stream failed").response)).collect()).await
 }
 
-/// Events in a word each: `working`, `completed.` where it is the last, `0:one ` or `0+two` for an artifact's.
+/// One word per event: `working`, `completed.` for the last event, `0:one ` or `0+two` for an artifact.
 pub(crate) fn words(events: &[Value]) -> Vec<String> {
     let word = |event: &Value| match event["artifact"].as_object() {
         None => {
@@ -178,7 +178,7 @@ pub(crate) fn words(events: &[Value]) -> Vec<String> {
     events.iter().map(word).collect()
 }
 
-/// A peer of 0.1 as a client meets it: everything to it and from it goes through bytes.
+/// A peer of 0.1 for a client. All requests and answers are converted to bytes.
 pub(crate) struct Remote(pub(crate) Engine);
 
 impl Caller for Remote {
@@ -210,7 +210,7 @@ impl Caller for Remote {
     }
 }
 
-/// A call of a client of 0.1.
+/// Executes a call of a client of 0.1.
 pub(crate) async fn ask(peer: &dyn Caller, call: impl Into<Call>) -> Result<Reply, Error> {
     let request = Request::new(Scope::open(), call);
     within(async {

@@ -1,4 +1,4 @@
-//! What peers of 0.1 send that its text does not say: it is read as far as it is in later versions.
+//! Forms outside of the specification of 0.1 that peers send. The reader accepts the same forms as in later versions.
 
 use nuncio_model::{
     Call, ErrorKind, Method, Part, Reply, Role, StreamResponse, Task, TaskState, op::SendMessageRequest,
@@ -57,7 +57,7 @@ fn roles_come_in_many_forms() {
         let said = json!({"role": form, "parts": [{"type": "text", "text": "a"}]});
         let read = task(&json!({"id": "t", "status": {"state": "working"}, "history": [said]}));
         assert_eq!(read.history[0].role, role, "{form}");
-        // Who sends is the user, unless it says that it is the agent; who answers is the agent.
+        // The sender of a message is the user, unless the role is the agent. The sender of an answer is the agent.
         if role == Role::Unspecified {
             assert_eq!(send(&json!({"id": "t", "message": said})).message.role, Role::User, "{form}");
             let read = task(&json!({"id": "t", "status": {"state": "working", "message": said}}));
@@ -140,7 +140,7 @@ fn what_is_no_answer_is_refused_for_all_that() {
         let error = v01().decode_reply(Method::GetTask, document.as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{document}");
     }
-    // A task without a webhook has none.
+    // The task has no webhook.
     let none = v01().decode_reply(Method::GetTaskPushNotificationConfig, b"null").unwrap();
     assert!(matches!(none, Reply::PushConfig(config) if config.url.is_empty() && config.task_id.is_none()));
 }

@@ -1,4 +1,4 @@
-//! What a model loses on its way through 0.1: what the table says, and nothing more.
+//! The facts that the model loses when it passes through 0.1: exactly those in the table of `docs/versions.md`.
 
 use nuncio_model::{
     Artifact, Call, Message, MessageId, Method, Reply, Role, StreamResponse, Struct, TaskState,
@@ -44,7 +44,7 @@ fn of_event(ledger: &Ledger, response: &mut StreamResponse) {
     }
 }
 
-/// A state that 0.1 lacks is told in metadata, which it leaves empty.
+/// A state that 0.1 does not have is stored in metadata. After reading, metadata that becomes empty is removed.
 fn of_marked(state: TaskState, message: Option<&mut Message>, around: &mut Option<Box<Struct>>) {
     let metadata = message.map_or(around, |message| &mut message.metadata);
     if matches!(state, TaskState::Rejected | TaskState::AuthRequired) {
@@ -69,7 +69,7 @@ fn of_artifact(ledger: &Ledger, artifact: &mut Artifact, place: usize) {
     artifact.parts.for_each_mut(|part| ledger.of_part(part));
 }
 
-/// Ids of messages are made anew each time.
+/// Reading creates a new id for each message.
 fn without_message_ids(response: &mut StreamResponse) {
     for message in messages(response) {
         message.message_id = MessageId::default();
@@ -117,7 +117,7 @@ fn of_send(ledger: &Ledger, send: &mut SendMessageRequest) {
     ledger.lose("SendMessageConfiguration.historyLength", &mut configuration.history_length, length);
     ledger.lose("SendMessageConfiguration.acceptedOutputModes", &mut configuration.accepted_output_modes, Vec::new());
     ledger.lose("SendMessageConfiguration.returnImmediately", &mut configuration.return_immediately, false);
-    // One without an address is none.
+    // A webhook without an address counts as absent.
     configuration.task_push_notification_config.take_if(|config| config.url.is_empty());
     if let Some(config) = &mut configuration.task_push_notification_config {
         ledger.lose("*.tenant", &mut config.tenant, None);
@@ -126,7 +126,7 @@ fn of_send(ledger: &Ledger, send: &mut SendMessageRequest) {
     }
 }
 
-/// A message of a client of 0.1 names its task.
+/// A message of a 0.1 client names its task.
 fn named(call: &mut Call) {
     if let Call::SendMessage(send) | Call::SendStreamingMessage(SendStreamingMessageRequest(send)) = call {
         send.message.task_id.get_or_insert_with(|| "t".into());
@@ -143,7 +143,7 @@ fn any_call() -> BoxedStrategy<(Method, Value)> {
     Union::new(calls).boxed()
 }
 
-/// An event that has no form in 0.1 is told as a status.
+/// An event without a form in 0.1 is written as a status.
 fn is_told_as_a_status(response: &StreamResponse, state: TaskState) -> bool {
     let told = v01().decode_event(event(response).to_string().as_bytes()).unwrap();
     matches!(told, StreamResponse::StatusUpdate(update) if update.status.state == state)

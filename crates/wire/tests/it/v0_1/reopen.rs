@@ -1,5 +1,5 @@
-//! Reopening a task that has ended (K-9): a new task behind the same id, in the same session, that knows the one
-//! before.
+//! Reopening a task that has ended (0.1, `tasks/send`). The server creates a new task under the same id and in the same
+//! session, which refers to the previous task.
 
 use nuncio_model::{
     Caller, Calling, Request, Task,
@@ -23,7 +23,7 @@ async fn a_task_is_reopened_again_and_again() {
         assert!(next.get("artifacts").is_none(), "the output of before is hidden");
         assert_eq!(garden.get("t").await.unwrap()["status"], next["status"]);
     }
-    // The last one asked, so it goes on.
+    // The last task asked a question, so the message continues the task.
     assert_eq!(garden.send("t", "rake").await.unwrap()["status"]["state"], "completed");
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
     let mut tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
@@ -93,7 +93,7 @@ async fn a_stream_reopens_too() {
     assert!(events.iter().all(|event| event["id"] == "t"));
 }
 
-/// An engine whose task ends between being looked for and being sent to, so many times: another message was faster.
+/// An engine whose task ends between the lookup and the delivery, as often as requested: another message is faster.
 struct Hasty<'a>(&'a nuncio_engine::Engine, AtomicUsize);
 
 impl Caller for Hasty<'_> {

@@ -1,4 +1,5 @@
-//! The tables of the specification as a judge of what is written: every member known, of its type, and none missing.
+//! Validates documents against the tables of the specification: every member must be known and have its type, and no
+//! required member can be missing.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::spec;
 
-/// A type of a table: its members, or what else it may be.
+/// A type of a table: its members, or an alias.
 enum Type {
     Object(Vec<Member>),
     Is(String),
@@ -36,7 +37,7 @@ static TYPES: LazyLock<BTreeMap<String, Type>> = LazyLock::new(|| {
     types
 });
 
-/// Asserts that a document is of a type.
+/// Asserts that a document has a type.
 #[track_caller]
 pub(crate) fn assert_is(document: &Value, kind: &str) {
     if let Err(reason) = check(document, kind, kind) {
@@ -44,7 +45,7 @@ pub(crate) fn assert_is(document: &Value, kind: &str) {
     }
 }
 
-/// Why a document is not of a type.
+/// The reason why a document does not have a type.
 pub(crate) fn check(document: &Value, kind: &str, at: &str) -> Result<(), String> {
     if let Some(item) = kind.strip_suffix("[]") {
         let items = document.as_array().ok_or_else(|| format!("{at} is no list"))?;
@@ -82,7 +83,7 @@ fn check_named(document: &Value, kind: &str, at: &str) -> Result<(), String> {
     for member in members {
         let at = format!("{at}.{}", member.name);
         match object.get(&member.name) {
-            // The text lets it be null: none.
+            // The text allows `null` for an absent configuration.
             Some(Value::Null) if member.name == "pushNotificationConfig" => {}
             Some(value) => check(value, &member.kind, &at)?,
             None if member.required => return Err(format!("{at} is missing")),

@@ -1,4 +1,4 @@
-//! Calls of 0.1 on an engine: ids of clients, sessions, history, webhooks, and tasks seen from other versions.
+//! Calls of 0.1 to an engine: ids of clients, sessions, history, webhooks, and tasks seen from other versions.
 
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ async fn other_versions_see_the_task_and_cancel_it() {
     let events = super::harness::all(events).await;
     assert_eq!(super::harness::words(&events).last().unwrap(), "canceled.");
     assert_eq!(events.last().unwrap()["id"], "t");
-    // Canceled again, by its client.
+    // The client cancels the task a second time.
     let error = garden.call("tasks/cancel", json!({"id": "t"})).await.unwrap_err();
     assert_eq!(error, json!({"code": -32002, "message": "task t is already canceled", "data": {"taskId": "t"}}));
 }
@@ -133,7 +133,7 @@ async fn tasks_of_other_versions_are_read_continued_and_canceled() {
     assert_eq!(garden.get(&id).await.unwrap()["id"], *id);
     let done = garden.send(&id, "water").await.unwrap();
     assert_eq!((&done["id"], &done["status"]["state"]), (&json!(id), &json!("completed")));
-    // Ended, and sent to again: a new task that continues it.
+    // The task has ended. A message creates a new task that continues it.
     let again = garden.send(&id, "dig").await.unwrap();
     assert_eq!((&again["id"], &again["sessionId"]), (&json!(id), &done["sessionId"]));
     let tasks = list(&engine, "ann").await.tasks;
@@ -322,7 +322,7 @@ fn names_that_later_versions_share_are_theirs_unless_claimed() {
     assert_eq!(meant.dialect.dialect().version(), Version::V0_1);
 }
 
-/// An agent that answers without a task, as one behind another server may.
+/// An agent that answers without a task, as an agent behind another server can.
 struct Brief;
 
 impl Caller for Brief {

@@ -1,5 +1,4 @@
-//! What is read that others would not write, what is written of that which 0.1 has no place for, and the numbers of
-//! errors.
+//! Unusual input that is read, facts of 1.0 that 0.1 cannot carry, and the codes of errors.
 
 use nuncio_model::{
     Call, Error, ErrorKind, Message, Method, Part, PartContent, Reply, Role, StreamResponse, Task,
@@ -252,7 +251,7 @@ proptest! {
         task.history.push(message);
         task.artifacts.push(nuncio_model::Artifact { name: name.map(Into::into), ..nuncio_model::Artifact::new("0", parts) });
         let mut read = read_task(&written(task.clone()));
-        // Messages have no ids in 0.1.
+        // Messages of 0.1 have no ids.
         for (message, sent) in read.messages_mut().zip(task.messages()) {
             message.message_id = sent.message_id.clone();
         }

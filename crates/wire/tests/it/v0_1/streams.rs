@@ -1,4 +1,4 @@
-//! Streams of 0.1 (K-6, K-7, K-14): numbered artifacts, and an end that says that it is one.
+//! Streams of 0.1: numbered artifacts, `final` on the last event, and `tasks/resubscribe`.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ async fn a_task_is_streamed_to_its_last_event() {
     assert_eq!(words.iter().filter(|word| word.ends_with('.')).count(), 1);
     let last_chunks: Vec<_> = events.iter().filter(|it| it["artifact"]["lastChunk"] == true).collect();
     assert_eq!(last_chunks.len(), 2);
-    // Numbers in the task are those of the stream.
+    // The numbers in the task are those of the stream.
     let task = garden.get("t").await.unwrap();
     let indices: Vec<_> = task["artifacts"].as_array().unwrap().iter().map(|it| (&it["name"], &it["index"])).collect();
     assert_eq!(indices, [(&json!("report"), &json!(0)), (&json!("appendix"), &json!(1))]);
@@ -89,7 +89,7 @@ async fn a_question_of_an_earlier_turn_is_not_the_end() {
     drop(first);
 }
 
-/// Answers a look with nothing, and a message with these events.
+/// Answers a lookup with `TaskNotFound`, and a message with these events.
 struct Scripted(Mutex<Vec<Result<StreamResponse, Error>>>);
 
 impl Caller for Scripted {

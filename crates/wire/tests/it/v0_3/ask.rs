@@ -1,4 +1,4 @@
-//! What a client makes of calls to a peer of 0.3: history that is cut off here, streams that begin with a task.
+//! The plans of a client for calls to a peer of 0.3: removal of history, and streams that begin with a task.
 
 use nuncio_model::{Call, Error, ErrorKind, Message, Reply, StreamResponse, Task, TaskState, op};
 use nuncio_wire::{Dialect, Version, dialect};
@@ -52,7 +52,7 @@ fn no_history_is_not_asked_for_but_cut_off() {
             assert_eq!((asked_length(&peer.asked()[0]), task.history.len()), (asked, left), "{wanted:?}");
         }
     }
-    // In 0.2 all of it must be asked for.
+    // In 0.2 a client must request all history explicitly.
     for (wanted, asked) in [(None, Some(i32::MAX)), (Some(0), None), (Some(3), Some(3))] {
         let peer = Prepared::with([Ok(Reply::Task(with_history().into()))]);
         peer.ask(dialect(Version::V0_2), get(wanted)).unwrap();
@@ -96,7 +96,7 @@ fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
     for (first, is_shown) in
         [(status(TaskState::Submitted), true), (chunk("a", false), true), (chunk("a", true), false)]
     {
-        // The piece of an artifact that is in the task already is not told again.
+        // A chunk that the artifact of the task already contains is not delivered again.
         let mut found = at_work();
         found.artifacts = vec![nuncio_model::Artifact::new("a", vec!["a".into()])];
         found.artifacts.retain(|_| !is_shown);
@@ -116,7 +116,7 @@ fn a_quiet_stream_of_a_task_that_is_there_begins_at_once() {
     let peer = Prepared::with([Ok(Reply::Events(quiet())), Ok(Reply::Task(found.clone().into()))]);
     let seen = ready(peer.ask(version(), op::SubscribeToTaskRequest::new("t")));
     assert_eq!(seen, [(None, StreamResponse::Task(found))]);
-    // Of a new task nothing can be said before its first event.
+    // For a new task, nothing is known before the first event.
     let peer = Prepared::with([Ok(Reply::Events(quiet()))]);
     assert_eq!(ready(peer.ask(version(), op::SendStreamingMessageRequest(send(None)))), []);
 }

@@ -1,4 +1,4 @@
-//! A caller with answers prepared, and streams that are there at once.
+//! A caller with prepared answers, and streams whose events are available at once.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,7 @@ use futures_core::Stream;
 use nuncio_model::{Call, Caller, Calling, Error, EventStream, Reply, Request, Scope, StreamEvent, StreamResponse};
 use nuncio_wire::{Dialect, dialect::Plan};
 
-/// Gives its answers in order, and remembers what it was asked.
+/// Returns its answers in order, and records the calls.
 #[derive(Default)]
 pub(super) struct Prepared {
     answers: Mutex<VecDeque<Result<Reply, Error>>>,
@@ -27,12 +27,12 @@ impl Prepared {
         self.asked.lock().unwrap().clone()
     }
 
-    /// What a server of this version makes of a call.
+    /// Executes the plan of a server of this version for a call.
     pub(super) fn serve(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
         self.execute(version.serve(Request::new(Scope::open(), call), self))
     }
 
-    /// What a client of this version makes of a call.
+    /// Executes the plan of a client of this version for a call.
     pub(super) fn ask(&self, version: &dyn Dialect, call: impl Into<Call>) -> Result<Reply, Error> {
         self.execute(version.ask(Request::new(Scope::open(), call), self))
     }
@@ -53,7 +53,7 @@ impl Caller for Prepared {
     }
 }
 
-/// The outcome of what waits for nothing.
+/// The result of a future that is ready at once.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -61,7 +61,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Events that are there at once, counted from 1 as an engine does.
+/// A stream of available events, with sequence numbers from 1 as from an engine.
 pub(super) fn stream(events: impl IntoIterator<Item = StreamResponse>) -> Reply {
     let events = (1..).zip(events).map(|(sequence, event)| Arc::new(StreamEvent::new(Some(sequence), event)));
     Reply::Events(Box::pin(Items(events.collect())))
@@ -77,7 +77,7 @@ impl Stream for Items {
     }
 }
 
-/// A stream that says this and stays open.
+/// A stream of these events that stays open.
 pub(super) fn open(events: impl IntoIterator<Item = StreamResponse>) -> EventStream {
     struct Open(Items);
     impl Stream for Open {
@@ -89,19 +89,19 @@ pub(super) fn open(events: impl IntoIterator<Item = StreamResponse>) -> EventStr
     Box::pin(Open(Items(events.into_iter().map(|event| Arc::new(StreamEvent::new(None, event))).collect())))
 }
 
-/// A stream that stays open and says nothing.
+/// A stream without events that stays open.
 pub(super) fn quiet() -> EventStream {
     open([])
 }
 
-/// All events of a reply that ends, with their places.
+/// All events of a reply that ends, with their sequence numbers.
 pub(super) fn all(reply: Result<Reply, Error>) -> Vec<(Option<u64>, StreamResponse)> {
     let (events, has_ended) = taken(reply);
     assert!(has_ended);
     events
 }
 
-/// The events of a reply that are there, with their places; it does not end.
+/// The available events of a reply that does not end, with their sequence numbers.
 pub(super) fn ready(reply: Result<Reply, Error>) -> Vec<(Option<u64>, StreamResponse)> {
     let (events, has_ended) = taken(reply);
     assert!(!has_ended);

@@ -1,4 +1,4 @@
-//! Every method by its names, and what the two versions do not do alike.
+//! Every method by its names, and the differences between the two versions.
 
 use nuncio_model::{Call, ErrorKind, Message, Method, TaskPushNotificationConfig, op};
 use nuncio_wire::Versions;
@@ -30,7 +30,7 @@ fn names_that_peers_had_for_a_while_are_understood() {
         assert_eq!((v03().method(alias), v02().method(alias)), (Some(method), Some(method)));
         assert_ne!(v03().method_name(method), Some(alias));
     }
-    // A client of 0.2 reads the extended card beside JSON-RPC, as all texts of 0.2 have it.
+    // A client of 0.2 reads the extended card outside of JSON-RPC, as in all texts of 0.2.
     let card = Method::GetExtendedAgentCard;
     assert_eq!((v02().method_name(card), v03().beside(card)), (None, None));
     assert_eq!(v02().beside(card), Some("/../agent/authenticatedExtendedCard"));

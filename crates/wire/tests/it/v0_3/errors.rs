@@ -1,4 +1,4 @@
-//! Errors: their codes, and facts in an object.
+//! Errors: their codes, and an object of facts.
 
 use nuncio_model::{Error, ErrorKind};
 use nuncio_wire::jsonrpc;
@@ -54,12 +54,12 @@ fn facts_and_wrong_fields_are_in_an_object() {
 
 #[test]
 fn what_a_peer_sent_goes_on_in_the_words_of_the_version() {
-    // Of 0.3: as it came, of whatever type.
+    // From a peer of 0.3: any type of data is preserved.
     for data in [json!({"taskId": "t"}), json!("text"), json!(7)] {
         let document = json!({"code": -32001, "message": "m", "data": data});
         assert_eq!(written(&read(&document)), document);
     }
-    // Of 1.0: the list becomes an object.
+    // From a peer of 1.0: the list becomes an object.
     let mut newer = Vec::new();
     v10().encode_error(&Error::task_not_found("t"), &mut newer);
     assert!(json(&newer)["data"].is_array());
@@ -76,7 +76,7 @@ fn what_an_older_peer_knows_is_known() {
     assert_eq!(read(&written(&wrong)).field_violations(), wrong.field_violations());
     assert_eq!(written(&read(&written(&wrong))), written(&wrong));
 
-    // In 1.0 they are with the reason, and what has no type is not among the details.
+    // In 1.0 the facts are in the reason, and data without a type is not part of the details.
     let mut newer = Vec::new();
     v10().encode_error(&error, &mut newer);
     let data = json(&newer)["data"].clone();

@@ -1,4 +1,4 @@
-//! Every example of 0.2 and 0.3 in JSON-RPC, both ways in both roles, and the pairs of 0.3 and 1.0.
+//! Every example of 0.2 and 0.3 in JSON-RPC, in both directions and both roles, and the pairs of 0.3 and 1.0.
 
 use nuncio_model::{Error, Method, Reply};
 use nuncio_wire::{JsonRpcDialect, Version, Versions, dialect, jsonrpc};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{event, schema, v03, v10, written};
 use crate::spec::{assert_same, examples_of, file, json};
 
-/// A request without what a client of ours always says.
+/// A request without the members that this client always writes.
 fn without_habits(mut request: Value) -> Value {
     let Some(params) = request.get_mut("params").and_then(Value::as_object_mut) else { return request };
     if let Some(configuration) = params.get_mut("configuration").and_then(Value::as_object_mut) {
@@ -48,7 +48,7 @@ fn response(spoken: &dyn JsonRpcDialect, method: Method, name: &str, document: &
             let write = |to: &mut Vec<u8>| spoken.encode_reply(method, &reply, to);
             jsonrpc::write_result(&id, &mut to, write).unwrap();
             schema::check_result(v03().method_name(method).unwrap(), &json(&to)["result"]);
-            // What is lost of a card is told with cards.
+            // The tests of cards cover the losses of a card.
             if let Reply::Card(card) = &reply {
                 let result = json(&to)["result"].to_string();
                 let Ok(Reply::Card(again)) = spoken.decode_reply(method, result.as_bytes()) else { panic!("{name}") };
@@ -103,7 +103,7 @@ fn of_webhooks() {
     }
 }
 
-/// A pair as events or params, since those are what is read and written.
+/// Embeds the values of a pair in events or params, because only these are read and written.
 fn around(kind: &str, v10: &Value, v03: &Value) -> (Value, Value) {
     let message = |part: &Value, of: &str| json!({"messageId": "m", "role": of, "parts": [part]});
     match kind {
@@ -138,7 +138,7 @@ fn of_pairs() {
     assert!(pairs.len() > 10);
     for pair in pairs {
         let kind = pair["type"].as_str().unwrap();
-        // Numbers without a fraction are the same with one.
+        // A number without a fraction equals the same number as a float.
         let (old, new) = (whole(&pair["v03"]), &pair["v10"]);
         if let Some((method, new, old)) = params(kind, new, &old) {
             let call = super::read(v10(), method, &new).unwrap();

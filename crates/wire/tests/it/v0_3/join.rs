@@ -1,4 +1,4 @@
-//! Joining a task whose stream does not begin with it: nothing that happened is missed, and nothing happens twice.
+//! Joins a task if the stream does not begin with the task. No event is lost, and no event is delivered twice.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +20,7 @@ use super::{
     serve::{chunk, status, task},
 };
 
-/// Events that are there at once, and those that come after the task was read.
+/// Events before and after the read of the task.
 struct Paused {
     first: VecDeque<StreamResponse>,
     has_waited: bool,
@@ -42,7 +42,7 @@ impl Stream for Paused {
     }
 }
 
-/// What a client is told that subscribes to a task which is then read as this one.
+/// The events that a subscriber gets if the task is read with this state.
 fn told(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Vec<StreamResponse> {
     let events = Paused { first: first.into(), has_waited: false, rest: rest.into() };
     let peer = Prepared::with([Ok(Reply::Events(Box::pin(events))), Ok(Reply::Task(read.into()))]);
@@ -58,7 +58,7 @@ fn told(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Ve
     }
 }
 
-/// A task at work, with these pieces of an artifact.
+/// A running task with these chunks of an artifact.
 fn at_work(pieces: &[&str]) -> Task {
     let StreamResponse::Task(mut task) = task(TaskState::Working) else { unreachable!() };
     if !pieces.is_empty() {
@@ -71,7 +71,7 @@ fn pieces(texts: &[&str], from: usize) -> Vec<StreamResponse> {
     texts.iter().enumerate().skip(from).map(|(place, text)| chunk(text, place > 0)).collect()
 }
 
-/// The pieces that all events together add up to.
+/// The chunks that all events together produce.
 fn folded(events: &[StreamResponse]) -> Vec<String> {
     let mut parts: Vec<Part> = Vec::new();
     for event in events {
@@ -90,8 +90,8 @@ fn folded(events: &[StreamResponse]) -> Vec<String> {
 }
 
 proptest! {
-    /// Whenever the stream began, the task was read and the answer came: if a piece that is in both came before the
-    /// answer, or none is in both.
+    /// The start of the stream, the read and the answer can happen at any time, with one restriction: either a chunk
+    /// that is in both arrived before the answer, or no chunk is in both.
     #[test]
     fn pieces_that_differ_come_once(total in 0_usize..12, places in [0_usize..13, 0..13, 0..13]) {
         let texts: Vec<String> = (0..total).map(|number| format!("piece {number}")).collect();
@@ -116,13 +116,13 @@ proptest! {
 #[test]
 fn pieces_that_are_alike_are_taken_for_those_of_the_task() {
     let end = || vec![status(TaskState::Completed)];
-    // Two were there before the stream, and one came with it.
+    // Two chunks existed before the stream began, and the stream delivered the third.
     let events = told(at_work(&[".", ".", "."]), vec![chunk(".", true)], end());
     assert_eq!(folded(&events), [".", ".", "."]);
-    // What came only after the task was read is new, whatever it says.
+    // A chunk that arrives after the read is new, even if its text is equal.
     let later = vec![chunk(".", true), status(TaskState::Completed)];
     assert_eq!(folded(&told(at_work(&[".", "."]), vec![], later)), [".", ".", "."]);
-    // Alike at first: what does not go on as the artifact does was none of it.
+    // The first chunk is equal, but the following chunk does not continue the artifact. So the first chunk is new.
     let events =
         told(at_work(&["x", "y"]), vec![chunk("x", true)], vec![chunk("z", true), status(TaskState::Completed)]);
     assert_eq!(folded(&events), ["x", "y", "x", "z"]);
@@ -151,12 +151,12 @@ fn statuses_that_the_task_has_left_behind_are_not_told() {
         of.iter().map(|update| StreamResponse::StatusUpdate((*update).clone())).collect::<Vec<_>>()
     };
     let read = Task { status: asks.status.clone(), ..at_work(&[]) };
-    // By their time, and by being that of the task.
+    // An old status is recognized by its time, or by equality with the status of the task.
     assert_eq!(told(read.clone(), events(&[&working]), vec![]).len(), 1);
     assert_eq!(told(read.clone(), events(&[&working, &asks]), vec![]).len(), 1);
     let again = at(TaskState::Working, 3);
     assert_eq!(told(read.clone(), events(&[&working, &asks, &again]), vec![])[1..], events(&[&again]));
-    // Of one that has ended nothing more is to come.
+    // A task that has ended gets no more events.
     let ended = Task { status: TaskStatus::new(TaskState::Failed), ..read };
     assert_eq!(told(ended.clone(), events(&[&working]), events(&[&asks])), [StreamResponse::Task(ended)]);
 }

@@ -1,4 +1,4 @@
-//! What peers send that the specification does not say, and what is refused for all that.
+//! Forms outside of the specification that peers send, and forms that are refused.
 
 use nuncio_model::{ErrorKind, Part, Role, StreamResponse, TaskState};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn an_object_without_kind_is_known_by_its_members() {
         (json!({"taskId": "t", "contextId": "c", "artifact": {"artifactId": "a", "parts": parts}}), "artifact-update"),
     ] {
         assert_eq!(written(v03(), &event(v03(), &document))["kind"], kind, "{document}");
-        // Not the first member, not alone, with members that nobody knows.
+        // `kind` is neither the first nor the only member, and there are unknown members.
         let mut known = document.clone();
         known["aaa"] = json!([1]);
         known["kind"] = kind.into();
@@ -162,7 +162,7 @@ fn data_that_is_no_object_is_wrapped_and_unwrapped() {
             assert_eq!(part(&older["parts"][0]), Ok(model));
         }
     }
-    // The flag alone, or of another value, is metadata.
+    // The flag without a wrapper, or with another value, is ordinary metadata.
     for (data, flag) in [(json!({"a": 1}), json!(true)), (json!({"value": 1}), json!("yes"))] {
         let older = json!({"kind": "data", "data": data, "metadata": {"data_part_compat": flag}});
         let read = part(&older).unwrap();
@@ -176,7 +176,7 @@ fn empty_ids_are_none() {
         json!({"kind": "message", "messageId": "m", "role": "agent", "parts": [], "taskId": "", "contextId": ""});
     let again = written(v03(), &event(v03(), &message));
     assert_eq!((&again["taskId"], &again["contextId"]), (&Value::Null, &Value::Null));
-    // A task has a context, also where nobody said which.
+    // A task has a context, even if the peer sends none.
     let task = json!({"kind": "task", "id": "t", "status": {"state": "working"}});
     assert_eq!(written(v03(), &event(v03(), &task))["contextId"], "");
 }

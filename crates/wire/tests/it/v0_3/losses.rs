@@ -1,4 +1,4 @@
-//! What a model loses on its way through 0.3: what the table says, and nothing more.
+//! The facts that the model loses when it passes through 0.3: exactly those in the table of `docs/versions.md`.
 
 use nuncio_model::{Call, Method, Role, StreamResponse, op::SendMessageRequest};
 use proptest::{prelude::*, strategy::Union};
@@ -24,7 +24,7 @@ fn of_event(ledger: &Ledger, event: &mut StreamResponse) {
 }
 
 fn of_message(ledger: &Ledger, message: &mut nuncio_model::Message) {
-    // A role must be one of two.
+    // A role must be `user` or `agent`.
     if message.role == Role::Unspecified {
         ledger.lose("Role.ROLE_UNSPECIFIED", &mut message.role, Role::Agent);
     }
@@ -46,7 +46,7 @@ fn of_call(ledger: &Ledger, call: &mut Call) {
 
 fn of_send(ledger: &Ledger, send: &mut SendMessageRequest) {
     of_message(ledger, &mut send.message);
-    // Always said, so that it is always there.
+    // The configuration is always written, so that `blocking` is always present.
     let configuration = send.configuration.get_or_insert_default();
     if let Some(config) = &mut configuration.task_push_notification_config {
         ledger.lose("*.tenant", &mut config.tenant, None);

@@ -1,4 +1,4 @@
-//! What is written, held member by member against the JSON types of 0.3.
+//! Validates written documents against the JSON types of 0.3, member by member.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -35,7 +35,7 @@ struct Signature {
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| file("v0.3/messages.json"));
 
-/// Asserts that these are params of this method.
+/// Asserts that a value is the params of this method.
 #[track_caller]
 pub(super) fn check_params(method: &str, params: &Value) {
     let known = FACTS.methods.get(method).unwrap_or_else(|| panic!("no method {method}"));
@@ -44,7 +44,7 @@ pub(super) fn check_params(method: &str, params: &Value) {
     }
 }
 
-/// Asserts that this is what this method gives.
+/// Asserts that a value is the result of this method.
 #[track_caller]
 pub(super) fn check_result(method: &str, result: &Value) {
     assert_is(result, &FACTS.methods[method].result);
@@ -57,7 +57,7 @@ pub(crate) fn assert_is(value: &Value, kind: &str) {
     }
 }
 
-/// Whether a value is of a type, as the tables name it.
+/// Whether a value has a type of the tables.
 fn is(value: &Value, kind: &str) -> Result<(), String> {
     let kind = kind.trim();
     if let Some(values) = kind.strip_prefix("enum ") {

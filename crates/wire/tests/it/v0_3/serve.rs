@@ -1,4 +1,5 @@
-//! What a server makes of calls of 0.3: streams that end with a final event, webhooks that are found without their id.
+//! The plans of a server for calls of 0.3: streams that end with a final event, and webhooks that are found without
+//! their id.
 
 use nuncio_model::{
     Artifact, Call, Error, ErrorKind, Message, Reply, StreamResponse, Task, TaskArtifactUpdateEvent,
@@ -46,7 +47,7 @@ fn send() -> op::SendStreamingMessageRequest {
     op::SendStreamingMessageRequest(op::SendMessageRequest::new(Message::user("hi")))
 }
 
-/// The stream that a client of 0.3 sees where an engine says this: kind, whether it is final, place.
+/// The stream that a client of 0.3 gets for these events of an engine: kind, final flag and sequence number.
 fn seen(call: impl Into<Call>, events: Vec<StreamResponse>) -> Vec<(Value, Value, Option<u64>)> {
     let served = all(Prepared::with([Ok(stream(events))]).serve(version(), call));
     let shown = served.iter().map(|(sequence, event)| (written(v03(), event), *sequence));
@@ -61,7 +62,7 @@ fn row(kind: &str, last: Option<bool>, sequence: u64) -> (Value, Value, Option<u
 fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
     use TaskState as S;
     for end in [S::Completed, S::Failed, S::Canceled, S::Rejected, S::InputRequired] {
-        // That of a message goes on behind a question of an earlier turn.
+        // The stream of a message continues after a question of an earlier turn.
         let is_asked = end == S::InputRequired;
         let events = vec![
             task(S::Submitted),
@@ -82,7 +83,7 @@ fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
         }
         assert_eq!(seen(op::SubscribeToTaskRequest::new("t"), events), expected, "{end}");
     }
-    // Credentials come beside the stream, which goes on.
+    // Credentials arrive outside of the stream, and the stream continues.
     let events = vec![task(S::Working), status(S::AuthRequired), status(S::Completed)];
     assert_eq!(seen(send(), events)[1..], [row("status-update", Some(false), 2), row("status-update", Some(true), 3)]);
 }
@@ -94,7 +95,7 @@ fn a_question_ends_the_stream_of_a_message_only_where_nothing_follows_it() {
     let expected = [row("task", None, 1), row("status-update", Some(true), 2)];
     assert_eq!(seen(send(), asked()), expected);
     assert_eq!(seen(op::SubscribeToTaskRequest::new("t"), asked()), expected);
-    // The message's own turn comes after the one that asked.
+    // The turn of the message comes after the turn that asked the question.
     let events = [asked(), vec![status(S::Working), chunk("a", false), status(S::InputRequired)]].concat();
     let expected = [
         row("task", None, 1),
@@ -154,7 +155,7 @@ fn a_task_that_has_ended_is_shown_once_and_then_its_end() {
     assert_eq!(events, [(None, StreamResponse::Task(ended)), (None, status(TaskState::Failed))]);
     assert!(matches!(&engine.asked()[1], Call::GetTask(get) if get.id.as_str() == "t"));
 
-    // Where it has not ended, the reason is another.
+    // If the task has not ended, the refusal has another reason.
     let StreamResponse::Task(working) = task(TaskState::Working) else { unreachable!() };
     let engine = Prepared::with([Err(refusal()), Ok(Reply::Task(working.into()))]);
     let error = engine.serve(version(), op::SubscribeToTaskRequest::new("t")).unwrap_err();
@@ -225,7 +226,7 @@ fn a_webhook_without_an_id_gets_that_of_its_task() {
         let config = send.configuration.as_ref().unwrap().task_push_notification_config.clone();
         config.unwrap().id.map(|id| id.as_str().to_owned())
     };
-    // An empty one is that of the task, once there is one.
+    // An empty id becomes the id of the task as soon as the task exists.
     for (task, id) in [(Some("t"), Some("t".to_owned())), (None, Some(String::new()))] {
         assert_eq!(id_of(&made(with(task).into())), id);
         assert_eq!(id_of(&made(op::SendStreamingMessageRequest(with(task)).into())), id);
