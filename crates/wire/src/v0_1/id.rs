@@ -67,14 +67,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_newest_is_found_in_few_looks(there in 0..=u32::MAX) {
+        fn the_newest_generation_is_found_in_few_lookups(there in 0..=u32::MAX) {
             let (newest, looks) = search(there);
             prop_assert_eq!(newest, there);
             prop_assert!(looks <= 2 * (there | 1).ilog2() + 2, "{} looks", looks);
         }
 
         #[test]
-        fn ids_differ_where_anything_differs(
+        fn ids_differ_if_any_input_differs(
             calls in prop::collection::hash_set(("[a:1=?]{0,3}", 0..4_u8, "[a:1=?]{0,3}", "[a:1=?]{0,3}", 1..12_u32), 2..40),
         ) {
             let ids: HashSet<_> = calls.iter().map(|(tenant, who, name, id, generation)| {
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_cases_take_one_look_or_two() {
+    fn the_usual_cases_take_one_or_two_lookups() {
         assert_eq!(search(0), (0, 1));
         assert_eq!(search(1), (1, 2));
         assert_eq!(search(1000), (1000, 20));
     }
 
     #[test]
-    fn ids_are_the_same_for_ever() {
+    fn ids_never_change() {
         let id = server_id(&Scope::open(), "client-task-0007", 1);
         assert_eq!(id, "d165f47c-356f-5451-a187-b2089911f4ea");
         assert_eq!(id, server_id(&Scope::open(), "client-task-0007", 1));

@@ -69,7 +69,7 @@ fn example() -> Example {
 }
 
 #[test]
-fn every_call_of_the_example_is_the_one_of_1_0() {
+fn each_dialect_call_of_the_example_is_read_as_its_1_0_call() {
     let cases = example().cases;
     assert_eq!(cases.len(), 3);
     for Case { request, as_1_0 } in cases {
@@ -81,7 +81,7 @@ fn every_call_of_the_example_is_the_one_of_1_0() {
 }
 
 #[test]
-fn every_path_of_the_example_is_the_one_of_1_0() {
+fn each_dialect_path_of_the_example_is_routed_like_its_1_0_path() {
     let paths = example().rest_paths;
     assert_eq!(paths.len(), 5);
     for [verb, path, plain_verb, plain_path] in paths {
@@ -95,7 +95,7 @@ fn route(verb: &str, path: &str) -> Result<Routed, RouteError> {
 }
 
 #[test]
-fn every_operation_has_its_name_in_the_dialect() {
+fn each_operation_has_a_dialect_method() {
     let rpc = dialect(Version::V1_0).jsonrpc();
     for method in Method::ALL {
         let (first, rest) = method.name().split_at(1);
@@ -110,7 +110,7 @@ fn every_operation_has_its_name_in_the_dialect() {
 }
 
 #[test]
-fn every_path_has_a_tenant_in_the_dialect() {
+fn each_path_accepts_the_tenant_prefix_of_the_dialect() {
     for (verb, path) in [
         ("POST", "/message:send"),
         ("GET", "/tasks"),
@@ -132,7 +132,7 @@ fn every_path_has_a_tenant_in_the_dialect() {
 }
 
 #[test]
-fn a_path_of_1_0_is_one_of_1_0() {
+fn a_path_of_1_0_wins_over_a_path_of_the_dialect() {
     for (verb, path, method) in [
         ("GET", "/tenants/tasks", Method::ListTasks),
         ("GET", "/tenants/tasks/x", Method::GetTask),
@@ -165,7 +165,7 @@ fn a_path_of_1_0_is_one_of_1_0() {
 }
 
 #[test]
-fn the_version_is_that_of_the_header_then_of_the_query_then_of_the_params() {
+fn the_version_comes_from_the_header_then_the_query_then_the_params() {
     let version = |header, query, params: &str| take(header, query, "a2a.listTasks", params).version;
     let among = r#"{"a2a-version":"0.9"}"#;
     assert_eq!(version(Some("1.0"), Some("A2A-Version=0.8"), among).as_deref(), Some("1.0"));
@@ -180,7 +180,7 @@ fn the_version_is_that_of_the_header_then_of_the_query_then_of_the_params() {
 }
 
 #[test]
-fn a_call_of_the_dialect_without_a_version_is_refused_unless_one_is_lenient() {
+fn a_dialect_call_without_a_version_is_refused_unless_the_server_is_lenient() {
     let refusal = take(None, None, "a2a.getTask", r#"{"id":"t"}"#).call.unwrap_err();
     assert_eq!(refusal.kind(), ErrorKind::VersionNotSupported);
     let wrong = take(None, None, "a2a.getTask", r#"{"id":"t","a2a-version":"99.0"}"#).call.unwrap_err();
@@ -192,7 +192,7 @@ fn a_call_of_the_dialect_without_a_version_is_refused_unless_one_is_lenient() {
 }
 
 #[test]
-fn params_of_other_methods_are_not_looked_at() {
+fn params_of_other_methods_are_not_parsed() {
     let params = RawValue::from_string(r#"{"a2a-version":"1.0","a2a-extensions":"urn:a"}"#.to_owned()).unwrap();
     for method in ["SendMessage", "message/send", "tasks/get", "a2a/getTask"] {
         let inline = negotiate::parameters(method, Some(&params));
@@ -222,7 +222,7 @@ fn hostile_params_are_bounded() {
 }
 
 #[test]
-fn extensions_are_between_commas_or_in_a_list() {
+fn extensions_are_separated_by_commas_or_in_a_list() {
     for list in [r#""urn:a, urn:b,,urn:a""#, r#"["urn:a","urn:b"]"#] {
         let taken = take(None, None, "a2a.listTasks", &format!(r#"{{"a2a-extensions":{list}}}"#));
         assert_eq!(taken.extensions.join(" "), "urn:a urn:b", "{list}");
@@ -230,7 +230,7 @@ fn extensions_are_between_commas_or_in_a_list() {
 }
 
 #[test]
-fn members_are_read_in_snake_case_and_states_and_roles_in_short() {
+fn snake_case_members_and_short_names_are_read() {
     let send = call(
         "a2a.sendMessage",
         &json!({
@@ -264,7 +264,7 @@ fn members_are_read_in_snake_case_and_states_and_roles_in_short() {
 }
 
 #[test]
-fn a_filter_names_states_in_short_in_the_dialect_alone() {
+fn only_the_dialect_accepts_short_states_in_a_filter() {
     let list = json!({"status": "input-required", "page_size": 3, "last_updated_after": "2026-01-01T00:00:00Z"});
     let plain =
         json!({"status": "TASK_STATE_INPUT_REQUIRED", "pageSize": 3, "statusTimestampAfter": "2026-01-01T00:00:00Z"});
@@ -277,7 +277,7 @@ fn a_filter_names_states_in_short_in_the_dialect_alone() {
 }
 
 #[test]
-fn a_webhook_may_stand_a_level_deeper() {
+fn a_webhook_can_be_nested_one_level_deeper() {
     let plain = call(
         "CreateTaskPushNotificationConfig",
         &json!({"taskId": "t", "id": "c", "tenant": "n", "url": "https://x.example", "token": "s"}),
@@ -310,7 +310,7 @@ fn a_webhook_may_stand_a_level_deeper() {
 }
 
 #[test]
-fn texts_from_before_the_release_are_read() {
+fn forms_of_1_0_drafts_are_read() {
     let immediate = |configuration: Value| {
         let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]});
         match call("SendMessage", &json!({"message": message, "configuration": configuration})) {
@@ -351,7 +351,7 @@ fn event(json: &Value) -> StreamResponse {
 }
 
 #[test]
-fn a_webhook_of_the_dialect_tells_of_an_event_as_it_is() {
+fn a_webhook_of_the_dialect_gets_bare_events() {
     let status = json!({"task_id": "t", "context_id": "c", "status": {"state": "completed"}});
     assert_eq!(event(&status), event(&json!({"statusUpdate": status})));
     let artifact = json!({"task_id": "t", "context_id": "c", "artifact": {"artifact_id": "a", "parts": [{"text": "x"}], "append": true, "last_chunk": true}});
@@ -371,7 +371,7 @@ fn a_webhook_of_the_dialect_tells_of_an_event_as_it_is() {
 }
 
 #[test]
-fn the_marks_of_a_piece_may_stand_inside_its_artifact() {
+fn chunk_flags_inside_the_artifact_are_read() {
     let piece = |outer: Value, inner: Value| {
         let mut artifact = json!({"artifactId": "a", "parts": [{"text": "say \"append\" and \"lastChunk\""}]});
         artifact.as_object_mut().unwrap().extend(inner.as_object().unwrap().clone());
@@ -390,7 +390,7 @@ fn the_marks_of_a_piece_may_stand_inside_its_artifact() {
 }
 
 #[test]
-fn an_artifact_may_name_whole_extensions() {
+fn an_artifact_can_list_extension_objects() {
     let event = event(&json!({"artifactUpdate": {"taskId": "t", "contextId": "c",
         "artifact": {"artifactId": "a", "parts": [], "extensions": [{"uri": "urn:a", "required": true}, "urn:b"]}}}));
     let StreamResponse::ArtifactUpdate(event) = event else { panic!("{event:?}") };

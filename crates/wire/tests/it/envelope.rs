@@ -12,7 +12,7 @@ fn refusal(body: &str) -> (String, ErrorKind) {
 }
 
 #[test]
-fn a_body_that_is_no_json_is_a_parse_error() {
+fn a_body_that_is_not_json_is_a_parse_error() {
     for body in ["", " ", "{", "{\"jsonrpc\":\"2.0\",\"id\":1,", "nope", "{}}", "[1", "{\"a\":tru}", "\"\u{1}\""] {
         assert_eq!(refusal(body), ("null".to_owned(), ErrorKind::Parse), "{body}");
     }
@@ -21,7 +21,7 @@ fn a_body_that_is_no_json_is_a_parse_error() {
 }
 
 #[test]
-fn json_that_is_no_request_is_an_invalid_request() {
+fn json_that_is_not_a_request_is_an_invalid_request() {
     for body in ["[]", "1", "null", "\"x\"", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"GetTask\"}]"] {
         assert_eq!(refusal(body), ("null".to_owned(), ErrorKind::InvalidRequest), "{body}");
     }
@@ -46,7 +46,7 @@ fn json_that_is_no_request_is_an_invalid_request() {
 }
 
 #[test]
-fn ids_come_back_as_they_were_sent() {
+fn ids_are_returned_unchanged() {
     for id in ["7", "-7", "0", "-0", "\"7\"", "\"\"", "null", "18446744073709551616", r#""é\u00e9\"\\""#] {
         let body = format!(r#"{{"jsonrpc":"2.0","method":"GetTask","id":{id}}}"#);
         let incoming = parse_request(body.as_bytes()).unwrap();
@@ -64,7 +64,7 @@ fn ids_come_back_as_they_were_sent() {
 }
 
 #[test]
-fn the_method_may_be_escaped_and_params_absent() {
+fn the_method_can_be_escaped_and_params_can_be_absent() {
     let incoming = parse_request(br#" {"params":null,"method":"Get\u0054ask","jsonrpc":"2.0","x":[{}]} "#).unwrap();
     assert_eq!((&*incoming.method, incoming.id, incoming.params.is_none()), ("GetTask", None, true));
     let incoming = parse_request(br#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id": "t"}}"#).unwrap();
@@ -72,7 +72,7 @@ fn the_method_may_be_escaped_and_params_absent() {
 }
 
 #[test]
-fn a_failed_result_leaves_nothing_behind() {
+fn a_failed_result_leaves_the_buffer_unchanged() {
     let mut to = b"before".to_vec();
     let outcome = jsonrpc::write_result(&1.into(), &mut to, |to| {
         to.extend_from_slice(b"half");
@@ -82,7 +82,7 @@ fn a_failed_result_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_request_is_read_as_it_was_written() {
+fn a_written_request_is_read_back() {
     let written = jsonrpc::write_request(&Id::from("a"), "GetTask", None);
     let incoming = parse_request(&written).unwrap();
     assert_eq!((incoming.id, &*incoming.method), (Some(Id::from("a")), "GetTask"));
@@ -107,7 +107,7 @@ fn a_response_has_a_result_or_an_error() {
 }
 
 #[test]
-fn parse_errors_and_batches_are_shown_in_the_shape_of_the_protocol() {
+fn parse_errors_and_batches_become_protocol_errors() {
     let show = |error: Error| {
         let mut to = Vec::new();
         jsonrpc::write_error(dialect(Version::LATEST).jsonrpc(), &Id::NULL, &error, &mut to);

@@ -45,7 +45,7 @@ fn write_rest(error: &Error) -> (StatusCode, Vec<u8>) {
 }
 
 #[test]
-fn the_table_is_that_of_the_specification() {
+fn the_table_matches_the_specification() {
     let Cases { cases } = spec::file("examples/v10-errors-all.json");
     let mut seen = BTreeSet::new();
     for case in cases {
@@ -80,7 +80,7 @@ fn the_table_is_that_of_the_specification() {
 }
 
 #[test]
-fn reasons_are_unique_and_every_kind_comes_back_from_each_binding() {
+fn reasons_are_unique_and_each_kind_survives_each_binding() {
     let reasons: BTreeSet<_> = status::TABLE.iter().map(|row| row.reason).collect();
     assert_eq!(reasons.len(), status::TABLE.len());
     for row in status::TABLE {
@@ -96,7 +96,7 @@ fn reasons_are_unique_and_every_kind_comes_back_from_each_binding() {
 }
 
 #[test]
-fn wrong_fields_and_waiting_times_are_told() {
+fn wrong_fields_and_retry_times_are_written() {
     let error = Error::invalid_params("message.parts", "must hold at least one part");
     insta::assert_snapshot!(String::from_utf8(write_jsonrpc(&error)).unwrap());
     let error = Error::new(ErrorKind::ResourceExhausted, "slow down").with_retry_after(Duration::from_millis(1500));
@@ -107,7 +107,7 @@ fn wrong_fields_and_waiting_times_are_told() {
 }
 
 #[test]
-fn the_cause_stays_here() {
+fn the_cause_of_an_error_is_not_sent() {
     let error = Error::internal("password=hunter2");
     for written in [write_jsonrpc(&error), write_rest(&error).1] {
         assert!(!String::from_utf8(written).unwrap().contains("hunter2"));
@@ -115,7 +115,7 @@ fn the_cause_stays_here() {
 }
 
 #[test]
-fn a_reason_counts_more_than_a_code() {
+fn a_reason_wins_over_a_code() {
     let read = |error: Value| {
         let body = json!({"jsonrpc": "2.0", "id": 1, "error": error}).to_string();
         jsonrpc::parse_response(dialect(Version::V1_0).jsonrpc(), body.as_bytes()).unwrap().1.unwrap_err()
@@ -137,7 +137,7 @@ fn a_reason_counts_more_than_a_code() {
 }
 
 #[test]
-fn answers_of_other_versions_and_of_proxies_are_read() {
+fn errors_of_other_versions_and_of_proxies_are_read() {
     let kind =
         |status: u16, body: &str| rest::parse_error(StatusCode::from_u16(status).unwrap(), body.as_bytes()).kind();
     // 1.0.0 had other statuses. The examples of section 6 have other bodies than section 11.6 "Error Handling".

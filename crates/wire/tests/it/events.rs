@@ -45,7 +45,7 @@ fn one_document_is_one_line() {
 }
 
 #[test]
-fn line_breaks_in_data_come_back_as_line_feeds() {
+fn line_breaks_in_data_become_line_feeds() {
     for (data, expected) in [("a\nb", "a\nb"), ("a\r\nb\rc", "a\nb\nc"), ("\n", "\n"), ("a\n", "a\n")] {
         let mut to = Vec::new();
         write_event(None, data.as_bytes(), &mut to);
@@ -75,7 +75,7 @@ fn every_form_of_the_standard_is_read() {
 }
 
 #[test]
-fn a_server_says_when_to_come_back() {
+fn the_reconnection_time_of_a_server_is_read() {
     let mut decoder = Decoder::new(100);
     decoder.push(b"retry: 1500\nretry: soon\nid: 9\ndata: a\n\n");
     assert!(decoder.pop().unwrap().is_some());
@@ -106,7 +106,7 @@ fn an_event_over_the_limit_ends_the_stream() {
 }
 
 #[test]
-fn a_large_event_in_small_pieces_costs_no_more_than_its_bytes() {
+fn a_large_event_in_small_chunks_takes_linear_time() {
     let data = "x".repeat(8 << 20);
     let mut decoder = Decoder::new(16 << 20);
     let text = format!("data: {data}\n\n");
@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_cut_gives_the_same_events(stream in streams(), mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+    fn any_split_of_the_bytes_gives_the_same_events(stream in streams(), mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
         let bytes = stream.as_bytes();
         let mut cuts: Vec<_> = cuts.drain(..).map(|cut| cut.index(bytes.len() + 1)).collect();
         cuts.sort_unstable();
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn any_document_comes_back(text in "[\u{85}\u{2028}\u{2029}]{0,3}.{0,40}", id in any::<Option<u64>>()) {
+    fn any_document_survives_a_round_trip(text in "[\u{85}\u{2028}\u{2029}]{0,3}.{0,40}", id in any::<Option<u64>>()) {
         let mut to = Vec::new();
         write_event(id, serde_json::to_string(&text).unwrap().as_bytes(), &mut to);
         let events = decode(&to);
@@ -168,7 +168,7 @@ proptest! {
 }
 
 #[test]
-fn what_breaks_a_line_elsewhere_is_escaped() {
+fn unicode_line_breaks_are_escaped() {
     let text = "a\u{2028}b\u{85}c\u{2029}\u{2028}d é \u{e2}";
     let json = serde_json::to_string(text).unwrap();
     let mut frame = Vec::new();

@@ -51,7 +51,7 @@ fn deep_nesting_is_an_error_everywhere() {
 }
 
 #[test]
-fn a_hundred_levels_are_no_attack() {
+fn a_hundred_levels_are_accepted() {
     let data = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let body = format!(r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{data}}}]}}}}"#);
     let web = dialect(Version::V1_0).rest().unwrap();
@@ -63,7 +63,7 @@ fn a_hundred_levels_are_no_attack() {
 const IN_PROPORTION: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_card_with_many_interfaces_takes_no_square_of_the_time() {
+fn a_card_with_many_interfaces_takes_linear_time() {
     let interfaces: Vec<_> = (0..50_000).map(|number| format!(r#"{{"url":"{number}"}}"#)).collect();
     let json = format!(r#"{{"url":"a","additionalInterfaces":[{}]}}"#, interfaces.join(","));
     let began = Instant::now();
@@ -76,7 +76,7 @@ fn a_card_with_many_interfaces_takes_no_square_of_the_time() {
 }
 
 #[test]
-fn an_event_full_of_line_breaks_takes_no_square_of_the_time() {
+fn an_event_full_of_line_breaks_takes_linear_time() {
     let data = format!("\"{}\"", "\u{2028}a\u{85}é".repeat(400_000));
     let (mut to, began) = (Vec::new(), Instant::now());
     sse::write_event(Some(1), data.as_bytes(), &mut to);

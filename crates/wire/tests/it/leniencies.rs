@@ -353,7 +353,7 @@ fn each_row_has_a_test() {
 }
 
 #[test]
-fn the_document_has_the_table() {
+fn the_documentation_has_the_table() {
     let mut table = String::from("| what a peer sends | in | is read as |\n|---|---|---|\n");
     for row in Leniency::ALL {
         let _ = writeln!(table, "| {} | {} | {} |", row.mistake(), row.versions(), row.reading());

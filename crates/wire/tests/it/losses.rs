@@ -202,7 +202,7 @@ fn rows() -> Vec<[String; 4]> {
 }
 
 #[test]
-fn each_row_is_a_field_or_value_of_the_specification_and_tells_of_a_loss() {
+fn each_row_names_a_specified_field_or_value_and_a_loss() {
     #[derive(Deserialize)]
     struct Facts {
         messages: BTreeMap<String, Message>,

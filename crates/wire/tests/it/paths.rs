@@ -30,7 +30,7 @@ fn meaning(verb: &str, path: &str) -> (Method, String, String, String) {
 }
 
 #[test]
-fn every_path_of_the_specification_is_there_with_and_without_a_tenant() {
+fn each_specified_path_is_routed_with_and_without_a_tenant() {
     #[derive(Deserialize)]
     struct Facts {
         services: std::collections::BTreeMap<String, Service>,
@@ -71,14 +71,14 @@ fn every_path_of_the_specification_is_there_with_and_without_a_tenant() {
 }
 
 #[test]
-fn subscribing_is_a_get_and_a_post() {
+fn get_and_post_both_subscribe() {
     for verb in ["GET", "POST"] {
         assert_eq!(meaning(verb, "/tasks/t:subscribe").0, Method::SubscribeToTask);
     }
 }
 
 #[test]
-fn segments_are_decoded_after_they_are_cut() {
+fn segments_are_decoded_after_they_are_split() {
     let task = |verb, path| meaning(verb, path).2;
     assert_eq!(task("GET", "/tasks/a%2Fb"), "a/b");
     assert_eq!(task("GET", "/tasks/%C3%A9%20x"), "é x");
@@ -89,7 +89,7 @@ fn segments_are_decoded_after_they_are_cut() {
 }
 
 #[test]
-fn an_encoded_colon_is_a_colon_where_nothing_else_makes_sense() {
+fn an_encoded_colon_precedes_a_verb_only_in_post_requests() {
     assert_eq!(meaning("POST", "/message%3Asend").0, Method::SendMessage);
     assert_eq!(meaning("POST", "/north/message%3astream").0, Method::SendStreamingMessage);
     assert_eq!(meaning("POST", "/tasks/t%3Acancel").0, Method::CancelTask);
@@ -99,7 +99,7 @@ fn an_encoded_colon_is_a_colon_where_nothing_else_makes_sense() {
 }
 
 #[test]
-fn names_of_resources_are_tenants_only_where_they_must_be() {
+fn a_resource_name_is_a_tenant_only_if_the_path_is_otherwise_unknown() {
     assert_eq!(meaning("GET", "/tasks/tasks").0, Method::GetTask);
     assert_eq!(
         meaning("POST", "/tasks/message:send"),
@@ -150,7 +150,7 @@ fn other_verbs_are_not_allowed() {
 }
 
 #[test]
-fn refusals_are_in_the_shape_of_the_protocol() {
+fn routing_errors_become_protocol_errors() {
     let show = |verb, path| {
         let (status, body) = nuncio_wire::rest::write_refusal(web(), &route(verb, path).unwrap_err());
         format!("{status}\n{}", String::from_utf8(body).unwrap())

@@ -66,7 +66,7 @@ fn wrong_params_name_their_field() {
 }
 
 #[test]
-fn half_a_pair_of_surrogates_is_called_that() {
+fn an_error_names_a_lone_surrogate() {
     for text in [r"\ud800", r"\udfff", r"a\ud83dz", r"\ud83d\n", r"\ud800\u0041", r"\ude00\ud83d"] {
         let json = format!(r#"{{"message":{{"messageId":"m","role":1,"parts":[{{"text":"{text}"}}]}}}}"#);
         for outcome in [params(Method::SendMessage, &json), request("POST", "/message:send", &json)] {
@@ -83,7 +83,7 @@ fn half_a_pair_of_surrogates_is_called_that() {
 }
 
 #[test]
-fn how_a_webhook_authenticates_is_said() {
+fn the_authentication_scheme_of_a_webhook_is_required() {
     let (alone, in_message) =
         ("authentication.scheme", "configuration.taskPushNotificationConfig.authentication.scheme");
     for authentication in ["{}", r#"{"scheme":""}"#, r#"{"schemes":[]}"#, r#"{"credentials":"c"}"#] {
@@ -130,7 +130,7 @@ fn the_path_wins_over_the_body() {
 }
 
 #[test]
-fn a_tenant_stands_in_the_path_or_in_the_body_and_is_the_same() {
+fn the_tenants_of_path_and_body_must_be_equal() {
     let tenant = |target: &str, body: &str| {
         request("POST", target, body).map(|call| call.tenant().map_or(String::new(), Tenant::to_string))
     };
@@ -146,7 +146,7 @@ fn a_tenant_stands_in_the_path_or_in_the_body_and_is_the_same() {
 }
 
 #[test]
-fn bodies_that_may_be_absent_may() {
+fn optional_bodies_can_be_absent() {
     for body in ["", " \n", "{}", r#"{"tenant":""}"#] {
         for target in ["/tasks/t:cancel", "/tasks/t:subscribe"] {
             assert!(request("POST", target, body).is_ok(), "{target} {body:?}");
@@ -159,7 +159,7 @@ fn bodies_that_may_be_absent_may() {
 }
 
 #[test]
-fn a_body_that_is_no_json_is_a_parse_error_and_another_type_is_refused() {
+fn a_body_that_is_not_json_is_a_parse_error_and_another_media_type_is_refused() {
     for body in ["", "{", "nope", "{\"message\":}", "{} {}"] {
         let error = request("POST", "/message:send", body).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Parse, "{body}: {error}");
@@ -182,7 +182,7 @@ fn a_body_that_is_no_json_is_a_parse_error_and_another_type_is_refused() {
 }
 
 #[test]
-fn a_query_is_read_in_the_forms_of_the_specification() {
+fn a_query_is_read_in_the_specified_forms() {
     let target = "/tasks?contextId=c%2F1+2&status=TASK_STATE_WORKING&pageSize=20&pageToken=a%3D%3D&historyLength=0\
         &statusTimestampAfter=2026-03-01T00:00:00%2B01:00&includeArtifacts=true&A2A-Version=1.0&key=secret&&x";
     let Call::ListTasks(list) = request("GET", target, "").unwrap() else { panic!() };
@@ -219,7 +219,7 @@ fn a_wrong_query_names_the_parameter() {
 }
 
 #[test]
-fn every_call_that_a_client_writes_is_read_by_a_server() {
+fn each_call_of_a_client_is_read_by_a_server() {
     let tenant = Some(Tenant::from("a/b ü"));
     let push = nuncio_model::TaskPushNotificationConfig {
         task_id: Some("t/1:x".into()),
@@ -271,7 +271,7 @@ fn every_call_that_a_client_writes_is_read_by_a_server() {
 }
 
 #[test]
-fn a_reply_of_another_operation_is_an_internal_error_and_leaves_nothing_behind() {
+fn a_reply_of_another_operation_is_an_internal_error_and_leaves_the_buffer_unchanged() {
     let task = Reply::Task(std::sync::Arc::new(Task::default()));
     let mut to = b"x".to_vec();
     for method in [Method::ListTasks, Method::DeleteTaskPushNotificationConfig, Method::SubscribeToTask] {
@@ -284,7 +284,7 @@ fn a_reply_of_another_operation_is_an_internal_error_and_leaves_nothing_behind()
 }
 
 #[test]
-fn answers_that_cannot_be_read_are_the_agents_fault() {
+fn unreadable_answers_are_invalid_agent_responses() {
     let answer = json!({"status": {"state": "DONE", "timestamp": 7}}).to_string();
     let error = rpc().decode_reply(Method::GetTask, answer.as_bytes()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);

@@ -7,7 +7,7 @@ use nuncio_model::{Error, ErrorKind, Method, Reply, Task, TaskState, TaskStatus,
 use nuncio_wire::{Version, Versions, dialect, negotiate::declared, rest::RouteError};
 
 #[test]
-fn the_patch_does_not_count() {
+fn the_patch_number_is_ignored() {
     for text in ["1.0", "1.0.0", "1.0.1", " 1.0 ", "1.0.99"] {
         assert_eq!(text.parse(), Ok(Version::V1_0), "{text}");
     }
@@ -26,7 +26,7 @@ fn the_patch_does_not_count() {
 }
 
 #[test]
-fn every_version_has_its_dialect() {
+fn each_version_has_a_dialect() {
     for version in Version::ALL {
         let dialect = dialect(*version);
         assert_eq!(dialect.version(), *version);
@@ -45,7 +45,7 @@ fn every_version_has_its_dialect() {
 }
 
 #[test]
-fn the_first_moment_and_the_last_go_through_every_version_and_binding() {
+fn the_first_and_last_time_survive_every_version_and_binding() {
     for time in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"] {
         let at: Timestamp = time.parse().unwrap();
         let mut task = Task::new("t".into(), "c".into());
@@ -115,7 +115,7 @@ fn path_is_refused<T: std::fmt::Debug>(outcome: Result<T, RouteError>) -> String
 }
 
 #[test]
-fn a_version_that_is_not_spoken_is_refused_on_every_operation_and_binding() {
+fn an_unsupported_version_is_refused_for_each_operation_and_binding() {
     for wrong in ["99.0", "0.3", "nonsense"] {
         for versions in [only_1_0(), only_1_0().with_lenient(true)] {
             for method in Method::ALL {
@@ -132,7 +132,7 @@ fn a_version_that_is_not_spoken_is_refused_on_every_operation_and_binding() {
 }
 
 #[test]
-fn no_version_means_0_3_unless_one_is_lenient() {
+fn an_absent_version_means_0_3_unless_the_server_is_lenient() {
     let strict = only_1_0();
     let missing = "a request without A2A-Version means version 0.3, which is not supported here; \
                    one of version 1.0 must say so: A2A-Version: 1.0";
@@ -155,7 +155,7 @@ fn no_version_means_0_3_unless_one_is_lenient() {
 }
 
 #[test]
-fn what_no_version_has_is_not_found_whatever_is_declared() {
+fn unknown_methods_and_paths_are_not_found_in_any_version() {
     for versions in [only_1_0(), only_1_0().with_lenient(true), Versions::default()] {
         for declared in [Some("99.0"), Some("1.0"), None] {
             assert!(matches!(versions.for_path(declared, &Verb::GET, "/nowhere"), Err(RouteError::NotFound)));
@@ -176,7 +176,7 @@ fn what_no_version_has_is_not_found_whatever_is_declared() {
 }
 
 #[test]
-fn what_is_declared_chooses_among_versions_and_the_patch_does_not_count() {
+fn the_declared_version_decides_and_its_patch_number_is_ignored() {
     for declared in ["1.0", "1.0.7"] {
         let versions = Versions::default();
         let meant = versions.for_method(Some(declared), "GetTask").unwrap();
@@ -187,7 +187,7 @@ fn what_is_declared_chooses_among_versions_and_the_patch_does_not_count() {
 }
 
 #[test]
-fn nothing_is_spoken_where_nothing_is_wanted() {
+fn a_server_without_versions_refuses_everything() {
     let versions = Versions::only([]);
     let told = "version 1.0 is not supported here";
     assert_eq!(is_refused(versions.for_method(Some("1.0"), "SendMessage")), told);
@@ -219,7 +219,7 @@ mod with_older {
     }
 
     #[test]
-    fn a_method_is_of_its_version_and_of_the_newest_of_several() {
+    fn a_method_belongs_to_the_newest_version_that_has_it() {
         for versions in [all(), all().with_lenient(true)] {
             assert_eq!(version(&versions, None, "message/send"), Version::V0_3);
             assert_eq!(version(&versions, None, "tasks/send"), Version::V0_1);
@@ -236,7 +236,7 @@ mod with_older {
     }
 
     #[test]
-    fn what_contradicts_its_declaration_is_refused_and_both_are_named() {
+    fn a_wrong_declaration_is_refused_and_both_versions_are_named() {
         let names_both = |told: String, is: &str, declared: &str| {
             assert!(told.contains(&format!("of version {is},")), "{told}");
             assert!(told.contains(&format!("version {declared} that the request declares")), "{told}");
@@ -252,7 +252,7 @@ mod with_older {
     }
 
     #[test]
-    fn what_must_declare_its_version_and_does_not_is_told_how() {
+    fn a_missing_declaration_is_refused_with_the_header_to_send() {
         let told = "a request of version 1.0 must say so: A2A-Version: 1.0";
         assert_eq!(is_refused(all().for_method(None, "SendMessage")), told);
         assert_eq!(path_is_refused(all().for_path(None, &Verb::GET, "/tasks")), told);
@@ -261,7 +261,7 @@ mod with_older {
     }
 
     #[test]
-    fn what_is_of_a_version_that_is_not_spoken_is_refused() {
+    fn methods_and_paths_of_unsupported_versions_are_refused() {
         let told = "version 0.3 is not supported here, only 1.0";
         for declared in [None, Some("0.3")] {
             assert_eq!(is_refused(only_1_0().for_method(declared, "message/send")), told);
@@ -277,7 +277,7 @@ mod with_older {
     }
 
     #[test]
-    fn an_undeclared_path_is_of_the_older_version_also_where_one_is_lenient() {
+    fn an_undeclared_path_belongs_to_the_older_version_even_if_the_server_is_lenient() {
         for versions in [all(), all().with_lenient(true)] {
             let (web, routed) = versions.for_path(None, &Verb::POST, "/v1/message:send").unwrap();
             assert_eq!((web.dialect().version(), routed.tenant), (Version::V0_3, None));

@@ -134,7 +134,7 @@ fn of_keys(ledger: &Ledger, card: &mut AgentCard) {
 }
 
 #[test]
-fn json_loses_what_the_table_says() {
+fn json_cards_lose_exactly_the_documented_fields() {
     hold((Way::Kinded, About::Cards), 256, &cards("0.3"), |ledger, mut card| {
         let there_and_back = decode(&encode_for(&card, Version::V0_3)).unwrap();
         of_card(ledger, &mut card, "0.3.0");
@@ -181,7 +181,7 @@ fn of_grpc(ledger: &Ledger, card: &mut AgentCard) {
 }
 
 #[test]
-fn grpc_and_http_json_lose_what_the_table_says() {
+fn grpc_and_http_json_cards_lose_exactly_the_documented_fields() {
     hold((Way::Proto, About::Cards), 256, &cards("0.3"), |ledger, mut card| {
         let [over_rest, over_grpc] = extended(&card, Version::V0_3);
         of_card(ledger, &mut card, "0.3.0");
@@ -224,7 +224,7 @@ fn named(card: &AgentCard) -> Vec<String> {
 }
 
 #[test]
-fn the_oldest_loses_what_the_table_says() {
+fn cards_of_0_1_lose_exactly_the_documented_fields() {
     hold((Way::Oldest, About::Cards), 256, &cards("0.1"), |ledger, mut card| {
         let document = encode_for(&card, Version::V0_1);
         schema::assert_is(&crate::spec::json(&document), "AgentCard");

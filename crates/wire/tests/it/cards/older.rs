@@ -45,7 +45,7 @@ fn json(document: &[u8]) -> Value {
 }
 
 #[test]
-fn every_example_is_written_as_it_was() {
+fn each_example_card_survives_a_round_trip() {
     for (name, version) in [
         ("v03-agent-card", Version::V0_3),
         ("v03-jsonrpc-extended-card", Version::V0_3),
@@ -77,7 +77,7 @@ fn every_example_is_written_as_it_was() {
 }
 
 #[test]
-fn a_card_of_0_3_is_valid_and_has_only_what_0_3_has() {
+fn a_card_of_0_3_is_valid_and_has_only_members_of_0_3() {
     let card = json(&encode_for(&sample(), Version::V0_3));
     schema::assert_is(&card, "AgentCard");
     insta::assert_json_snapshot!(card);
@@ -85,7 +85,7 @@ fn a_card_of_0_3_is_valid_and_has_only_what_0_3_has() {
 }
 
 #[test]
-fn before_0_3_there_are_no_client_certificates_and_skills_are_not_secured() {
+fn cards_before_0_3_omit_client_certificates_and_skill_security() {
     let card = json(&encode_for(&sample(), Version::V0_2));
     schema::assert_is(&card, "AgentCard");
     assert_eq!((card["securitySchemes"].get("mtls"), card["skills"][0].get("security")), (None, None));
@@ -95,7 +95,7 @@ fn before_0_3_there_are_no_client_certificates_and_skills_are_not_secured() {
 }
 
 #[test]
-fn a_reader_of_0_2_takes_the_first_interface_for_json_rpc() {
+fn a_card_of_0_2_lists_json_rpc_first() {
     let mut card = sample();
     card.supported_interfaces.reverse();
     let written = json(&encode_for(&card, Version::V0_2));
@@ -154,7 +154,7 @@ fn without_1_0(mut document: Value) -> Value {
 }
 
 #[test]
-fn readers_of_1_0_alone_get_a_card_of_1_0_alone() {
+fn a_server_of_only_1_0_writes_only_members_of_1_0() {
     let card = sample();
     let pure = serde_json::to_value(&card).unwrap();
     assert_eq!(json(&encode(&card, &Versions::only([Version::V1_0]))), pure);
@@ -169,7 +169,7 @@ fn readers_of_1_0_alone_get_a_card_of_1_0_alone() {
 }
 
 #[test]
-fn readers_of_older_versions_alone_get_none_of_1_0() {
+fn a_server_of_only_an_older_version_writes_no_members_of_1_0() {
     for version in [Version::V0_3, Version::V0_2, Version::V0_1] {
         let document = encode(&sample(), &Versions::only([version]));
         assert_eq!(document, encode_for(&sample(), version));
@@ -182,7 +182,7 @@ fn readers_of_older_versions_alone_get_none_of_1_0() {
 }
 
 #[test]
-fn the_older_place_has_a_card_of_0_2_and_what_0_1_looks_for() {
+fn the_legacy_path_has_a_card_of_0_2_with_the_authentication_of_0_1() {
     let legacy = |versions: &[Version]| json(&encode_legacy(&sample(), &Versions::only(versions.to_vec())).unwrap());
     let all = legacy(Version::ALL);
     insta::assert_json_snapshot!(all);
@@ -195,7 +195,7 @@ fn the_older_place_has_a_card_of_0_2_and_what_0_1_looks_for() {
 }
 
 #[test]
-fn a_signature_is_over_the_card_of_1_0_and_no_other() {
+fn only_a_card_of_1_0_keeps_its_signatures() {
     let mut card = sample();
     card.signatures.push(AgentCardSignature { signature: "x".into(), ..AgentCardSignature::default() });
     assert_eq!(json(&encode(&card, &Versions::default())), serde_json::to_value(&card).unwrap());
@@ -210,7 +210,7 @@ fn a_signature_is_over_the_card_of_1_0_and_no_other() {
 
 proptest! {
     #[test]
-    fn any_card_is_valid_in_0_3_alone_and_beside_1_0(mut card in any_of("0.3")) {
+    fn any_card_is_valid_as_a_0_3_card_and_as_a_combined_document(mut card in any_of("0.3")) {
         card.signatures.clear();
         for scheme in card.security_schemes.values_mut() {
             if let SecurityScheme::ApiKey(key) = scheme {
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn the_document_for_both_loses_nothing(mut card in any_of("0.3")) {
+    fn the_combined_document_loses_nothing(mut card in any_of("0.3")) {
         let read = decode(&encode(&card, &Versions::default())).unwrap();
         if card.signatures.is_empty() {
             card.security_schemes.retain(|_, scheme| *scheme != SecurityScheme::Unknown);

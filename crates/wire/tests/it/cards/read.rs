@@ -17,13 +17,13 @@ const RPC: &str = "https://green.example/rpc";
 const REST: &str = "https://green.example/rest";
 
 #[test]
-fn a_card_of_1_0_is_as_it_is() {
+fn a_card_of_1_0_is_read_unchanged() {
     let card = example("v10-agent-card");
     assert_eq!(read(&card), serde_json::from_value::<AgentCard>(card).unwrap());
 }
 
 #[test]
-fn older_cards_are_told_apart_by_their_members() {
+fn the_members_of_an_older_card_tell_its_version() {
     for (name, expected) in [
         ("v03-agent-card", vec![(RPC, "JSONRPC", "0.3.0"), (REST, "HTTP+JSON", "0.3.0")]),
         ("v03-jsonrpc-extended-card", vec![(RPC, "JSONRPC", "0.3.0"), (REST, "HTTP+JSON", "0.3.0")]),
@@ -41,7 +41,7 @@ fn older_cards_are_told_apart_by_their_members() {
 }
 
 #[test]
-fn security_before_1_0_becomes_that_of_1_0() {
+fn older_security_is_converted_to_1_0() {
     let card = read(&example("v03-agent-card"));
     assert_eq!(
         serde_json::to_value((&card.security_schemes, &card.security_requirements)).unwrap(),
@@ -60,7 +60,7 @@ fn security_before_1_0_becomes_that_of_1_0() {
 }
 
 #[test]
-fn security_in_the_words_of_1_0_counts_where_there_are_both() {
+fn requirements_of_1_0_win_over_older_requirements() {
     let card = read(&json!({
         "supportedInterfaces": [{"url": RPC, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
         "securityRequirements": [{"schemes": {"a": {}}}], "security": [{"b": []}],
@@ -138,7 +138,7 @@ fn authentication_of_0_1_becomes_schemes() {
 }
 
 #[test]
-fn what_older_cards_leave_out_has_its_default() {
+fn omitted_members_of_older_cards_get_defaults() {
     let card = read(&json!({
         "name": "a", "url": RPC, "version": "1", "provider": {"name": "Leafworks"}, "capabilities": {},
         "description": null, "iconUrl": null, "defaultOutputModes": ["text"],
@@ -155,7 +155,7 @@ fn what_older_cards_leave_out_has_its_default() {
 }
 
 #[test]
-fn the_same_interface_is_named_once() {
+fn duplicate_interfaces_are_removed() {
     let card = read(&json!({
         "name": "a", "url": RPC, "preferred_transport": "jsonrpc", "protocol_version": "0.3.0",
         "additional_interfaces": [
@@ -166,7 +166,7 @@ fn the_same_interface_is_named_once() {
 }
 
 #[test]
-fn a_version_that_is_not_declared_is_told_by_what_the_card_knows() {
+fn the_members_of_a_card_imply_an_undeclared_version() {
     for (member, expected) in [
         (json!({"signatures": [{"protected": "e30", "signature": "x"}]}), "0.3"),
         (json!({"skills": [{"id": "s", "security": [{"a": []}]}]}), "0.3"),
@@ -192,7 +192,7 @@ fn a_version_that_is_not_declared_is_told_by_what_the_card_knows() {
 }
 
 #[test]
-fn what_authenticates_as_in_0_1_may_be_meant_as_0_1() {
+fn a_card_with_authentication_can_be_meant_as_0_1() {
     let mut card = json!({"name": "a", "url": RPC, "protocolVersion": "0.2.6"});
     let of = |card: &Value, version: Version| {
         let meant = meant(card.to_string().as_bytes(), version);
@@ -214,7 +214,7 @@ fn what_authenticates_as_in_0_1_may_be_meant_as_0_1() {
 }
 
 #[test]
-fn a_card_of_two_versions_is_one_of_1_0() {
+fn a_card_of_two_versions_is_read_as_1_0() {
     let one = |version: &str| json!([{"url": REST, "protocolBinding": "HTTP+JSON", "protocolVersion": version}]);
     let mut card = example("v03-agent-card");
     card["supportedInterfaces"] = json!([]);
@@ -263,7 +263,7 @@ fn the_proto_json_of_0_3_is_read_too() {
 }
 
 #[test]
-fn what_is_no_card_says_why() {
+fn a_document_that_is_not_a_card_is_refused_with_a_reason() {
     for (document, reason) in
         [("[]", "an object (AgentCard)"), ("{\"name\": 7}", "name"), ("{", "EOF"), ("\u{fffd}", "expected value")]
     {
@@ -315,7 +315,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_makes_it_panic(card in any_json()) {
+    fn no_json_panics_the_card_reader(card in any_json()) {
         let card = card.to_string();
         let _ = decode(card.as_bytes());
         for version in Version::ALL {

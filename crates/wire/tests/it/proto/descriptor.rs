@@ -169,7 +169,7 @@ pub(crate) fn assert_calls(service: &str, facts: &Value) {
 }
 
 #[test]
-fn every_method_has_its_path() {
+fn each_method_has_a_path() {
     let service = POOL.get_service_by_name(proto::SERVICE).unwrap();
     for method in Method::ALL {
         let call = service.methods().find(|call| call.name() == method.name()).unwrap();

@@ -45,7 +45,7 @@ fn assert_same(message: &str, actual: &[u8], expected: &[u8]) {
 }
 
 #[test]
-fn are_read_as_their_json_and_written_as_they_were() {
+fn bytes_match_their_json_and_survive_a_round_trip() {
     let json_dialect = dialect(Version::V1_0).jsonrpc();
     let file: Value = serde_json::from_str(include_str!("spec/hex.json")).unwrap();
     for case in file["cases"].as_array().unwrap() {

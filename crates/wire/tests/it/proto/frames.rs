@@ -31,7 +31,7 @@ fn read(frames: &mut Frames, pieces: impl IntoIterator<Item = Bytes>) -> Result<
 
 proptest! {
     #[test]
-    fn come_out_however_the_body_is_cut(
+    fn messages_survive_any_split_of_the_body(
         messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..6),
         cuts in prop::collection::vec(1..12_usize, 1..8),
     ) {
@@ -48,7 +48,7 @@ proptest! {
 }
 
 #[test]
-fn a_message_over_the_limit_is_refused_before_it_is_kept() {
+fn a_message_over_the_limit_is_refused_before_it_is_buffered() {
     let body = Bytes::from(body(&[vec![7; 21]]));
     let error = FrameError::TooLarge { size: 21, limit: 20 };
     assert_eq!(read(&mut Frames::new(20), [body.slice(..5)]), Err(error));
@@ -68,7 +68,7 @@ fn a_message_over_the_limit_is_not_written() {
 }
 
 #[test]
-fn other_flags_and_cut_off_bodies_are_refused() {
+fn other_flags_and_truncated_bodies_are_refused() {
     let read = |body: &'static [u8]| read(&mut Frames::new(20), [Bytes::from_static(body)]);
     assert_eq!(read(b"\x01\0\0\0\0"), Err(FrameError::Compressed));
     assert_eq!(read(b"\x02\0\0\0\0"), Err(FrameError::Garbled));

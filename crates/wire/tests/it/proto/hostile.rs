@@ -44,14 +44,14 @@ fn an_unknown_enum_number_is_named() {
 }
 
 #[test]
-fn an_unknown_enum_number_of_a_server_is_passed_over() {
+fn an_unknown_enum_number_of_a_server_is_accepted() {
     // { status: { state: 99 } }
     let task = proto::decode_reply(Method::GetTask, b"\x1a\x02\x08\x63").unwrap();
     assert!(matches!(task, nuncio_model::Reply::Task(task) if task.state() == nuncio_model::TaskState::Unspecified));
 }
 
 #[test]
-fn what_is_missing_is_named_all_at_once() {
+fn all_missing_fields_are_named_at_once() {
     let (fields, _) = invalid(&request(&json!({"message": {"contextId": "c"}})).encode_to_vec());
     assert_eq!(fields, ["message.messageId", "message.role", "message.parts"]);
     assert_eq!(invalid(b"").0, ["message"]);
@@ -82,7 +82,7 @@ fn numbers_that_json_lacks_are_refused() {
 }
 
 #[test]
-fn what_is_not_protobuf_is_a_parse_error() {
+fn invalid_protobuf_is_a_parse_error() {
     for bytes in [
         &b"{\"message\":{}}"[..],
         b"\x12",
@@ -102,7 +102,7 @@ fn what_is_not_protobuf_is_a_parse_error() {
 }
 
 #[test]
-fn what_is_not_protobuf_within_a_field_names_it() {
+fn invalid_protobuf_inside_a_field_names_the_field() {
     for (bytes, field) in [
         // No UTF-8, a number instead of a string, a truncated string, a truncated message.
         (&b"\x12\x06\x0a\x02\xff\xfe\x20\x01"[..], "message.messageId"),
@@ -119,7 +119,7 @@ fn what_is_not_protobuf_within_a_field_names_it() {
 }
 
 #[test]
-fn unknown_fields_are_passed_over() {
+fn unknown_fields_are_skipped() {
     // { id: "t", and the unknown fields 100 to 103 as varint, 64 bits, bytes and 32 bits, and 104 as a group with
     // nested groups }
     let bytes = b"\xa0\x06\x96\x01\xa9\x06\0\0\0\0\0\0\0\0\xb2\x06\x01x\xbd\x06\0\0\0\0\xc3\x06\x0b\x08\x01\x0c\xc4\x06\x12\x01t";
@@ -128,7 +128,7 @@ fn unknown_fields_are_passed_over() {
 }
 
 #[test]
-fn a_message_in_pieces_is_put_together() {
+fn repeated_occurrences_of_a_message_are_merged() {
     // { message: { message_id: "m" }, message: { role: 1 }, message: { parts: [{ text: "a" }] } }
     let Ok(Call::SendMessage(request)) = send(b"\x12\x03\x0a\x01m\x12\x02\x20\x01\x12\x05\x2a\x03\x0a\x01a") else {
         panic!("refused");
@@ -177,7 +177,7 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn a_deep_and_large_value_is_written_as_it_is_read() {
+fn a_deep_and_large_value_survives_a_round_trip() {
     let mut value = json!("x".repeat(1 << 20));
     for _ in 0..60 {
         value = json!([{ "k": value }, 1]);

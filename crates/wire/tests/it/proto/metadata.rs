@@ -9,7 +9,7 @@ use nuncio_wire::proto::metadata::{
 };
 
 #[test]
-fn an_error_goes_through_trailers_and_back() {
+fn an_error_survives_trailers() {
     let error = Error::invalid_params("message.parts[0]", "50 % bär\nnext");
     let mut trailers = HeaderMap::new();
     write_error(&error, &mut trailers);
@@ -22,7 +22,7 @@ fn an_error_goes_through_trailers_and_back() {
 }
 
 #[test]
-fn a_message_that_no_header_takes_is_cut() {
+fn a_message_too_long_for_a_header_is_truncated() {
     let mut trailers = HeaderMap::new();
     write_error(&Error::new(ErrorKind::Internal, "ü".repeat(10_000)), &mut trailers);
     let read = read_outcome(&trailers).unwrap().unwrap_err();
@@ -31,7 +31,7 @@ fn a_message_that_no_header_takes_is_cut() {
 }
 
 #[test]
-fn success_and_no_outcome_are_told_apart() {
+fn success_and_an_absent_outcome_are_distinguished() {
     let mut trailers = HeaderMap::new();
     assert!(read_outcome(&trailers).is_none());
     trailers.insert(STATUS, "0".parse().unwrap());

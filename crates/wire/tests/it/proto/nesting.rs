@@ -105,7 +105,7 @@ fn deepest(version: Version, levels: usize) -> usize {
 }
 
 #[test]
-fn what_the_engine_lets_in_every_reader_of_protobuf_reads() {
+fn the_nesting_limit_of_the_engine_suits_all_protobuf_readers() {
     assert!(Limits::default().nesting <= DEEPEST);
     for version in Version::ALL.iter().copied().filter(|version| dialect(*version).grpc().is_some()) {
         let depths = [Limits::default().nesting, DEEPEST, DEEPEST + 1].map(|levels| deepest(version, levels));

@@ -64,7 +64,7 @@ fn services_are_listed() {
 }
 
 #[test]
-fn files_come_with_all_that_they_need() {
+fn files_come_with_their_dependencies() {
     for question in [
         json!({"fileContainingSymbol": proto::SERVICE}),
         json!({"fileContainingSymbol": "lf.a2a.v1.A2AService.GetTask"}),
@@ -84,7 +84,7 @@ fn files_come_with_all_that_they_need() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn unknown_files_and_symbols_are_reported() {
     for (question, code) in [
         (json!({"fileContainingSymbol": "some.Other"}), 5),
         (json!({"fileByFilename": "other.proto"}), 5),

@@ -249,7 +249,7 @@ fn a_deletion_answers_with_an_empty_message() {
 }
 
 #[test]
-fn numbers_without_a_fraction_come_back_as_integers() {
+fn numbers_without_a_fraction_become_integers() {
     let metadata = json!({
         "two": 2.0, "half": 0.5, "least": i64::MIN, "big": 1e18, "bigger": 1e19, "huge": 1e300, "minus": -0.0,
     });

@@ -17,7 +17,7 @@ fn as_oracle_has_it(details: &[u8]) -> Value {
 }
 
 #[test]
-fn every_kind_comes_back_as_it_was() {
+fn each_kind_survives_a_round_trip() {
     for row in TABLE {
         let status = encode_status(&Error::new(row.kind, "why").with_metadata("taskId", "t"));
         // Only an unknown method has another code than in HTTP+JSON errors.
@@ -29,7 +29,7 @@ fn every_kind_comes_back_as_it_was() {
 }
 
 #[test]
-fn details_are_what_other_readers_expect() {
+fn details_have_the_standard_form() {
     let error = Error::invalid_params("message.parts", "must hold at least one part")
         .with_retry_after(Duration::from_millis(1500));
     assert_eq!(
@@ -54,7 +54,7 @@ fn details_are_what_other_readers_expect() {
 }
 
 #[test]
-fn when_to_try_again_comes_back() {
+fn the_retry_time_survives_a_round_trip() {
     let error = Error::new(ErrorKind::Unavailable, "later").with_retry_after(Duration::from_millis(1500));
     let status = encode_status(&error);
     let error = decode_status(status.code, "", Some(&status.details));
@@ -63,7 +63,7 @@ fn when_to_try_again_comes_back() {
 }
 
 #[test]
-fn a_detail_of_an_unknown_type_goes_on_as_it_came() {
+fn a_detail_of_an_unknown_type_is_passed_on_unchanged() {
     let other = json!({"@type": "type.example/some.Thing", "value": "AQID"});
     let error = Error::task_not_found("t").with_peer_details(vec![Detail::Other(other.clone())]);
     let status = encode_status(&error);
@@ -72,7 +72,7 @@ fn a_detail_of_an_unknown_type_goes_on_as_it_came() {
 }
 
 #[test]
-fn a_code_alone_is_enough() {
+fn a_code_alone_tells_the_kind() {
     for (code, kind) in
         [(5, ErrorKind::TaskNotFound), (12, ErrorKind::MethodNotFound), (16, ErrorKind::Unauthenticated)]
     {

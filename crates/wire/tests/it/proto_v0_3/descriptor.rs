@@ -27,7 +27,7 @@ fn facts(proto: &str) -> Value {
 }
 
 #[test]
-fn it_is_that_of_the_sdks() {
+fn the_proto_matches_the_sdks() {
     let facts = facts("proto_sdk");
     assert_messages(PACKAGE, &facts);
     assert_enums(PACKAGE, &facts);
@@ -36,7 +36,7 @@ fn it_is_that_of_the_sdks() {
 }
 
 #[test]
-fn it_has_all_of_the_text_and_three_fields_more() {
+fn the_proto_has_three_fields_more_than_the_text() {
     let (text, sdk) = (facts("proto_tag"), facts("proto_sdk"));
     let mut added = Vec::new();
     for (name, message) in sdk["messages"].as_object().unwrap() {
@@ -54,7 +54,7 @@ fn it_has_all_of_the_text_and_three_fields_more() {
 }
 
 #[test]
-fn every_call_has_its_path() {
+fn each_call_has_a_path() {
     let service = oracle::POOL.get_service_by_name(SERVICE).unwrap();
     assert_eq!(service.methods().len(), Method::ALL.len() - 1);
     for method in Method::ALL {
@@ -70,7 +70,7 @@ fn every_call_has_its_path() {
 }
 
 #[test]
-fn calls_of_before_0_2_5_are_known_by_their_names() {
+fn method_names_before_0_2_5_are_accepted() {
     for (name, method) in [
         ("CreateTaskPushNotification", Method::CreateTaskPushNotificationConfig),
         ("GetTaskPushNotification", Method::GetTaskPushNotificationConfig),
@@ -109,7 +109,7 @@ fn listed(versions: &Versions) -> Vec<String> {
 }
 
 #[test]
-fn reflection_lists_the_services_of_versions_that_are_spoken() {
+fn reflection_lists_only_services_of_spoken_versions() {
     let always = [health::SERVICE, "grpc.reflection.v1.ServerReflection"];
     assert_eq!(listed(&Versions::default()), [&[SERVICE][..], &always[..], &[proto::SERVICE][..]].concat());
     assert_eq!(listed(&Versions::only([Version::V1_0])), [&always[..], &[proto::SERVICE][..]].concat());
@@ -117,7 +117,7 @@ fn reflection_lists_the_services_of_versions_that_are_spoken() {
 }
 
 #[test]
-fn reflection_gives_the_file_with_all_that_it_needs() {
+fn reflection_returns_the_file_with_its_dependencies() {
     let message = |name: &str| oracle::POOL.get_message_by_name(&format!("grpc.reflection.v1.{name}")).unwrap();
     let question = json!({"fileContainingSymbol": "a2a.v1.A2AService.TaskSubscription"});
     let question = oracle::from_json(&message("ServerReflectionRequest"), &question).encode_to_vec();

@@ -28,7 +28,7 @@ const TABLE: [(ErrorKind, i64, u16, i32, &str); 12] = [
 ];
 
 #[test]
-fn in_http_they_have_a_code_and_a_status() {
+fn http_errors_have_a_code_and_a_status() {
     for (kind, code, status, ..) in TABLE {
         let (written, body) = write_error(rest(), &Error::new(kind, "why"));
         assert_eq!(written, status, "{kind:?}");
@@ -49,14 +49,14 @@ fn in_http_they_have_a_code_and_a_status() {
 }
 
 #[test]
-fn in_http_wrong_fields_are_among_the_data() {
+fn http_errors_list_wrong_fields_in_their_data() {
     let (_, body) = write_error(rest(), &Error::invalid_params("message.role", "is required"));
     let violations = json!([{"field": "message.role", "description": "is required"}]);
     assert_eq!(spec::json(&body)["data"]["fieldViolations"], violations);
 }
 
 #[test]
-fn in_http_the_python_sdk_says_a_message_alone() {
+fn bare_messages_of_the_python_sdk_are_read() {
     for (status, message, kind) in [
         (404, "Task not found", ErrorKind::TaskNotFound),
         (404, "Authenticated Extended Card is not configured", ErrorKind::ExtendedAgentCardNotConfigured),
@@ -74,7 +74,7 @@ fn in_http_the_python_sdk_says_a_message_alone() {
 }
 
 #[test]
-fn in_grpc_the_message_begins_with_the_name() {
+fn grpc_messages_begin_with_the_name_of_the_error() {
     for (kind, _, _, code, name) in TABLE {
         let error = Error::new(kind, "why: so").with_metadata("taskId", "7");
         let mut headers = HeaderMap::new();
@@ -98,7 +98,7 @@ fn in_grpc_the_message_begins_with_the_name() {
 }
 
 #[test]
-fn in_grpc_what_only_looks_like_a_name_is_none() {
+fn text_that_resembles_an_error_name_stays_in_a_grpc_message() {
     for (message, kind) in [
         ("SomeError: why", ErrorKind::TaskNotFound),
         ("TaskNotCancelableError", ErrorKind::TaskNotFound),
@@ -119,7 +119,7 @@ fn in_grpc_what_only_looks_like_a_name_is_none() {
 }
 
 #[test]
-fn in_grpc_a_message_that_begins_with_a_name_keeps_it() {
+fn a_grpc_message_that_begins_with_an_error_name_is_preserved() {
     for message in ["TaskNotFoundError: x", "TaskNotFoundError: TaskNotFoundError: x", "InternalError: x"] {
         let error = Error::new(ErrorKind::TaskNotFound, message);
         for write in [metadata::write_error, |error: &Error, to: &mut HeaderMap| grpc().write_error(error, to)] {

@@ -100,13 +100,13 @@ proptest! {
     }
 
     #[test]
-    fn any_file_arrives_raw_that_is_not_of_a_binary_format(bytes: Vec<u8>) {
+    fn any_file_without_a_binary_media_type_arrives_raw(bytes: Vec<u8>) {
         holds(FileBytes::Raw, &bytes, "application/octet-stream");
     }
 }
 
 #[test]
-fn what_is_base64_itself_arrives_as_base64() {
+fn a_file_of_base64_text_arrives_unchanged() {
     for media_type in ["image/png", "text/plain"] {
         holds(FileBytes::Base64, b"iVBORw0KGgo=", media_type);
     }
@@ -132,14 +132,14 @@ fn file_with_bytes(files: FileBytes) -> (Vec<u8>, String) {
 }
 
 #[test]
-fn the_bytes_are_there_or_their_base64() {
+fn a_message_has_the_bytes_or_their_base64() {
     // In JSON, raw bytes are encoded once and base64 text is encoded twice.
     assert_eq!(file_with_bytes(FileBytes::Raw), (b"\x00\xff!".to_vec(), "AP8h".to_owned()));
     assert_eq!(file_with_bytes(FileBytes::Base64), (b"AP8h".to_vec(), "QVA4aA==".to_owned()));
 }
 
 #[test]
-fn what_is_no_base64_is_taken_for_the_file() {
+fn content_that_is_not_base64_counts_as_the_bytes() {
     let (raw, encoded) = (dialect(FileBytes::Raw).grpc().unwrap(), dialect(FileBytes::Base64).grpc().unwrap());
     for event in events(b"\x89PNG", "image/png") {
         assert_eq!(encoded.decode_event(&written(raw, &event)).unwrap(), event);
@@ -147,7 +147,7 @@ fn what_is_no_base64_is_taken_for_the_file() {
 }
 
 #[test]
-fn encodings_that_are_kept_do_not_mix() {
+fn cached_encodings_stay_separate() {
     let event = nuncio_model::StreamEvent::new(None, events(b"\x00\x01", "text/plain").remove(1));
     event.keep_encodings();
     for version in [Version::V0_2, Version::V0_3] {
@@ -163,7 +163,7 @@ fn encodings_that_are_kept_do_not_mix() {
 }
 
 #[test]
-fn a_server_says_once_how_it_sends_files() {
+fn the_file_setting_of_a_server_applies_to_all_clients() {
     let versions = Versions::default().with_file_bytes(FileBytes::Base64);
     let (grpc, _) = versions.for_service(None, "/a2a.v1.A2AService/GetTask").unwrap();
     let event = events(b"\x00", "text/plain").remove(0);
@@ -177,7 +177,7 @@ fn a_server_says_once_how_it_sends_files() {
 }
 
 #[test]
-fn a_server_sends_files_as_the_client_reads_them() {
+fn the_user_agent_of_a_client_decides_the_encoding_of_files() {
     let event = events(b"\x00", "text/plain").remove(0);
     let versions = Versions::default();
     let (grpc, _) = versions.for_service(None, "/a2a.v1.A2AService/GetTask").unwrap();
@@ -209,7 +209,7 @@ fn a_server_sends_files_as_the_client_reads_them() {
 }
 
 #[test]
-fn the_names_of_both_are_read() {
+fn the_names_of_both_encodings_are_parsed() {
     for files in FileBytes::ALL {
         assert_eq!(files.to_string().parse(), Ok(*files));
     }

@@ -29,7 +29,7 @@ fn a_part_without_content_is_named() {
 }
 
 #[test]
-fn what_is_not_protobuf_is_a_parse_error() {
+fn invalid_protobuf_is_a_parse_error() {
     for bytes in [
         &b"{\"message\":{}}"[..],
         b"\x0a",
@@ -52,7 +52,7 @@ fn what_is_not_protobuf_is_a_parse_error() {
 }
 
 #[test]
-fn what_is_missing_or_no_name_is_told() {
+fn missing_fields_and_invalid_names_are_reported() {
     let (_, fields, _) = send(b"").unwrap_err();
     assert_eq!(fields, ["message"]);
     for (method, bytes, field) in [
@@ -95,7 +95,7 @@ fn deep_data_is_bounded() {
 }
 
 #[test]
-fn bodies_that_are_no_json_or_not_of_the_call_are_told_apart() {
+fn invalid_json_and_invalid_calls_are_distinguished() {
     for path in ["/v1/message:send", "/v1/tasks/7:cancel", "/v1/tasks/7/pushNotificationConfigs"] {
         let error = request(&Verb::POST, path, "{").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Parse, "{path}");

@@ -21,7 +21,7 @@ fn part(part: &Value) -> Result<Part, Error> {
 }
 
 #[test]
-fn a_message_may_be_called_request_and_its_content_parts() {
+fn the_aliases_request_and_parts_are_read() {
     let expected = send(&json!({
         "message": {"messageId": "m", "contextId": "c", "role": "ROLE_USER", "content": [{"text": "a"}]},
         "configuration": {"acceptedOutputModes": ["text/plain"], "historyLength": 3, "pushNotification": {"url": "u"}},
@@ -52,7 +52,7 @@ fn a_message_may_be_called_request_and_its_content_parts() {
 }
 
 #[test]
-fn parts_come_in_two_forms() {
+fn both_forms_of_parts_are_read() {
     for (proto, kinded, expected) in [
         (json!({"text": ""}), json!({"kind": "text", "text": ""}), Part::text("")),
         (
@@ -89,7 +89,7 @@ fn parts_come_in_two_forms() {
 }
 
 #[test]
-fn a_part_that_is_none_is_named() {
+fn an_invalid_part_is_refused_with_a_reason() {
     for (json, reason) in [
         (json!({}), "a part needs one of text, file and data"),
         (json!({"text": "a", "data": {"data": {}}}), "exactly one"),
@@ -105,7 +105,7 @@ fn a_part_that_is_none_is_named() {
 }
 
 #[test]
-fn bytes_that_are_base64_where_they_cannot_mean_to_be_are_decoded() {
+fn base64_in_a_file_of_a_binary_format_is_decoded() {
     let sent = |bytes: &[u8], media_type: &str| {
         let sent = Part::raw(bytes).with_media_type(media_type);
         let mut message = nuncio_model::Message::user(sent);
@@ -135,7 +135,7 @@ fn configuration(json: &Value) -> Option<op::SendMessageConfiguration> {
 }
 
 #[test]
-fn a_configuration_in_json_that_does_not_say_to_wait_says_not_to() {
+fn a_json_configuration_without_blocking_does_not_block() {
     let at_once = |json: Value| configuration(&json).is_some_and(|it| it.return_immediately);
     for waiting in [json!({"blocking": true}), Value::Null] {
         assert!(!at_once(waiting.clone()), "{waiting}");
@@ -146,7 +146,7 @@ fn a_configuration_in_json_that_does_not_say_to_wait_says_not_to() {
 }
 
 #[test]
-fn in_protobuf_a_configuration_that_does_not_say_to_wait_says_not_to() {
+fn a_protobuf_configuration_without_blocking_does_not_block() {
     let message_json = json!({"messageId": "m", "role": "ROLE_USER", "content": [{"text": "a"}]});
     for (json, at_once) in [
         (json!({"message": message_json}), false),
@@ -162,7 +162,7 @@ fn in_protobuf_a_configuration_that_does_not_say_to_wait_says_not_to() {
 }
 
 #[test]
-fn a_client_always_says_whether_it_waits() {
+fn a_client_always_writes_blocking() {
     let mut asked = op::SendMessageRequest::new(nuncio_model::Message::user("a"));
     let blocking = |request: &op::SendMessageRequest| {
         let Outgoing { body, .. } = rest().encode_call(&Call::from(request.clone())).unwrap();
@@ -175,7 +175,7 @@ fn a_client_always_says_whether_it_waits() {
 }
 
 #[test]
-fn a_history_length_of_zero_is_none_said() {
+fn a_history_length_of_zero_counts_as_absent() {
     let length = |query: &str| match request(&Verb::GET, &format!("/v1/tasks/7{query}"), "").unwrap() {
         Call::GetTask(request) => request.history_length,
         other => panic!("{other:?}"),
@@ -192,7 +192,7 @@ fn a_history_length_of_zero_is_none_said() {
 }
 
 #[test]
-fn a_webhook_comes_in_many_forms_and_is_of_the_task_of_the_path() {
+fn a_webhook_is_read_in_all_forms_and_belongs_to_the_task_of_the_path() {
     let inner = json!({"id": "c", "url": "u", "token": "t", "authentication": {"schemes": ["Bearer", "Basic"]}});
     let name = "tasks/other/pushNotificationConfigs/c";
     for body in [
@@ -215,7 +215,7 @@ fn a_webhook_comes_in_many_forms_and_is_of_the_task_of_the_path() {
 }
 
 #[test]
-fn how_a_webhook_authenticates_may_be_left_open() {
+fn the_authentication_scheme_of_a_webhook_is_optional() {
     let authentication = json!({"schemes": []});
     let body = json!({"configId": "c", "config": {"url": "u", "authentication": authentication}});
     assert!(request(&Verb::POST, "/v1/tasks/7/pushNotificationConfigs", &body.to_string()).is_ok());
@@ -229,7 +229,7 @@ fn how_a_webhook_authenticates_may_be_left_open() {
 }
 
 #[test]
-fn a_client_gives_a_webhook_without_an_id_that_of_its_task() {
+fn a_client_gives_a_webhook_without_an_id_the_id_of_its_task() {
     let config = nuncio_model::TaskPushNotificationConfig {
         task_id: Some("7".into()),
         url: "u".to_owned(),
@@ -242,7 +242,7 @@ fn a_client_gives_a_webhook_without_an_id_that_of_its_task() {
 }
 
 #[test]
-fn states_and_roles_come_in_many_forms() {
+fn states_and_roles_are_read_in_all_forms() {
     for (name, expected) in [
         (json!("TASK_STATE_CANCELLED"), TaskState::Canceled),
         (json!("TASK_STATE_CANCELED"), TaskState::Canceled),
@@ -266,7 +266,7 @@ fn states_and_roles_come_in_many_forms() {
 }
 
 #[test]
-fn a_role_that_nobody_knows_is_the_callers_in_a_request_and_none_in_an_answer() {
+fn an_unknown_role_becomes_user_in_a_request_and_unspecified_in_an_answer() {
     for role in [json!("nobody"), json!("ROLE_SYSTEM"), json!(7)] {
         let message = json!({"messageId": "m", "role": role, "content": [{"text": "a"}]});
         assert_eq!(send(&json!({ "message": message })).unwrap().message.role, Role::User, "{role}");
@@ -283,7 +283,7 @@ fn a_role_that_nobody_knows_is_the_callers_in_a_request_and_none_in_an_answer() 
 }
 
 #[test]
-fn a_time_without_an_offset_is_of_utc() {
+fn a_time_without_an_offset_is_in_utc() {
     let body = json!({"id": "t", "status": {"timestamp": "2025-04-02T16:59:25.331844"}});
     let Reply::Task(task) = rest().decode_reply(Method::GetTask, body.to_string().as_bytes()).unwrap() else {
         panic!("another reply");
@@ -292,7 +292,7 @@ fn a_time_without_an_offset_is_of_utc() {
 }
 
 #[test]
-fn answers_may_have_a_kind() {
+fn answers_with_a_kind_are_read() {
     let task = json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}});
     for body in [task.clone(), json!({ "task": task })] {
         let reply = rest().decode_reply(Method::SendMessage, body.to_string().as_bytes()).unwrap();
@@ -323,7 +323,7 @@ fn answers_may_have_a_kind() {
 }
 
 #[test]
-fn events_say_whether_they_are_the_last() {
+fn events_have_a_final_flag() {
     for (state, is_final) in [("working", false), ("completed", true), ("canceled", true), ("input-required", true)] {
         let event = json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": state}}});
         let event = rest().decode_event(event.to_string().as_bytes()).unwrap();
@@ -338,7 +338,7 @@ fn events_say_whether_they_are_the_last() {
 }
 
 #[test]
-fn lists_of_tasks_are_refused_both_ways() {
+fn lists_of_tasks_are_refused_by_client_and_server() {
     let error = request(&Verb::GET, "/v1/tasks", "").unwrap_err();
     assert_eq!(error.kind(), nuncio_model::ErrorKind::UnsupportedOperation);
     let call = Call::ListTasks(op::ListTasksRequest::default());
@@ -349,7 +349,7 @@ fn lists_of_tasks_are_refused_both_ways() {
 }
 
 #[test]
-fn a_deletion_answers_with_nothing_or_anything() {
+fn any_answer_to_a_deletion_is_accepted() {
     let method = Method::DeleteTaskPushNotificationConfig;
     for body in ["", "{}", "null"] {
         assert!(matches!(rest().decode_reply(method, body.as_bytes()).unwrap(), Reply::Deleted));

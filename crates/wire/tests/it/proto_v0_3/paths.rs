@@ -17,7 +17,7 @@ fn route(rest: &dyn RestDialect, verb: &Verb, path: &str) -> Result<(Method, Str
 }
 
 #[test]
-fn every_path_has_its_operation() {
+fn each_path_has_an_operation() {
     for (verb, path, method, task, config) in [
         (Verb::POST, "/v1/message:send", Method::SendMessage, "", ""),
         (Verb::POST, "/v1/message:stream", Method::SendStreamingMessage, "", ""),
@@ -44,7 +44,7 @@ fn every_path_has_its_operation() {
 }
 
 #[test]
-fn wrong_verbs_are_told_from_wrong_paths() {
+fn wrong_verbs_and_wrong_paths_are_distinguished() {
     for (verb, path, allow) in [
         (Verb::GET, "/v1/message:send", "POST"),
         (Verb::PUT, "/v1/message:stream", "POST"),
@@ -78,7 +78,7 @@ fn wrong_verbs_are_told_from_wrong_paths() {
 }
 
 #[test]
-fn without_a_word_on_the_version_the_path_decides() {
+fn without_a_declared_version_the_path_decides() {
     let versions = Versions::default();
     let version_of = |declared, path: &str| {
         versions.for_path(declared, &Verb::GET, path).map(|(dialect, _)| dialect.dialect().version())
@@ -95,7 +95,7 @@ fn without_a_word_on_the_version_the_path_decides() {
 }
 
 #[test]
-fn the_extended_card_of_0_2_is_a_document_like_the_card_that_anybody_gets() {
+fn the_extended_card_of_0_2_has_the_form_of_the_public_card() {
     let mut example: serde_json::Value = spec::file("examples/v025-extended-card-http.json");
     let body = example["response"]["body"].take();
     let v02 = dialect(Version::V0_2).rest().unwrap();
@@ -133,7 +133,7 @@ fn the_card_of_0_3_has_both_forms_of_its_security_schemes() {
 }
 
 #[test]
-fn a_card_shows_the_interfaces_of_its_version() {
+fn a_card_lists_the_interfaces_of_its_version() {
     let mut card = AgentCard::new("a", "d");
     card.supported_interfaces.push(AgentInterface::new("https://a.example/v1", "JSONRPC"));
     let mut older = AgentInterface::new("a.example:443", "GRPC");

@@ -49,7 +49,7 @@ fn word(event: &StreamResponse) -> String {
 }
 
 #[tokio::test]
-async fn tasks_are_begun_continued_read_and_canceled() {
+async fn tasks_are_created_continued_read_and_canceled() {
     let peer = Remote(engine());
     let asked = task(ask(&peer, send("ask")).await.unwrap());
     assert_eq!((asked.state(), &*said(&asked)), (TaskState::InputRequired, "which bed?"));
@@ -91,7 +91,7 @@ async fn a_stream_begins_with_its_task() {
 }
 
 #[tokio::test]
-async fn a_task_is_watched_from_what_it_is() {
+async fn a_subscription_begins_with_the_current_task() {
     let peer = Remote(engine());
     let mut sent = events(ask(&peer, SendStreamingMessageRequest(send("wait"))).await.unwrap());
     let first = within(sent.next()).await.unwrap().unwrap();
@@ -106,7 +106,7 @@ async fn a_task_is_watched_from_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_webhook_keeps_the_id_that_its_caller_gave_it() {
+async fn a_webhook_keeps_the_id_from_its_caller() {
     let peer = Remote(engine());
     let asked = task(ask(&peer, send("ask")).await.unwrap());
     let get =
@@ -127,7 +127,7 @@ async fn a_webhook_keeps_the_id_that_its_caller_gave_it() {
 }
 
 #[tokio::test]
-async fn what_0_1_lacks_is_refused_by_name() {
+async fn operations_that_0_1_lacks_are_refused_with_their_name() {
     let list = ListTaskPushNotificationConfigsRequest::default();
     let error = v01().encode_call(&list.into()).unwrap_err();
     let message = "version 0.1 has no ListTaskPushNotificationConfigs";
@@ -176,7 +176,7 @@ impl Caller for Scripted {
 }
 
 #[tokio::test]
-async fn ids_are_made_for_what_has_none() {
+async fn new_messages_get_a_task_id_and_a_session() {
     let working = json!({"id": "x", "status": {"state": "working"}});
     let peer = Scripted::new(vec![working.clone(), working], vec![]);
     let one = task(ask(&peer, send("a")).await.unwrap());
@@ -196,7 +196,7 @@ fn at_once(text: &str) -> SendMessageRequest {
 }
 
 #[tokio::test]
-async fn who_does_not_wait_leaves_a_stream_at_its_first_event() {
+async fn an_immediate_return_ends_the_stream_at_its_first_event() {
     let mut peer = Scripted::new(vec![], vec![json!({"id": "x", "status": {"state": "working"}})]);
     peer.stays = true;
     let begun = task(ask(&peer, at_once("a")).await.unwrap());
@@ -213,7 +213,7 @@ async fn who_does_not_wait_leaves_a_stream_at_its_first_event() {
 }
 
 #[tokio::test]
-async fn who_does_not_wait_waits_for_an_agent_without_streams() {
+async fn an_immediate_return_waits_if_the_agent_does_not_stream() {
     struct Still(Scripted);
     impl Caller for Still {
         fn call(&self, request: Request) -> Calling<'_> {
@@ -233,7 +233,7 @@ async fn who_does_not_wait_waits_for_an_agent_without_streams() {
 }
 
 #[tokio::test]
-async fn what_happens_between_subscribing_and_reading_is_told_once() {
+async fn events_between_subscription_and_read_are_delivered_once() {
     let piece = |text: &str| json!({"id": "x", "artifact": {"index": 0, "append": true, "parts": [{"type": "text", "text": text}]}});
     let part = |text: &str| json!({"type": "text", "text": text});
     let read = json!({"id": "x", "status": {"state": "working"}, "artifacts": [{"index": 0, "parts": [part("a"), part("b")]}]});
@@ -250,7 +250,7 @@ fn uuid_version(id: &str) -> u8 {
 }
 
 #[tokio::test]
-async fn no_more_history_is_kept_than_was_asked_for() {
+async fn history_is_limited_to_the_requested_length() {
     let said = |text: &str| json!({"role": "user", "parts": [{"type": "text", "text": text}]});
     let full = json!({"id": "x", "status": {"state": "working"}, "history": [said("a"), said("b"), said("c")]});
     let peer = Scripted::new(vec![full.clone(), full.clone(), full], vec![]);
@@ -263,7 +263,7 @@ async fn no_more_history_is_kept_than_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_stream_that_begins_with_an_artifact_gets_a_task_and_one_that_stays_open_ends() {
+async fn a_stream_without_a_task_gets_one_and_an_open_stream_ends_after_the_last_event() {
     let artifact = |text: &str, append: bool| json!({"id": "x", "artifact": {"index": 2, "append": append, "parts": [{"type": "text", "text": text}]}});
     let end = json!({"id": "x", "status": {"state": "completed"}, "final": true});
     let mut peer = Scripted::new(vec![], vec![artifact("a", false), artifact("b", true), end]);

@@ -4,7 +4,7 @@ use nuncio_wire::jsonrpc::{Id, parse_request};
 use serde_json::json;
 
 #[test]
-fn a_request_without_an_envelope_is_one_and_is_answered() {
+fn a_request_without_an_envelope_is_answered() {
     for body in [
         json!({"method": "tasks/send", "params": {}}),
         json!({"jsonrpc": null, "id": null, "method": "tasks/sendSubscribe", "params": {}}),
@@ -20,7 +20,7 @@ fn a_request_without_an_envelope_is_one_and_is_answered() {
 }
 
 #[test]
-fn other_versions_are_held_to_theirs() {
+fn other_versions_require_their_envelope() {
     for body in [
         r#"{"id": 1, "method": "SendMessage"}"#,
         r#"{"id": 1, "method": "message/send"}"#,

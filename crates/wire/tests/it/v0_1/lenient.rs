@@ -28,7 +28,7 @@ fn state(state: &Value) -> TaskState {
 }
 
 #[test]
-fn states_come_in_many_forms() {
+fn states_are_read_in_all_forms() {
     for known in TaskState::ALL {
         for form in [known.short(), known.as_str(), &known.short().to_uppercase().replace('-', "_")] {
             assert_eq!(state(&json!(form)), *known, "{form}");
@@ -44,7 +44,7 @@ fn states_come_in_many_forms() {
 }
 
 #[test]
-fn roles_come_in_many_forms() {
+fn roles_are_read_in_all_forms() {
     for (form, role) in [
         (json!("user"), Role::User),
         (json!("ROLE_USER"), Role::User),
@@ -67,7 +67,7 @@ fn roles_come_in_many_forms() {
 }
 
 #[test]
-fn numbers_are_read_as_texts_and_beyond_their_range() {
+fn numbers_are_read_from_text_and_out_of_range() {
     let message = json!({"role": "user", "parts": [{"text": "a"}]});
     for (form, length) in [
         (json!(3), 3),
@@ -92,7 +92,7 @@ fn numbers_are_read_as_texts_and_beyond_their_range() {
 }
 
 #[test]
-fn members_in_snake_case_and_members_that_nobody_knows_are_read() {
+fn snake_case_and_unknown_members_are_accepted() {
     let request = send(&json!({
         "id": "t", "session_id": "s", "history_length": 2, "color": {"of": ["the", "bed"]},
         "push_notification": {"url": "https://hooks.example/a", "authentication": {"scheme": "Bearer"}, "kind": 7},
@@ -117,13 +117,13 @@ fn members_in_snake_case_and_members_that_nobody_knows_are_read() {
 }
 
 #[test]
-fn the_last_of_a_repeated_member_counts() {
+fn the_last_occurrence_of_a_repeated_member_wins() {
     let Call::GetTask(get) = call("tasks/get", r#"{"id": "a", "id": "b"}"#) else { panic!() };
     assert_eq!(get.id.as_str(), "b");
 }
 
 #[test]
-fn a_status_that_says_in_odd_words_that_it_is_the_last_is_read() {
+fn a_status_with_an_odd_final_flag_is_read() {
     for last in [json!("true"), json!(1), Value::Null] {
         let event = json!({"id": "t", "status": {"state": "working"}, "final": last}).to_string();
         assert!(matches!(v01().decode_event(event.as_bytes()), Ok(StreamResponse::StatusUpdate(_))), "{event}");
@@ -131,7 +131,7 @@ fn a_status_that_says_in_odd_words_that_it_is_the_last_is_read() {
 }
 
 #[test]
-fn what_is_no_answer_is_refused_for_all_that() {
+fn documents_that_are_not_answers_are_refused() {
     for document in ["null", "7", "[]", r#"{"id":"t"}"#] {
         let error = v01().decode_event(document.as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{document}");

@@ -150,7 +150,7 @@ fn is_told_as_a_status(response: &StreamResponse, state: TaskState) -> bool {
 }
 
 #[test]
-fn events_lose_what_the_table_says() {
+fn events_lose_exactly_the_documented_fields() {
     hold((Way::Oldest, About::Events), 512, &any_event(), |ledger, mut model| {
         match &model {
             StreamResponse::Message(_) => {
@@ -173,7 +173,7 @@ fn events_lose_what_the_table_says() {
 }
 
 #[test]
-fn calls_lose_what_the_table_says() {
+fn calls_lose_exactly_the_documented_fields() {
     hold((Way::Oldest, About::Calls), 512, &any_call(), |ledger, (method, message)| {
         let newest = nuncio_wire::dialect(nuncio_wire::Version::V1_0).jsonrpc();
         let params = RawValue::from_string(message.to_string()).unwrap();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::harness::{Garden, builder, engine, message, scope, words};
 
 #[tokio::test]
-async fn a_task_is_reopened_again_and_again() {
+async fn a_task_can_be_reopened_repeatedly() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let first = garden.send("t", "chunks").await.unwrap();
@@ -42,7 +42,7 @@ fn generation(task: &Task) -> u64 {
 }
 
 #[tokio::test]
-async fn two_messages_reopen_a_task_once() {
+async fn two_concurrent_messages_reopen_a_task_once() {
     let engine = builder(|turn| async move {
         if turn.message().text() == "end" { turn.complete("done").await } else { turn.ask("and?").await }
     })
@@ -67,7 +67,7 @@ impl Caller for Counted<'_> {
 }
 
 #[tokio::test]
-async fn many_reopenings_stay_cheap() {
+async fn lookups_stay_few_after_many_reopenings() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     for _ in 0..100 {
@@ -82,7 +82,7 @@ async fn many_reopenings_stay_cheap() {
 }
 
 #[tokio::test]
-async fn a_stream_reopens_too() {
+async fn a_streaming_message_reopens_a_task() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     garden.send("t", "dig").await.unwrap();
@@ -112,7 +112,7 @@ impl Caller for Hasty<'_> {
 }
 
 #[tokio::test]
-async fn a_task_that_ends_under_a_message_is_reopened() {
+async fn a_task_that_ends_during_delivery_is_reopened() {
     for faster in [1, 30] {
         let engine = engine();
         Garden(&engine, "ann").send("t", "ask").await.unwrap();

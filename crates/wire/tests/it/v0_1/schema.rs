@@ -94,7 +94,7 @@ fn check_named(document: &Value, kind: &str, at: &str) -> Result<(), String> {
 }
 
 #[test]
-fn the_judge_judges() {
+fn invalid_documents_are_refused() {
     let part = serde_json::json!({"type": "text", "text": "a"});
     assert_is(&part, "Part");
     for wrong in [

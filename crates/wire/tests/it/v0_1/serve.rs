@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::harness::{Garden, builder, engine, engine_with, message, obey, scope, task, within, words};
 
 #[tokio::test]
-async fn a_task_has_the_id_that_its_client_made() {
+async fn a_task_has_the_id_of_its_client() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let asked = garden.send("t", "ask").await.unwrap();
@@ -41,7 +41,7 @@ async fn a_task_has_the_id_that_its_client_made() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_client_made_is_kept() {
+async fn the_session_of_the_client_is_kept() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let mut params = message("t", "ask");
@@ -52,7 +52,7 @@ async fn a_session_that_the_client_made_is_kept() {
 }
 
 #[tokio::test]
-async fn callers_do_not_meet_under_one_id() {
+async fn equal_ids_of_two_callers_name_two_tasks() {
     let engine = engine();
     let (ann, bob) = (Garden(&engine, "ann"), Garden(&engine, "bob"));
     ann.send("t", "ask").await.unwrap();
@@ -67,7 +67,7 @@ async fn callers_do_not_meet_under_one_id() {
 }
 
 #[tokio::test]
-async fn a_restart_forgets_no_id() {
+async fn ids_survive_a_restart() {
     let store = Arc::new(MemoryStore::default());
     let first = engine_with(store.clone());
     Garden(&first, "ann").send("t", "ask").await.unwrap();
@@ -78,7 +78,7 @@ async fn a_restart_forgets_no_id() {
 }
 
 #[tokio::test]
-async fn two_messages_with_one_new_id_are_for_one_task() {
+async fn two_messages_with_one_new_id_create_one_task() {
     for _ in 0..20 {
         let engine = builder(|turn| async move { turn.ask("and?").await }).build();
         let garden = Garden(&engine, "ann");
@@ -146,7 +146,7 @@ async fn tasks_of_other_versions_are_read_continued_and_canceled() {
 }
 
 #[tokio::test]
-async fn the_states_that_0_1_lacks_are_the_nearest() {
+async fn states_that_0_1_lacks_become_the_nearest_state() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let no = garden.send("a", "reject").await.unwrap();
@@ -157,7 +157,7 @@ async fn the_states_that_0_1_lacks_are_the_nearest() {
 }
 
 #[tokio::test]
-async fn a_direct_answer_is_a_task_that_is_done() {
+async fn a_direct_answer_becomes_a_completed_task() {
     let engine = engine();
     let done = Garden(&engine, "ann").send("t", "reply").await.unwrap();
     assert_eq!(done["status"]["state"], "completed");
@@ -192,7 +192,7 @@ async fn a_task_has_one_webhook() {
 }
 
 #[tokio::test]
-async fn a_webhook_may_come_before_its_task() {
+async fn a_webhook_can_be_set_before_its_task_exists() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let set =
@@ -229,7 +229,7 @@ async fn a_task_without_an_id_gets_one() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_refused_leaves_no_task() {
+async fn a_refused_message_creates_no_task() {
     let mut card = AgentCard::new("garden", "Takes texts.");
     card.default_input_modes = vec!["text/plain".to_owned()];
     card.capabilities.push_notifications = Some(false);
@@ -245,7 +245,7 @@ async fn a_message_that_is_refused_leaves_no_task() {
 }
 
 #[tokio::test]
-async fn a_call_that_names_a_task_of_0_1_is_of_0_1() {
+async fn a_call_with_the_id_of_a_0_1_task_is_claimed_by_0_1() {
     let engine = engine();
     Garden(&engine, "ann").send("t", "ask").await.unwrap();
     let claims = async |who: Scope, id: &str| {
@@ -269,7 +269,7 @@ async fn a_call_that_names_a_task_of_0_1_is_of_0_1() {
 }
 
 #[tokio::test]
-async fn what_an_agent_cannot_do_has_its_number() {
+async fn unsupported_features_have_the_error_codes_of_0_1() {
     let mut card = AgentCard::new("garden", "Does little.");
     card.capabilities.streaming = Some(false);
     card.capabilities.push_notifications = Some(false);
@@ -283,7 +283,7 @@ async fn what_an_agent_cannot_do_has_its_number() {
 }
 
 #[tokio::test]
-async fn a_bare_message_of_another_kind_of_engine_becomes_a_task() {
+async fn a_bare_message_of_another_engine_becomes_a_task() {
     struct Bare;
     impl nuncio_model::Caller for Bare {
         fn call(&self, request: Request) -> nuncio_model::Calling<'_> {
@@ -308,7 +308,7 @@ async fn a_bare_message_of_another_kind_of_engine_becomes_a_task() {
 
 #[cfg(feature = "v0-3")]
 #[test]
-fn names_that_later_versions_share_are_theirs_unless_claimed() {
+fn shared_method_names_belong_to_later_versions_unless_claimed() {
     use nuncio_wire::{Version, Versions};
     let versions = Versions::default();
     for method in ["tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/pushNotification/set"] {
@@ -340,7 +340,7 @@ impl Caller for Brief {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_task_is_a_task_that_is_done_and_its_artifact() {
+async fn an_answer_without_a_task_becomes_a_completed_task_with_an_artifact() {
     let garden = Garden(&Brief, "alice");
     let done = garden.send("mine", "x").await.unwrap();
     assert_eq!(

@@ -43,7 +43,7 @@ fn written(task: Task) -> Value {
 }
 
 #[test]
-fn parts_are_read_in_every_form() {
+fn parts_are_read_in_all_forms() {
     let parts = json!([
         {"type": "text", "text": "a", "metadata": null},
         {"kind": "text", "text": "b"},
@@ -70,7 +70,7 @@ fn parts_are_read_in_every_form() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn wrong_fields_are_named() {
     let parts = |part: Value| json!({"id": "t", "message": {"role": "user", "parts": [part]}});
     for (method, params, field) in [
         ("tasks/send", json!({"id": "t"}), "message"),
@@ -92,7 +92,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn nulls_are_as_good_as_nothing() {
+fn null_members_count_as_absent() {
     let request = message(read(
         "tasks/send",
         &json!({"id": "t", "sessionId": null, "pushNotification": null, "historyLength": null, "metadata": null,
@@ -106,7 +106,7 @@ fn nulls_are_as_good_as_nothing() {
 }
 
 #[test]
-fn states_roles_and_times_are_read_as_far_as_they_go() {
+fn unknown_states_and_roles_and_times_without_an_offset_are_read() {
     let task =
         read_task(&json!({"id": "t", "status": {"state": "pondering", "timestamp": "2025-04-02T16:59:25.331844"},
         "history": [{"role": "oracle", "parts": [{"text": "a"}]}]}));
@@ -116,7 +116,7 @@ fn states_roles_and_times_are_read_as_far_as_they_go() {
 }
 
 #[test]
-fn states_that_0_1_lacks_come_back() {
+fn states_that_0_1_lacks_survive_a_round_trip() {
     for (state, known) in [(TaskState::Rejected, "failed"), (TaskState::AuthRequired, "input-required")] {
         for said in [None, Some(Box::new(Message::agent("why")))] {
             let status = TaskStatus { message: said.clone(), ..TaskStatus::new(state) };
@@ -139,7 +139,7 @@ fn states_that_0_1_lacks_come_back() {
 }
 
 #[test]
-fn data_that_is_no_object_is_wrapped_and_unwrapped() {
+fn data_that_is_not_an_object_is_wrapped_and_unwrapped() {
     for data in [json!([1, null]), json!("a"), json!(null), json!(4.5), json!(true), json!({"value": 1})] {
         for metadata in [None, Some(json!({"a": 1}))] {
             let mut part = Part::data(data.clone());
@@ -153,7 +153,7 @@ fn data_that_is_no_object_is_wrapped_and_unwrapped() {
 }
 
 #[test]
-fn history_is_none_unless_asked_for() {
+fn history_is_sent_only_on_request() {
     let asked = |length: Option<i32>| {
         let call = Call::GetTask(GetTaskRequest { history_length: length, ..GetTaskRequest::new("t") });
         serde_json::from_str::<Value>(v01().encode_call(&call).unwrap().get()).unwrap()["historyLength"].clone()
@@ -162,7 +162,7 @@ fn history_is_none_unless_asked_for() {
 }
 
 #[test]
-fn numbers_of_errors_are_those_of_0_1() {
+fn errors_have_the_codes_of_0_1() {
     use ErrorKind as K;
     for (kind, code, back) in [
         (K::TaskNotFound, -32001, K::TaskNotFound),
@@ -199,7 +199,7 @@ fn numbers_of_errors_are_those_of_0_1() {
 }
 
 #[test]
-fn webhooks_are_told_of_tasks_at_rest_under_their_clients_ids() {
+fn webhooks_get_stopped_tasks_with_the_ids_of_their_clients() {
     let mut task = Task::new("server".into(), "c".into());
     task.metadata =
         json!({METADATA_KEY: {"taskId": "client", "generation": 2}, "a": 1}).as_object().cloned().map(Box::new);
@@ -241,7 +241,7 @@ fn part() -> impl Strategy<Value = Part> {
 
 proptest! {
     #[test]
-    fn what_0_1_has_a_place_for_survives(parts in prop::collection::vec(part(), 0..4), state in 0..9_i32, name in prop::option::of(".{1,9}")) {
+    fn facts_that_0_1_can_carry_survive(parts in prop::collection::vec(part(), 0..4), state in 0..9_i32, name in prop::option::of(".{1,9}")) {
         let mut task = Task::new("t".into(), "c".into());
         task.status.state = TaskState::from_number(state).unwrap();
         let mut message = Message::new(Role::Agent, parts.clone());

@@ -30,7 +30,7 @@ async fn a_task_is_streamed_to_its_last_event() {
 }
 
 #[tokio::test]
-async fn a_question_ends_the_stream_and_the_answer_begins_another() {
+async fn a_question_ends_the_stream_and_the_answer_opens_another() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     let asked = garden.stream("tasks/sendSubscribe", message("t", "ask")).await;
@@ -45,7 +45,7 @@ async fn a_question_ends_the_stream_and_the_answer_begins_another() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_is_told_what_there_is_and_then_the_end() {
+async fn a_resubscription_delivers_the_current_state_and_the_end() {
     let engine = engine();
     let garden = Garden(&engine, "ann");
     garden.send("t", "chunks").await.unwrap();
@@ -121,7 +121,7 @@ async fn told(script: Vec<StreamResponse>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_stream_ends_without_an_end() {
+async fn each_stream_ends_with_a_final_event() {
     use TaskState as S;
     let snapshot =
         |state, artifacts| StreamResponse::Task(Task { status: TaskStatus::new(state), artifacts, ..Task::default() });
@@ -150,7 +150,7 @@ async fn no_stream_ends_without_an_end() {
 }
 
 #[tokio::test]
-async fn an_error_is_the_last_thing_told() {
+async fn an_error_ends_a_stream() {
     let peer =
         Scripted(Mutex::new(vec![Ok(status(TaskState::Working)), Err(Error::new(ErrorKind::Unavailable, "gone"))]));
     let mut events = Garden(&peer, "ann").events("tasks/sendSubscribe", message("t", "x")).await.unwrap();

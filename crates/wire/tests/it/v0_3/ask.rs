@@ -41,7 +41,7 @@ fn asked_length(call: &Call) -> Option<i32> {
 }
 
 #[test]
-fn no_history_is_not_asked_for_but_cut_off() {
+fn a_request_for_no_history_is_not_sent_and_the_history_is_removed() {
     let get = |history_length| op::GetTaskRequest { history_length, ..op::GetTaskRequest::new("t") };
     let calls: [fn(Option<i32>) -> Call; 2] =
         [|n| send(n).into(), |n| op::GetTaskRequest { history_length: n, ..op::GetTaskRequest::new("t") }.into()];
@@ -65,7 +65,7 @@ fn no_history_is_not_asked_for_but_cut_off() {
 }
 
 #[test]
-fn a_stream_that_begins_rightly_is_as_it_is() {
+fn a_stream_that_begins_with_a_task_or_message_is_unchanged() {
     for first in [task(TaskState::Working), StreamResponse::Message(Message::agent("hi"))] {
         let events = vec![first, status(TaskState::Working), status(TaskState::Completed)];
         let numbered: Vec<_> = (1..).map(Some).zip(events.clone()).collect();
@@ -91,7 +91,7 @@ fn a_new_stream_that_begins_with_an_event_gets_its_task() {
 }
 
 #[test]
-fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
+fn a_stream_of_an_existing_task_begins_with_the_task() {
     let last = (Some(2), status(TaskState::Completed));
     for (first, is_shown) in
         [(status(TaskState::Submitted), true), (chunk("a", false), true), (chunk("a", true), false)]
@@ -111,7 +111,7 @@ fn a_stream_of_a_task_that_is_there_begins_with_that_task() {
 }
 
 #[test]
-fn a_quiet_stream_of_a_task_that_is_there_begins_at_once() {
+fn a_silent_stream_of_an_existing_task_begins_at_once() {
     let found = at_work();
     let peer = Prepared::with([Ok(Reply::Events(quiet())), Ok(Reply::Task(found.clone().into()))]);
     let seen = ready(peer.ask(version(), op::SubscribeToTaskRequest::new("t")));
@@ -122,7 +122,7 @@ fn a_quiet_stream_of_a_task_that_is_there_begins_at_once() {
 }
 
 #[test]
-fn what_the_version_lacks_is_refused_without_asking() {
+fn unsupported_operations_are_refused_without_a_call() {
     let peer = Prepared::default();
     let error = peer.ask(version(), op::ListTasksRequest::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
@@ -131,7 +131,7 @@ fn what_the_version_lacks_is_refused_without_asking() {
 }
 
 #[test]
-fn errors_are_those_of_the_peer() {
+fn errors_of_the_peer_are_passed_on() {
     let peer = Prepared::with([Err(Error::task_not_found("t"))]);
     let error = peer.ask(version(), op::SubscribeToTaskRequest::new("t")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskNotFound);

@@ -8,7 +8,7 @@ use super::{read, v02, v03};
 use crate::spec::{file, json};
 
 #[test]
-fn every_method_of_the_specification_is_known_by_its_name() {
+fn each_specified_method_name_is_known() {
     let facts: Value = file("v0.3/messages.json");
     for name in facts["methods"].as_object().unwrap().keys() {
         let method = v03().method(name).unwrap_or_else(|| panic!("{name}"));
@@ -21,7 +21,7 @@ fn every_method_of_the_specification_is_known_by_its_name() {
 }
 
 #[test]
-fn names_that_peers_had_for_a_while_are_understood() {
+fn former_method_names_are_accepted() {
     for (alias, method) in [
         ("agent/authenticatedExtendedCard", Method::GetExtendedAgentCard),
         ("tasks/pushNotification/set", Method::CreateTaskPushNotificationConfig),
@@ -41,7 +41,7 @@ fn names_that_peers_had_for_a_while_are_understood() {
 }
 
 #[test]
-fn wrong_params_are_named_as_this_family_names_them() {
+fn wrong_params_have_the_field_names_of_this_family() {
     let fields = |method, params: &Value| -> Vec<String> {
         let error = read(v03(), method, params).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidParams);
@@ -67,7 +67,7 @@ fn wrong_params_are_named_as_this_family_names_them() {
 }
 
 #[test]
-fn how_a_webhook_authenticates_may_be_left_open() {
+fn the_authentication_scheme_of_a_webhook_is_optional() {
     for authentication in [json!({"schemes": []}), json!({}), json!({"credentials": "c", "schemes": []})] {
         let config = json!({"url": "https://x", "authentication": authentication});
         let set = json!({"taskId": "t", "pushNotificationConfig": config});
@@ -86,7 +86,7 @@ fn how_a_webhook_authenticates_may_be_left_open() {
 }
 
 #[test]
-fn a_webhook_may_be_read_without_its_id() {
+fn a_webhook_can_be_read_without_its_id() {
     for (params, id) in [
         (json!({"id": "t"}), ""),
         (json!({"taskId": "t"}), ""),
@@ -109,7 +109,7 @@ fn length_of_get(version: &dyn nuncio_wire::JsonRpcDialect, params: &Value) -> O
 }
 
 #[test]
-fn no_history_length_and_zero_mean_all_in_0_3_and_none_in_0_2() {
+fn an_absent_or_zero_history_length_means_all_in_0_3_and_none_in_0_2() {
     for (params, in_0_3, in_0_2) in [
         (json!({"id": "t"}), None, Some(0)),
         (json!({"id": "t", "historyLength": null}), None, Some(0)),
@@ -134,7 +134,7 @@ fn no_history_length_and_zero_mean_all_in_0_3_and_none_in_0_2() {
 }
 
 #[test]
-fn a_client_always_says_whether_it_waits_and_which_modes_it_takes() {
+fn a_client_always_writes_blocking_and_output_modes() {
     let send = op::SendMessageRequest::new(Message::user("hi"));
     let at_once = op::SendMessageConfiguration { return_immediately: true, ..Default::default() };
     for (call, blocking) in [(send.clone(), true), (send.with_configuration(at_once), false)] {
@@ -146,7 +146,7 @@ fn a_client_always_says_whether_it_waits_and_which_modes_it_takes() {
 }
 
 #[test]
-fn a_call_waits_unless_it_says_otherwise() {
+fn a_call_blocks_by_default() {
     for (configuration, waits) in [
         (json!({}), true),
         (json!({"blocking": null}), true),
@@ -163,7 +163,7 @@ fn a_call_waits_unless_it_says_otherwise() {
 }
 
 #[test]
-fn lists_of_tasks_are_refused_both_ways() {
+fn lists_of_tasks_are_refused_by_client_and_server() {
     let call: Call = op::ListTasksRequest::default().into();
     assert_eq!(v03().encode_call(&call).unwrap_err().kind(), ErrorKind::UnsupportedOperation);
 }

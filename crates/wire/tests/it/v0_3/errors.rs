@@ -19,7 +19,7 @@ fn read(document: &Value) -> Error {
 }
 
 #[test]
-fn codes_are_those_of_1_0_and_go_both_ways() {
+fn codes_are_those_of_1_0_in_both_directions() {
     for (kind, code) in [
         (ErrorKind::TaskNotFound, -32001),
         (ErrorKind::TaskNotCancelable, -32002),
@@ -53,7 +53,7 @@ fn facts_and_wrong_fields_are_in_an_object() {
 }
 
 #[test]
-fn what_a_peer_sent_goes_on_in_the_words_of_the_version() {
+fn peer_details_are_passed_on_in_the_form_of_the_version() {
     // From a peer of 0.3: any type of data is preserved.
     for data in [json!({"taskId": "t"}), json!("text"), json!(7)] {
         let document = json!({"code": -32001, "message": "m", "data": data});
@@ -67,7 +67,7 @@ fn what_a_peer_sent_goes_on_in_the_words_of_the_version() {
 }
 
 #[test]
-fn what_an_older_peer_knows_is_known() {
+fn facts_of_an_older_peer_become_metadata() {
     let error =
         read(&json!({"code": -32001, "message": "m", "data": {"taskId": "t", "tries": 3, "of": [1], "none": null}}));
     let facts: Vec<_> = error.metadata().iter().map(|(name, fact)| (&**name, &**fact)).collect();

@@ -93,7 +93,7 @@ proptest! {
     /// The start of the stream, the read and the answer can happen at any time, with one restriction: either a chunk
     /// that is in both arrived before the answer, or no chunk is in both.
     #[test]
-    fn pieces_that_differ_come_once(total in 0_usize..12, places in [0_usize..13, 0..13, 0..13]) {
+    fn distinct_chunks_are_delivered_once(total in 0_usize..12, places in [0_usize..13, 0..13, 0..13]) {
         let texts: Vec<String> = (0..total).map(|number| format!("piece {number}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut places = places.map(|place| place.min(total));
@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn pieces_that_are_alike_are_taken_for_those_of_the_task() {
+fn equal_chunks_count_as_chunks_of_the_task() {
     let end = || vec![status(TaskState::Completed)];
     // Two chunks existed before the stream began, and the stream delivered the third.
     let events = told(at_work(&[".", ".", "."]), vec![chunk(".", true)], end());
@@ -132,7 +132,7 @@ fn pieces_that_are_alike_are_taken_for_those_of_the_task() {
 }
 
 #[test]
-fn an_artifact_that_was_begun_anew_is_that_of_the_stream() {
+fn a_replaced_artifact_has_the_content_of_the_stream() {
     let rest = vec![chunk("c", true), status(TaskState::Completed)];
     for first in [vec![chunk("new", false)], vec![chunk("b", true), chunk("new", false)]] {
         assert_eq!(folded(&told(at_work(&["a", "b"]), first, rest.clone())), ["new", "c"]);
@@ -140,7 +140,7 @@ fn an_artifact_that_was_begun_anew_is_that_of_the_stream() {
 }
 
 #[test]
-fn statuses_that_the_task_has_left_behind_are_not_told() {
+fn statuses_older_than_the_task_are_not_delivered() {
     let at = |state, seconds: i64| {
         let StreamResponse::StatusUpdate(mut update) = status(state) else { unreachable!() };
         update.status.timestamp = Some(Timestamp::from_parts(seconds, 0).unwrap());

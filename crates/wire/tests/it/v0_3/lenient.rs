@@ -13,7 +13,7 @@ fn state(state: &Value) -> TaskState {
 }
 
 #[test]
-fn states_come_in_many_forms() {
+fn states_are_read_in_all_forms() {
     for known in TaskState::ALL {
         for form in [known.short(), known.as_str(), &known.short().to_uppercase().replace('-', "_")] {
             assert_eq!(state(&json!(form)), *known);
@@ -29,7 +29,7 @@ fn states_come_in_many_forms() {
 }
 
 #[test]
-fn roles_come_in_many_forms() {
+fn roles_are_read_in_all_forms() {
     for (form, role) in [
         ("user", Role::User),
         ("ROLE_USER", Role::User),
@@ -46,7 +46,7 @@ fn roles_come_in_many_forms() {
 }
 
 #[test]
-fn a_role_that_nobody_knows_is_the_callers_in_a_request() {
+fn an_unknown_role_becomes_user_in_a_request() {
     let read = |role: Value| {
         let message = json!({"messageId": "m", "role": role, "parts": [{"kind": "text", "text": "a"}]});
         super::read(v03(), nuncio_model::Method::SendMessage, &json!({ "message": message }))
@@ -66,7 +66,7 @@ fn a_role_that_nobody_knows_is_the_callers_in_a_request() {
 }
 
 #[test]
-fn times_without_an_offset_are_of_utc() {
+fn times_without_an_offset_are_in_utc() {
     for (text, expected) in [
         ("2025-04-02T16:59:25.331844", "2025-04-02T16:59:25.331844Z"),
         ("2025-04-02T16:59:25", "2025-04-02T16:59:25Z"),
@@ -84,7 +84,7 @@ fn times_without_an_offset_are_of_utc() {
 }
 
 #[test]
-fn an_object_without_kind_is_known_by_its_members() {
+fn the_members_of_an_object_without_kind_tell_its_type() {
     let status = json!({"state": "working"});
     let parts = json!([{"text": "hi"}]);
     for (document, kind) in [
@@ -116,7 +116,7 @@ fn part(part: &Value) -> Result<Part, String> {
 }
 
 #[test]
-fn parts_say_what_they_are_by_kind_or_type_or_not_at_all() {
+fn parts_are_read_with_kind_or_type_or_neither() {
     let image = Part::raw([0xfb, 0xff]).with_filename("a.png").with_media_type("image/png");
     let file = json!({"bytes": "+/8", "name": "a.png", "mimeType": "image/png", "uri": null, "size": 2});
     for (json, expected) in [
@@ -151,7 +151,7 @@ fn parts_say_what_they_are_by_kind_or_type_or_not_at_all() {
 }
 
 #[test]
-fn data_that_is_no_object_is_wrapped_and_unwrapped() {
+fn data_that_is_not_an_object_is_wrapped_and_unwrapped() {
     let metadata = json!({"a": 1}).as_object().unwrap().clone();
     for data in [json!([1, 2]), json!("text"), json!(7), json!(false), Value::Null] {
         for model in [Part::data(data.clone()), Part::data(data.clone()).with_metadata(metadata.clone())] {
@@ -171,7 +171,7 @@ fn data_that_is_no_object_is_wrapped_and_unwrapped() {
 }
 
 #[test]
-fn empty_ids_are_none() {
+fn empty_ids_count_as_absent() {
     let message =
         json!({"kind": "message", "messageId": "m", "role": "agent", "parts": [], "taskId": "", "contextId": ""});
     let again = written(v03(), &event(v03(), &message));
@@ -196,7 +196,7 @@ fn members_in_snake_case_are_read() {
 }
 
 #[test]
-fn numbers_are_read_as_texts_and_beyond_their_range() {
+fn numbers_are_read_from_text_and_out_of_range() {
     for (form, length) in
         [(json!("3"), 3), (json!(3.0), 3), (json!(9_007_199_254_740_991_u64), i32::MAX), (json!(1e300), i32::MAX)]
     {

@@ -65,7 +65,7 @@ fn any_call() -> BoxedStrategy<(Method, Value)> {
 }
 
 #[test]
-fn events_lose_what_the_table_says() {
+fn events_lose_exactly_the_documented_fields() {
     hold((Way::Kinded, About::Events), 512, &any_event(), |ledger, mut model| {
         let older = written(v03(), &model);
         schema::check_result("message/stream", &older);
@@ -76,7 +76,7 @@ fn events_lose_what_the_table_says() {
 }
 
 #[test]
-fn calls_lose_what_the_table_says() {
+fn calls_lose_exactly_the_documented_fields() {
     hold((Way::Kinded, About::Calls), 512, &any_call(), |ledger, (method, message)| {
         let mut call = super::read(v10(), method, &message).unwrap();
         let params = v03().encode_call(&call).unwrap();

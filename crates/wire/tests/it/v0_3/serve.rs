@@ -59,7 +59,7 @@ fn row(kind: &str, last: Option<bool>, sequence: u64) -> (Value, Value, Option<u
 }
 
 #[test]
-fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
+fn a_stream_ends_after_its_first_final_event_and_keeps_its_sequence_numbers() {
     use TaskState as S;
     for end in [S::Completed, S::Failed, S::Canceled, S::Rejected, S::InputRequired] {
         // The stream of a message continues after a question of an earlier turn.
@@ -89,7 +89,7 @@ fn a_stream_ends_right_after_its_first_final_event_and_keeps_its_places() {
 }
 
 #[test]
-fn a_question_ends_the_stream_of_a_message_only_where_nothing_follows_it() {
+fn a_question_ends_the_stream_of_a_message_only_if_no_event_follows() {
     use TaskState as S;
     let asked = || vec![task(S::Working), status(S::InputRequired)];
     let expected = [row("task", None, 1), row("status-update", Some(true), 2)];
@@ -108,7 +108,7 @@ fn a_question_ends_the_stream_of_a_message_only_where_nothing_follows_it() {
 }
 
 #[test]
-fn a_question_is_not_held_back_while_nothing_follows_it() {
+fn a_question_is_delivered_while_the_stream_is_silent() {
     let events = open([task(TaskState::Working), status(TaskState::InputRequired)]);
     let shown = ready(Prepared::with([Ok(Reply::Events(events))]).serve(version(), send()));
     let last = written(v03(), &shown[1].1);
@@ -122,7 +122,7 @@ fn a_stream_that_ends_with_the_task_itself_gets_a_final_event() {
 }
 
 #[test]
-fn a_stream_that_ends_in_between_says_once_more_where_it_stands_and_that_this_is_all() {
+fn a_stream_that_ends_early_repeats_its_status_as_final() {
     for state in [TaskState::AuthRequired, TaskState::Working] {
         let shown = seen(send(), vec![task(TaskState::Submitted), status(state), chunk("a", true)]);
         let expected = [row("task", None, 1), row("status-update", Some(false), 2), row("artifact-update", None, 3)];
@@ -140,14 +140,14 @@ fn a_stream_that_ends_in_between_says_once_more_where_it_stands_and_that_this_is
 }
 
 #[test]
-fn a_message_is_a_whole_stream() {
+fn a_message_ends_a_stream() {
     let answer = StreamResponse::Message(Message::agent("pong"));
     let shown = seen(send(), vec![answer.clone(), answer]);
     assert_eq!(shown, [row("message", None, 1)]);
 }
 
 #[test]
-fn a_task_that_has_ended_is_shown_once_and_then_its_end() {
+fn the_stream_of_an_ended_task_has_the_task_and_a_final_event() {
     let StreamResponse::Task(ended) = task(TaskState::Failed) else { unreachable!() };
     let refusal = || Error::new(ErrorKind::UnsupportedOperation, "it has ended");
     let engine = Prepared::with([Err(refusal()), Ok(Reply::Task(ended.clone().into()))]);
@@ -175,7 +175,7 @@ fn webhook(id: &str) -> TaskPushNotificationConfig {
 }
 
 #[test]
-fn a_webhook_without_an_id_is_that_of_its_task_else_the_first() {
+fn a_read_without_an_id_finds_the_webhook_of_the_task_or_the_first() {
     let get = |id: &str| op::GetTaskPushNotificationConfigRequest {
         task_id: "t".into(),
         id: id.into(),
@@ -201,7 +201,7 @@ fn a_webhook_without_an_id_is_that_of_its_task_else_the_first() {
 }
 
 #[test]
-fn a_webhook_without_an_id_gets_that_of_its_task() {
+fn a_webhook_without_an_id_gets_the_id_of_its_task() {
     let made = |call: Call| {
         let engine = Prepared::with([Ok(Reply::Deleted)]);
         engine.serve(version(), call).unwrap();
@@ -234,7 +234,7 @@ fn a_webhook_without_an_id_gets_that_of_its_task() {
 }
 
 #[test]
-fn other_calls_are_as_they_are() {
+fn other_calls_are_unchanged() {
     for call in [
         Call::from(op::GetTaskRequest::new("t")),
         op::CancelTaskRequest::new("t").into(),
@@ -247,7 +247,7 @@ fn other_calls_are_as_they_are() {
 }
 
 #[test]
-fn webhooks_are_told_the_task_when_its_status_changes() {
+fn webhooks_get_the_task_after_each_status_change() {
     let told = |event: &StreamResponse| [Version::V0_2, Version::V0_3].map(|it| dialect(it).notice(event));
     assert_eq!(told(&task(TaskState::Submitted)), [Notice::Task; 2]);
     assert_eq!(told(&status(TaskState::Working)), [Notice::Task; 2]);
