@@ -1,7 +1,7 @@
 //! The seam to what wakes other nodes: that a task has changed, that a letter has come.
 //!
 //! The log is the truth, and the bus only wakes: a signal that is lost, doubled or late costs time and nothing else, as
-//! what is missed is found by the next look at the store. `engine::testing::bus_suite!` holds an implementation against
+//! what is missed is found by the next look at the store. `nuncio_suites::bus_suite!` holds an implementation against
 //! this contract.
 //!
 //! [`LocalBus`] is for engines of one process. For others there is [`RemoteBus`] over a [`Broker`]: it keeps what is to be

@@ -11,7 +11,6 @@ pub mod bus;
 pub mod lifecycle;
 pub mod offload;
 pub mod store;
-pub mod testing;
 pub mod weight;
 
 mod agent;

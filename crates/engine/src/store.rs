@@ -1,6 +1,6 @@
 //! The seam to what keeps tasks: the log, the head of each task, push configurations and what is owed to them.
 //!
-//! `engine::testing::store_suite!` holds an implementation against this contract.
+//! `nuncio_suites::store_suite!` holds an implementation against this contract.
 
 mod cluster;
 mod commit;

@@ -4,10 +4,8 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    bus::{Broker, EventBus as _, RemoteBus, Signal, Subscription, Topic, Wake},
-    testing::Link,
-};
+use nuncio_engine::bus::{Broker, EventBus as _, RemoteBus, Signal, Subscription, Topic, Wake};
+use nuncio_suites::Link;
 use tokio::time::timeout;
 
 use crate::{Proxy, Server};

@@ -38,7 +38,7 @@ impl LetterId {
 
 /// The part of a store that exists where several nodes share it.
 ///
-/// `engine::testing::cluster_suite!` holds an implementation against this contract.
+/// `nuncio_suites::cluster_suite!` holds an implementation against this contract.
 #[async_trait]
 pub trait Cluster: Send + Sync {
     /// How long a node may be silent before it counts as gone.

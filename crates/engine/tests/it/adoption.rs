@@ -2,12 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_engine::{
-    AgentError, Engine, Record, TaskStore, Turn,
-    store::Commit,
-    testing::{MemoryNode, SharedMemory},
-};
+use nuncio_engine::{AgentError, Engine, Record, TaskStore, Turn, store::Commit};
 use nuncio_model::{Message, Scope, StreamResponse, Task, TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent};
+use nuncio_suites::{MemoryNode, SharedMemory};
 use tokio::time::{Instant, sleep};
 
 use crate::{rigged::at_work, support::*};

@@ -1,7 +1,8 @@
 //! The bus of one process against the contract of buses.
 
 use async_trait::async_trait;
-use nuncio_engine::{bus::LocalBus, testing::BusFixture};
+use nuncio_engine::bus::LocalBus;
+use nuncio_suites::BusFixture;
 
 struct InProcess(LocalBus);
 
@@ -18,4 +19,4 @@ impl BusFixture for InProcess {
     }
 }
 
-nuncio_engine::bus_suite!(InProcess);
+nuncio_suites::bus_suite!(InProcess);

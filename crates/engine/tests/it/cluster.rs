@@ -12,12 +12,12 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Agent, AgentError, Engine, EventBus, Idempotency, Limits, Turn,
     bus::{BusError, LocalBus, Subscription, Topic, Wake},
-    testing::{MemoryNode, SharedMemory},
 };
 use nuncio_model::{
     Error, ErrorKind, EventStream, Message, Role, Task, TaskState,
     op::{SendMessageRequest, SendStreamingMessageRequest},
 };
+use nuncio_suites::{MemoryNode, SharedMemory};
 use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::support::*;

@@ -5,12 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_engine::{
-    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, TaskStore,
-    bus::LocalBus,
-    store::Erase,
-    testing::{MemoryNode, SharedMemory},
+    Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Retention, TaskStore, bus::LocalBus, store::Erase,
 };
 use nuncio_model::{Error, ErrorKind, EventStream, Message, Scope, Task, TaskState, op::GetTaskRequest};
+use nuncio_suites::{MemoryNode, SharedMemory};
 use tokio::{
     sync::Semaphore,
     task::JoinHandle,

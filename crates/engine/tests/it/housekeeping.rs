@@ -9,13 +9,13 @@ use nuncio_engine::{
     Engine, EngineBuilder, Housekeeping, Limits, MemoryStore, Record, Retention, StoreError, Swept, TaskStore,
     bus::LocalBus,
     store::{Commit, Erase, Portion},
-    testing::SharedMemory,
 };
 use nuncio_model::{
     ErrorKind, Message, Principal, Request, Scope, StreamResponse, Task, TaskPushNotificationConfig, TaskState,
     TaskStatus, TaskStatusUpdateEvent, Timestamp,
     op::{SendMessageConfiguration, SendMessageRequest},
 };
+use nuncio_suites::SharedMemory;
 use tokio::{
     sync::Semaphore,
     time::{Instant, sleep},

@@ -12,9 +12,9 @@ use nuncio_engine::{
     Engine, EngineBuilder, EventBus, Idempotency, Limits, agent_fn,
     bus::{BusError, Subscription, Topic, Wake},
     store::Lease,
-    testing::{MemoryNode, SharedMemory},
 };
 use nuncio_model::{ErrorKind, Message, Task, TaskState, op::SendMessageRequest};
+use nuncio_suites::{MemoryNode, SharedMemory};
 use tokio::time::{Instant, sleep};
 
 use crate::support::*;

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    TaskStore as _,
-    testing::{ClusterFixture, MemoryNode, SharedMemory},
-};
+use nuncio_engine::TaskStore as _;
+use nuncio_suites::{ClusterFixture, MemoryNode, SharedMemory};
 
 struct InMemory(SharedMemory);
 
@@ -27,4 +25,4 @@ impl ClusterFixture for InMemory {
     }
 }
 
-nuncio_engine::cluster_suite!(InMemory);
+nuncio_suites::cluster_suite!(InMemory);

@@ -10,14 +10,13 @@ use std::{
 
 use async_trait::async_trait;
 use futures_util::{FutureExt, future::join_all};
-use nuncio_engine::{
-    AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, PushGuard, TaskStore, Turn, testing::SharedMemory,
-};
+use nuncio_engine::{AgentError, Engine, EngineBuilder, Idempotency, MemoryStore, PushGuard, TaskStore, Turn};
 use nuncio_model::{
     Call, Error, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, Task, TaskPushNotificationConfig,
     TaskState, Timestamp,
     op::{ListTasksRequest, SendMessageConfiguration, SendMessageRequest},
 };
+use nuncio_suites::SharedMemory;
 use tokio::{sync::Semaphore, task::yield_now};
 
 use crate::{

@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use nuncio_engine::{
     MemoryStore, Record, StoreError, TaskStore,
     store::{Commit, ListQuery, Portion, PushConfig},
-    testing::StoreFixture,
 };
 use nuncio_model::{
     Artifact, Part, Scope, StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState,
     Timestamp,
 };
+use nuncio_suites::StoreFixture;
 
 struct InMemory;
 
@@ -29,8 +29,8 @@ impl StoreFixture for InMemory {
     }
 }
 
-nuncio_engine::store_suite!(InMemory);
-nuncio_engine::race_suite!(InMemory);
+nuncio_suites::store_suite!(InMemory);
+nuncio_suites::race_suite!(InMemory);
 
 pub(crate) fn create(id: &str, state: TaskState) -> Commit {
     let mut task = Task::new(id.into(), format!("context of {id}").into());

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_engine::{AgentError, Engine, Limits, TaskStore, Turn, testing::SharedMemory};
+use nuncio_engine::{AgentError, Engine, Limits, TaskStore, Turn};
 use nuncio_model::{ErrorKind, Message, Scope, Task, TaskState, op::SendMessageRequest};
+use nuncio_suites::SharedMemory;
 use tokio::time::{Instant, sleep};
 
 use crate::{

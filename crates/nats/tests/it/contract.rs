@@ -1,10 +1,8 @@
 //! The contract of buses, through a proxy where nodes are to be cut off.
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    bus::RemoteBus,
-    testing::{BusFixture, Link, OutageFixture},
-};
+use nuncio_engine::bus::RemoteBus;
+use nuncio_suites::{BusFixture, Link, OutageFixture};
 use nuncio_testbed::{Nats, Proxy, Server as _};
 
 use crate::support::{node, prefix};
@@ -36,5 +34,5 @@ impl OutageFixture for OnNats {
     }
 }
 
-nuncio_engine::bus_suite!(OnNats);
-nuncio_engine::bus_outage_suite!(OnNats);
+nuncio_suites::bus_suite!(OnNats);
+nuncio_suites::bus_outage_suite!(OnNats);

@@ -5,8 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nuncio_engine::{TaskStore, testing::SharedMemory};
+use nuncio_engine::TaskStore;
 use nuncio_push::Courier;
+use nuncio_suites::SharedMemory;
 
 use crate::support::{AtWork, Webhook, config, engine, lenient, quick, send, until_settled};
 

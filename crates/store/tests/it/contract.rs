@@ -1,8 +1,8 @@
 //! The contract of stores.
 
 use async_trait::async_trait;
-use nuncio_engine::testing::StoreFixture;
 use nuncio_store::{SqliteOptions, SqliteStore};
+use nuncio_suites::StoreFixture;
 use tempfile::TempDir;
 
 struct InFile(TempDir);
@@ -23,8 +23,8 @@ impl StoreFixture for InFile {
 
 mod with_a_cache {
     use super::InFile;
-    nuncio_engine::store_suite!(InFile);
-    nuncio_engine::race_suite!(InFile);
+    nuncio_suites::store_suite!(InFile);
+    nuncio_suites::race_suite!(InFile);
 }
 
 /// The same with every read from the database, logs that go at once, and each commit on the disk.
@@ -52,5 +52,5 @@ impl StoreFixture for Bare {
 
 mod bare {
     use super::Bare;
-    nuncio_engine::store_suite!(Bare);
+    nuncio_suites::store_suite!(Bare);
 }

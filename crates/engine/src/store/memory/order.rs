@@ -161,13 +161,11 @@ impl<'a> Iterator for Descending<'a> {
 
 #[cfg(test)]
 mod tests {
+    use nuncio_suites::random::Random;
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::{
-        store::memory::{node::Head, tables::Tables},
-        testing::random::Random,
-    };
+    use crate::store::memory::{node::Head, tables::Tables};
 
     fn entry(tables: &Tables, second: i64, id: &str) -> Entry {
         let node = Node {

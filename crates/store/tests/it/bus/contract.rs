@@ -1,10 +1,8 @@
 //! The contract of buses, through a proxy where nodes are to be cut off.
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    bus::RemoteBus,
-    testing::{BusFixture, Link, OutageFixture},
-};
+use nuncio_engine::bus::RemoteBus;
+use nuncio_suites::{BusFixture, Link, OutageFixture};
 use nuncio_testbed::{Database, Postgres, Proxy, Server as _};
 
 use super::node;
@@ -37,5 +35,5 @@ impl OutageFixture for OnPostgres {
     }
 }
 
-nuncio_engine::bus_suite!(OnPostgres);
-nuncio_engine::bus_outage_suite!(OnPostgres);
+nuncio_suites::bus_suite!(OnPostgres);
+nuncio_suites::bus_outage_suite!(OnPostgres);

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use nuncio_engine::{
-    TaskStore as _,
-    testing::{ClusterFixture, StoreFixture},
-};
+use nuncio_engine::TaskStore as _;
 use nuncio_store::PostgresStore;
+use nuncio_suites::{ClusterFixture, StoreFixture};
 
 use super::place::{Place, options};
 
@@ -30,8 +28,8 @@ impl StoreFixture for InSchema {
 
 mod one_node {
     use super::InSchema;
-    nuncio_engine::store_suite!(InSchema);
-    nuncio_engine::race_suite!(InSchema);
+    nuncio_suites::store_suite!(InSchema);
+    nuncio_suites::race_suite!(InSchema);
 }
 
 /// Nodes on one schema.
@@ -61,5 +59,5 @@ impl ClusterFixture for Nodes {
 
 mod nodes {
     use super::Nodes;
-    nuncio_engine::cluster_suite!(Nodes);
+    nuncio_suites::cluster_suite!(Nodes);
 }

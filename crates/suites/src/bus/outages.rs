@@ -1,0 +1,158 @@
+//! A node is cut off, and comes back.
+
+use std::time::{Duration, Instant};
+
+use nuncio_engine::bus::{EventBus, Signal, Topic};
+
+use super::{
+    OutageFixture,
+    reading::{PATIENCE, next, next_wake, numbered, read_all, read_to, subscribe_at_last, until_it_answers, wake},
+};
+
+const TOPIC: Topic = Topic::Tasks(1);
+
+/// Every subscription is told `Lost`; what is published after that arrives.
+pub async fn an_outage_is_told_once_it_is_over<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let there = fixture.join().await;
+    let mut first = here.subscribe(TOPIC).await.unwrap();
+    let mut second = here.subscribe(Topic::Tasks(2)).await.unwrap();
+    link.cut().await;
+    there.publish(TOPIC, wake("missed", 1));
+    until_it_answers(&here, false).await;
+    link.mend().await;
+    for (topic, subscription) in [(TOPIC, &mut first), (Topic::Tasks(2), &mut second)] {
+        for signal in read_to(subscription, &Signal::Lost).await {
+            assert_eq!(signal, Signal::Wake(wake("missed", 1)));
+        }
+        there.publish(topic, wake("after", 1));
+        assert_eq!(next_wake(subscription).await, wake("after", 1));
+    }
+}
+
+/// Nobody takes a subscription for live that is not.
+pub async fn an_outage_is_known<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let there = fixture.join().await;
+    here.check().await.unwrap();
+    let before = here.subscribe(TOPIC).await.unwrap();
+    link.cut().await;
+    until_it_answers(&here, false).await;
+    let began = Instant::now();
+    assert!(here.subscribe(TOPIC).await.is_err(), "though it was listened to before");
+    assert!(here.subscribe(Topic::Tasks(2)).await.is_err());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    drop(before);
+    link.mend().await;
+    until_it_answers(&here, true).await;
+    let mut subscription = subscribe_at_last(&here, Topic::Tasks(2)).await;
+    there.publish(Topic::Tasks(2), wake("after", 1));
+    assert_eq!(next_wake(&mut subscription).await, wake("after", 1));
+}
+
+/// Others are not told of it, and go on.
+pub async fn an_outage_of_one_node_is_no_other_nodes<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let (there, elsewhere) = (fixture.join().await, fixture.join().await);
+    let mut subscription = there.subscribe(TOPIC).await.unwrap();
+    link.cut().await;
+    until_it_answers(&here, false).await;
+    elsewhere.publish(TOPIC, wake("task", 1));
+    assert_eq!(next_wake(&mut subscription).await, wake("task", 1));
+    link.mend().await;
+    until_it_answers(&here, true).await;
+    elsewhere.publish(TOPIC, wake("task", 2));
+    assert_eq!(next_wake(&mut subscription).await, wake("task", 2));
+    there.check().await.unwrap();
+}
+
+/// Whoever was not cut off has no reason to look again, so what a node publishes while it is reaches them afterwards,
+/// also what it published before it noticed.
+pub async fn what_is_published_in_an_outage_comes_later<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let there = fixture.join().await;
+    let mut subscription = there.subscribe(TOPIC).await.unwrap();
+    link.cut().await;
+    for number in 0..1_000 {
+        here.publish(TOPIC, wake(numbered(number), 1));
+    }
+    until_it_answers(&here, false).await;
+    for number in 1_000..2_000 {
+        here.publish(TOPIC, wake(numbered(number), 1));
+    }
+    here.publish(TOPIC, wake(numbered(0), 2));
+    link.mend().await;
+    let wanted = (0..2_000).map(|number| (numbered(number), if number == 0 { 2 } else { 1 }));
+    read_all(&mut subscription, wanted.collect()).await;
+}
+
+/// Neither when the outage is known nor before.
+pub async fn publishing_in_an_outage_does_not_wait<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    link.cut().await;
+    for _ in 0..2 {
+        let began = Instant::now();
+        for number in 0..20_000 {
+            here.publish(TOPIC, wake(numbered(number), 1));
+        }
+        assert!(began.elapsed() < Duration::from_secs(3), "it took {:?}", began.elapsed());
+        until_it_answers(&here, false).await;
+    }
+}
+
+/// What cannot be kept is not forgotten: who listens is told that signals were lost.
+pub async fn too_much_in_an_outage_is_told_by_topic<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let there = fixture.join().await;
+    let mut subscription = there.subscribe(TOPIC).await.unwrap();
+    let mut elsewhere = there.subscribe(Topic::Tasks(2)).await.unwrap();
+    link.cut().await;
+    until_it_answers(&here, false).await;
+    for number in 0..1_000_000 {
+        here.publish(TOPIC, wake(numbered(number), 1));
+    }
+    link.mend().await;
+    let before = read_to(&mut subscription, &Signal::Lost).await;
+    assert!(before.len() < 100_000, "{} were kept", before.len());
+    until_it_answers(&here, true).await;
+    here.publish(TOPIC, wake("after", 1));
+    read_to(&mut subscription, &Signal::Wake(wake("after", 1))).await;
+    here.publish(Topic::Tasks(2), wake("after", 1));
+    assert_eq!(next(&mut elsewhere).await, Some(Signal::Wake(wake("after", 1))), "nothing of it was lost");
+}
+
+/// Each one is told, and what lies between is whole.
+pub async fn outages_may_come_again_and_again<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let there = fixture.join().await;
+    let mut subscription = here.subscribe(TOPIC).await.unwrap();
+    for sequence in 1..=5 {
+        there.publish(TOPIC, wake("task", sequence));
+        assert_eq!(next_wake(&mut subscription).await, wake("task", sequence));
+        link.cut().await;
+        until_it_answers(&here, false).await;
+        link.mend().await;
+        assert_eq!(next(&mut subscription).await, Some(Signal::Lost));
+    }
+}
+
+/// It waits for its patience at most, and not at all where there is nothing to be sent.
+pub async fn closing_in_an_outage_ends_in_time<F: OutageFixture>(fixture: F) {
+    let (here, link) = fixture.join_by_a_link().await;
+    let mut subscription = here.subscribe(TOPIC).await.unwrap();
+    link.cut().await;
+    here.publish(TOPIC, wake("task", 1));
+    until_it_answers(&here, false).await;
+    let began = Instant::now();
+    here.close(Duration::from_millis(300)).await;
+    let took = began.elapsed();
+    assert!((Duration::from_millis(300)..Duration::from_secs(3)).contains(&took), "{took:?}");
+    assert_eq!(next(&mut subscription).await, None);
+
+    let (idle, link) = fixture.join_by_a_link().await;
+    link.cut().await;
+    until_it_answers(&idle, false).await;
+    let began = Instant::now();
+    idle.close(PATIENCE).await;
+    assert!(began.elapsed() < PATIENCE / 4, "{:?}", began.elapsed());
+}

@@ -1,0 +1,81 @@
+//! How the suite reads: with a deadline, as a signal that never comes is what it looks for.
+
+use std::{collections::HashMap, time::Duration};
+
+use nuncio_engine::bus::{EventBus, Signal, Subscription, Topic, Wake};
+use nuncio_model::TaskId;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How long anything may take on a machine that has other things to do.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) fn wake(task: impl Into<TaskId>, sequence: u64) -> Wake {
+    Wake { task: task.into(), sequence }
+}
+
+pub(super) fn numbered(number: usize) -> TaskId {
+    TaskId::from(format!("task-{number}"))
+}
+
+/// The next signal.
+pub(super) async fn next(subscription: &mut Box<dyn Subscription>) -> Option<Signal> {
+    timeout(PATIENCE, subscription.next()).await.expect("a signal comes in time")
+}
+
+/// The next signal, which is a wake.
+pub(super) async fn next_wake(subscription: &mut Box<dyn Subscription>) -> Wake {
+    match next(subscription).await {
+        Some(Signal::Wake(wake)) => wake,
+        other => panic!("a wake was to come, not {other:?}"),
+    }
+}
+
+/// Reads up to this signal, and gives all before it.
+pub(super) async fn read_to(subscription: &mut Box<dyn Subscription>, last: &Signal) -> Vec<Signal> {
+    let mut before = Vec::new();
+    loop {
+        match next(subscription).await {
+            Some(signal) if signal == *last => return before,
+            Some(signal) => before.push(signal),
+            None => panic!("the subscription has ended before {last:?}"),
+        }
+    }
+}
+
+/// Reads until each of these tasks has come as far as this.
+pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: HashMap<TaskId, u64>) {
+    let mut wanted = wanted;
+    let deadline = Instant::now() + PATIENCE;
+    while !wanted.is_empty() {
+        match timeout_at(deadline, subscription.next()).await {
+            Ok(Some(Signal::Wake(wake))) => {
+                if wanted.get(&wake.task).is_some_and(|sequence| wake.sequence >= *sequence) {
+                    wanted.remove(&wake.task);
+                }
+            }
+            Ok(other) => panic!("{other:?} came, and {} tasks were to come yet", wanted.len()),
+            Err(late) => panic!("{late}: {} tasks did not come, {:?} among them", wanted.len(), wanted.iter().next()),
+        }
+    }
+}
+
+/// Listens to a topic as soon as that can be done.
+pub(super) async fn subscribe_at_last<B: EventBus>(bus: &B, topic: Topic) -> Box<dyn Subscription> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match bus.subscribe(topic).await {
+            Ok(subscription) => return subscription,
+            Err(error) if Instant::now() > deadline => panic!("nobody can subscribe: {error:?}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Waits until the bus answers, or until it does not.
+pub(super) async fn until_it_answers<B: EventBus>(bus: &B, answers: bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while bus.check().await.is_ok() != answers {
+        assert!(Instant::now() < deadline, "the bus was to be {}", if answers { "there" } else { "away" });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,113 @@
+//! Who lives, who owns what, and which letters wait.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use nuncio_engine::store::{Letter, LetterId, LetterStatus, NodeId};
+use nuncio_model::{Scope, TaskId, TaskState};
+use tokio::time::Instant;
+
+pub(super) type Key = (Scope, TaskId);
+
+#[derive(Default)]
+pub(super) struct State {
+    last: u64,
+    expiries: HashMap<NodeId, Instant>,
+    pub(super) owners: HashMap<Key, Owner>,
+    pub(super) letters: BTreeMap<LetterId, Waiting>,
+}
+
+/// Who owns a task.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    pub(super) node: NodeId,
+    pub(super) epoch: u64,
+    pub(super) at_work: bool,
+    pub(super) state: TaskState,
+    /// The last record.
+    pub(super) sequence: u64,
+    /// Its place among all tasks, oldest first.
+    pub(super) number: usize,
+}
+
+impl Owner {
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.is_terminal()
+    }
+}
+
+pub(super) struct Waiting {
+    pub(super) letter: Letter,
+    pub(super) status: LetterStatus,
+    pub(super) since: Instant,
+}
+
+impl State {
+    pub(super) fn join(&mut self, lease: Duration) -> NodeId {
+        self.last += 1;
+        let node = NodeId(self.last);
+        self.expiries.insert(node, Instant::now() + lease);
+        node
+    }
+
+    pub(super) fn lives(&self, node: NodeId) -> bool {
+        self.expiries.get(&node).is_some_and(|expiry| Instant::now() < *expiry)
+    }
+
+    /// Whether it lived until now; then it does for another lease.
+    pub(super) fn renew(&mut self, node: NodeId, lease: Duration) -> bool {
+        let lives = self.lives(node);
+        if lives {
+            self.expiries.insert(node, Instant::now() + lease);
+        }
+        lives
+    }
+
+    pub(super) fn leave(&mut self, node: NodeId) {
+        self.expiries.remove(&node);
+    }
+
+    /// The node that lives and is at work on a task.
+    pub(super) fn holder(&self, key: &Key) -> Option<NodeId> {
+        self.owners.get(key).filter(|owner| owner.at_work && self.lives(owner.node)).map(|owner| owner.node)
+    }
+
+    /// Letters that nobody has taken, oldest first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.letters.values().filter(|it| it.status.taken.is_none() && it.status.refused.is_none())
+    }
+
+    pub(super) fn key(letter: &Letter) -> Key {
+        (letter.scope.clone(), letter.task.clone())
+    }
+
+    /// Those of whom this is so, oldest first.
+    fn owners(&self, is_meant: impl Fn(&Owner) -> bool) -> Vec<(&Key, &Owner)> {
+        let mut owners: Vec<_> = self.owners.iter().filter(|(_, owner)| is_meant(owner)).collect();
+        owners.sort_by_key(|(_, owner)| owner.number);
+        owners
+    }
+
+    /// The tasks that a node is at work on, oldest first, behind the one that has this place.
+    pub(super) fn at_work(&self, node: NodeId, after: Option<usize>, limit: usize) -> Vec<(&Key, &Owner)> {
+        let is_meant = |it: &Owner| it.at_work && it.node == node && after.is_none_or(|after| it.number > after);
+        self.owners(is_meant).into_iter().take(limit).collect()
+    }
+
+    /// Tasks that nobody who lives is at work on, though they are not at rest, or letters have waited for a lease.
+    pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
+        let is_left = |it: &Owner| {
+            let is_cut_off = it.at_work && !self.lives(it.node);
+            !it.has_ended() && (is_cut_off || !it.at_work && !it.state.is_interrupted())
+        };
+        let mut left: Vec<_> = self.owners(is_left).into_iter().map(|(key, _)| key.clone()).collect();
+        let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.letter));
+        let is_open = |key: &Key| self.owners.get(key).is_some_and(|owner| !owner.has_ended());
+        let unheld = old.filter(|key| self.holder(key).is_none() && is_open(key));
+        left.extend(unheld);
+        left.dedup();
+        left
+    }
+}
