@@ -196,6 +196,54 @@ async fn a_letter_is_in_an_inbox_once() {
     assert_eq!(get(&b.engine, &task).await.history.len(), 3);
 }
 
+/// A node that loses a task passes on its own clients' messages. A message that came by letter waits in the store for
+/// the next owner, so a second letter would give the message two turns.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_loses_a_task_sends_no_second_letter_for_a_message() {
+    let mut nodes = Nodes::new();
+    nodes.resumes.store(true, Ordering::SeqCst);
+    nodes.limits.queued_messages = 10;
+    nodes.limits.commit_retry = LEASE * 4;
+    let (a, b) = nodes.two().await;
+    let task = begin(&a, "1 first?").await;
+    a.store.set(|faults| faults.refuses_commits = true);
+    let by_letter = sends(&b, follow(&task, "2 second?"));
+    let by_client = sends(&a, follow(&task, "3 third?"));
+    // Both messages are in the inbox of the runner on `a`, and neither is in the log.
+    sleep(SECOND * 2).await;
+    assert!(!by_letter.is_finished() && !by_client.is_finished());
+    a.store.rejoin().await;
+    sleep(LEASE + SECOND).await;
+    a.store.set(|faults| faults.refuses_commits = false);
+    nodes.open(12);
+    for sent in [by_letter, by_client] {
+        assert_state(&within(sent).await.unwrap().unwrap(), TaskState::InputRequired);
+    }
+    sleep(LEASE).await;
+    let mut messages = history(&get(&b.engine, &task).await);
+    messages.sort();
+    assert_eq!(messages, ["1 first?", "2 second?", "3 third?", "first", "second"]);
+}
+
+/// The owner of the task leaves before the letter is stored, so the sending node must run the task, and has no room.
+#[tokio::test(start_paused = true)]
+async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() {
+    let mut nodes = Nodes::new();
+    let a = nodes.node().await;
+    nodes.limits.running_turns = 1;
+    let b = nodes.node().await;
+    let task = begin(&a, "1 first?").await;
+    b.store.set(|faults| faults.refuses_letters = true);
+    let sent = sends(&b, follow(&task, "2 second?"));
+    sleep(SECOND / 100).await;
+    begin(&b, "1 another?").await;
+    a.store.close().await.unwrap();
+    b.store.set(|faults| faults.refuses_letters = false);
+    let error = within(sent).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+    assert_eq!(error.metadata()["limit"], "running_turns");
+}
+
 /// A task of a node that lives, and that nobody there is at work on, as after a claim that nobody heard the answer of.
 #[tokio::test(start_paused = true)]
 async fn a_letter_for_a_task_without_a_runner_has_it_settled() {

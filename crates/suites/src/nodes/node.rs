@@ -36,6 +36,8 @@ const BENEATH: u64 = 1;
 pub struct MemoryFaults {
     /// Letters are left, and nobody hears of it.
     pub loses_answers_to_letters: bool,
+    /// No letter is stored.
+    pub refuses_letters: bool,
     /// Nothing is noted on letters.
     pub refuses_marks: bool,
     /// Nothing is committed.
@@ -426,6 +428,7 @@ impl Cluster for MemoryNode {
 
     async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
         self.reach()?;
+        self.fails(|faults| faults.refuses_letters)?;
         let mut state = self.shared.state.lock().await;
         let key = State::key(letter);
         if !state.owners.contains_key(&key) {
