@@ -14,7 +14,6 @@ pub mod store;
 pub mod weight;
 
 mod agent;
-#[cfg(feature = "chaos-bugs")]
 mod bugs;
 mod capability;
 mod channel;

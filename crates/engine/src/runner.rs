@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use turn::Running;
 
 use crate::{
+    bugs,
     flights::Flight,
     inbox::{Accepted, Cancel, Control, Incoming},
     live::Live,
@@ -81,8 +82,7 @@ enum Rest {
     Over,
     /// Somebody does, and it has to claim the task again, as it let go of it.
     LetGo,
-    /// It is gone in the middle of a turn.
-    #[cfg(feature = "chaos-bugs")]
+    /// The runner disappears during a turn: a deliberate bug.
     Lost,
 }
 
@@ -166,7 +166,6 @@ impl Runner {
                 match self.work().await {
                     Ok(Rest::Over) => return self.finish(),
                     Ok(Rest::LetGo) => {}
-                    #[cfg(feature = "chaos-bugs")]
                     Ok(Rest::Lost) => return self.vanish(),
                     Err(_) if self.is_elsewhere() => return self.lose(),
                     Err(error) => return self.give_up(&error),
@@ -216,8 +215,7 @@ impl Runner {
             // Nobody waits for a turn in order to know that it is settled.
             self.settling.clear();
             if let Some(next) = next {
-                #[cfg(feature = "chaos-bugs")]
-                if crate::bugs::loses_runner() {
+                if bugs::loses_runner() {
                     return Ok(Rest::Lost);
                 }
                 self.turn(next).await?;

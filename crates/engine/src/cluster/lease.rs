@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use crate::{
+    bugs,
     bus::Topic,
     inbox::Control,
     shared::Shared,
@@ -76,8 +77,7 @@ async fn renew(shared: &Shared, cluster: &dyn Cluster, over: Instant) -> Result<
 }
 
 fn lose_all(shared: &Shared) {
-    #[cfg(feature = "chaos-bugs")]
-    if crate::bugs::Bug::NoFencing.is_on() {
+    if bugs::ignores_fencing() {
         return;
     }
     shared.registry.all().iter().for_each(|live| live.tell_runner(Control::Lost));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SubscribeToTaskRequest, resume};
 
 use crate::{
+    bugs,
     feed::{FILL, Feed, Until},
     live::Live,
     reader::LogReader,
@@ -25,9 +26,8 @@ pub(super) async fn call(
     shared.keep_abreast(&hold).await?;
     let live = Arc::clone(hold.live());
     let (mut reader, task, sequence) = LogReader::from_now(hold);
-    #[cfg(feature = "chaos-bugs")]
-    if crate::bugs::Bug::SnapshotBeforeSubscribe.is_on() {
-        tokio::time::sleep(crate::bugs::MOMENT).await;
+    if bugs::takes_snapshot_before_position() {
+        bugs::pause().await;
         let now = live.lock().sequence;
         reader.advance(now);
     }

@@ -97,9 +97,8 @@ impl Runner {
         self.shared.abandon(&self.hold.scope, &self.hold.id);
     }
 
-    /// Is gone, and tells nobody.
-    #[cfg(feature = "chaos-bugs")]
-    pub(super) fn vanish(mut self) {
+    /// Disappears without a notice: a deliberate bug.
+    pub(super) fn vanish(&mut self) {
         drop(self.release());
     }
 

@@ -3,14 +3,10 @@
 use std::sync::Arc;
 
 use nuncio_model::{Error, Task};
-#[cfg(feature = "chaos-bugs")]
-use tokio::time::sleep;
 
 use super::{LogWriter, is_at_rest};
-#[cfg(feature = "chaos-bugs")]
-use crate::bugs::{self, Bug};
 use crate::{
-    cluster,
+    bugs, cluster,
     lifecycle::Fold,
     record::Record,
     store::{Commit, StoreError},
@@ -55,12 +51,10 @@ impl LogWriter {
             letters: std::mem::take(&mut self.letters),
             remember: self.remembered(),
         });
-        #[cfg(feature = "chaos-bugs")]
-        let was_early = !creates && Bug::PublishBeforeCommit.is_on();
-        #[cfg(feature = "chaos-bugs")]
+        let was_early = !creates && bugs::publishes_before_commit();
         if was_early {
             self.live.publish(&records, snapshot.clone(), self.epoch, &self.shared.kept);
-            sleep(bugs::MOMENT).await;
+            bugs::pause().await;
         }
         if !creates {
             self.live.lock().is_committing = true;
@@ -87,7 +81,6 @@ impl LogWriter {
             // A message that came here by letter while its task ran elsewhere may have this turn.
             Box::pin(self.look_whose_turn(&records)).await;
         }
-        #[cfg(feature = "chaos-bugs")]
         let records = if was_early { Vec::new() } else { records };
         let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.kept);
         if is_shared {

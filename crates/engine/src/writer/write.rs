@@ -6,9 +6,10 @@ use nuncio_model::{Error, TaskId};
 use tokio::time::{Instant, sleep};
 
 use super::LogWriter;
-#[cfg(feature = "chaos-bugs")]
-use crate::bugs::{self, Bug};
-use crate::store::{Commit, Committed, Portion, StoreError};
+use crate::{
+    bugs,
+    store::{Commit, Committed, Portion, StoreError},
+};
 
 impl LogWriter {
     /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
@@ -29,10 +30,8 @@ impl LogWriter {
         };
         let outcome = match outcome {
             Err(StoreError::Repeated(other)) => Box::pin(self.write_anyway(commit, &other)).await,
-            #[cfg(feature = "chaos-bugs")]
-            Err(StoreError::Conflict) if Bug::NoFencing.is_on() => {
-                let mut commit = commit;
-                bugs::write_anyway(&self.shared.store, &mut commit).await
+            Err(StoreError::Conflict) if bugs::ignores_fencing() => {
+                Box::pin(bugs::write_unfenced(&self.shared.store, commit)).await
             }
             outcome => outcome,
         };
