@@ -1,5 +1,5 @@
-//! The suite for [`EventBus`]: its contract line by line. Each function is one test; `bus_suite!` runs them all, and
-//! `bus_outage_suite!` those that cut nodes off.
+//! The suites for [`EventBus`]. Each function tests one promise of the contract; `bus_suite!` runs all of them, and
+//! `bus_outage_suite!` runs the tests that cut nodes off.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod closing;
@@ -17,61 +17,61 @@ use nuncio_engine::bus::EventBus;
 pub use outages::*;
 pub use slow::*;
 
-/// Where the suite gets nodes from: a bus that is new for each test.
+/// Creates the nodes for the suite. Each test has its own bus.
 #[async_trait]
 pub trait BusFixture: Send + Sync + Sized + 'static {
     /// The bus under test.
     type Bus: EventBus;
 
-    /// A bus that nobody else is on.
+    /// A bus without nodes.
     fn new() -> Self;
 
-    /// Another node on it.
+    /// Adds a node.
     async fn join(&self) -> Self::Bus;
 }
 
-/// A bus of which nodes can be cut off.
+/// A bus with nodes that a test can cut off.
 #[async_trait]
 pub trait OutageFixture: BusFixture {
-    /// Another node on it. From what `cut` returns on nothing reaches it and it reaches nobody, until `mend`: what the
-    /// network would still have carried is lost.
+    /// Adds a node behind a link. After `cut` has returned, no signal passes in either direction until `mend`, and
+    /// signals on their way are lost.
     async fn join_by_a_link(&self) -> (Self::Bus, Box<dyn Link>);
 }
 
-/// The way between a node and what carries its signals.
+/// The connection between a node and the broker.
 #[async_trait]
 pub trait Link: Send + Sync {
-    /// Cuts it.
+    /// Interrupts the connection.
     async fn cut(&self);
 
-    /// Mends it.
+    /// Restores the connection.
     async fn mend(&self);
 }
 
-/// Makes a `#[test]` of each line of the [`EventBus`](nuncio_engine::EventBus) contract, for nodes from a
-/// [`BusFixture`](crate::BusFixture).
+/// Defines a `#[test]` for each promise of [`EventBus`](nuncio_engine::EventBus). A [`BusFixture`](crate::BusFixture)
+/// adds the nodes.
 #[macro_export]
 macro_rules! bus_suite {
     ($fixture:ty) => {
         $crate::bus_suite! { @tests $fixture:
-            what_is_published_reaches_every_node
-            a_subscription_that_is_there_loses_nothing
-            a_subscription_that_comes_back_loses_nothing
-            signals_of_a_task_come_in_their_order
-            one_of_several_subscriptions_may_leave
+            a_signal_reaches_every_subscription_of_every_node
+            a_subscription_receives_every_later_signal
+            a_repeated_subscription_receives_every_later_signal
+            signals_of_a_task_arrive_in_order
+            dropping_a_subscription_affects_no_other
 
-            topics_do_not_mix
-            any_text_may_be_the_id_of_a_task
-            a_letter_is_a_signal
+            a_subscription_receives_only_its_topic
+            any_text_can_be_a_task_id
+            every_letter_is_signalled
 
-            a_slow_subscription_is_told_and_others_are_not_concerned
-            publishing_does_not_wait
-            a_reader_may_stop_waiting_at_any_time
+            a_slow_subscription_receives_lost_and_others_lose_nothing
+            publish_does_not_wait
+            the_future_of_next_can_be_dropped
 
-            closing_ends_the_subscriptions_of_one_node
-            closing_sends_what_waits
-            a_bus_that_is_dropped_ends_its_subscriptions
-            nobody_joins_a_node_that_has_left
+            closing_ends_the_subscriptions_of_the_node
+            closing_sends_queued_signals
+            dropping_the_bus_ends_its_subscriptions
+            a_closed_bus_refuses_subscriptions
         }
     };
     (@tests $fixture:ty: $($test:ident)*) => {$(
@@ -84,20 +84,19 @@ macro_rules! bus_suite {
     )*};
 }
 
-/// Makes a `#[test]` of each line of the contract that speaks of outages, for nodes from an
-/// [`OutageFixture`](crate::OutageFixture).
+/// Defines a `#[test]` for each promise about outages. An [`OutageFixture`](crate::OutageFixture) adds the nodes.
 #[macro_export]
 macro_rules! bus_outage_suite {
     ($fixture:ty) => {
         $crate::bus_suite! { @tests $fixture:
-            an_outage_is_told_once_it_is_over
-            an_outage_is_known
-            an_outage_of_one_node_is_no_other_nodes
-            what_is_published_in_an_outage_comes_later
-            publishing_in_an_outage_does_not_wait
-            too_much_in_an_outage_is_told_by_topic
-            outages_may_come_again_and_again
-            closing_in_an_outage_ends_in_time
+            subscriptions_receive_lost_after_an_outage
+            check_and_subscribe_fail_during_an_outage
+            an_outage_of_a_node_affects_no_other_node
+            signals_published_during_an_outage_arrive_later
+            publish_does_not_wait_during_an_outage
+            an_overflow_during_an_outage_is_reported_per_topic
+            each_of_several_outages_is_reported
+            closing_during_an_outage_respects_the_timeout
         }
     };
 }

@@ -1,5 +1,4 @@
-//! The suite for [`Cluster`]: its contract line by line. Each function is one test;
-//! `cluster_suite!` runs them all.
+//! The suite for [`Cluster`]. Each function tests one promise of the contract; `cluster_suite!` runs all of them.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod claims;
@@ -26,41 +25,42 @@ pub use sequences::*;
 
 use super::store::writer::Writer;
 
-/// Where the suite gets nodes from: a place that is new for each test, and that several nodes can have open at once.
+/// Creates the stores for the suite. Each test has its own empty store, and several nodes open the store at the same
+/// time.
 #[async_trait]
 pub trait ClusterFixture: Send + Sync + Sized + 'static {
-    /// The store under test, as one node has it.
+    /// The store under test, as opened by a node.
     type Node: TaskStore;
 
-    /// A place without tasks and nodes, where leases are as long as this.
+    /// An empty store without nodes, with leases of this length.
     fn new(lease: Duration) -> Self;
 
-    /// Opens the store as another node, which lives from now on.
+    /// Opens the store as a new node. The node's lease starts now.
     async fn open(&self) -> Self::Node;
 
-    /// Ends a node's lease at once, as its silence would in time. The node does not notice.
+    /// Ends the lease of a node at once. The node does not notice.
     async fn expire(&self, node: &Self::Node);
 }
 
-/// A lease that no test outlasts.
+/// A lease longer than any test.
 const LONG: Duration = Duration::from_mins(10);
 
-/// A lease that a test can wait for.
+/// A lease short enough for a test to wait for its end.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How long something may take that should happen.
+/// The deadline for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn cluster(node: &impl TaskStore) -> &dyn Cluster {
     node.cluster().expect("the store is shared")
 }
 
-/// Two nodes.
+/// Opens two nodes.
 async fn two<F: ClusterFixture>(fixture: &F) -> (F::Node, F::Node) {
     (fixture.open().await, fixture.open().await)
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug)]
 enum Claimed {
     Owned { stored: Stored, abandoned: bool, letters: Vec<Letter> },
@@ -71,11 +71,12 @@ async fn claim(node: &impl TaskStore, task: &Writer) -> Claimed {
     match node.claim(&task.scope, task.id()).await.unwrap() {
         Some(Claim::Owned { stored, abandoned, letters }) => Claimed::Owned { stored, abandoned, letters },
         Some(Claim::Held(node)) => Claimed::Held(node),
-        None => panic!("{} is not there", task.id()),
+        None => panic!("{} does not exist", task.id()),
     }
 }
 
-/// Claims a task that nobody else is at work on; whether it was abandoned. The writer goes on under the new epoch.
+/// Claims a task that no other node owns, and returns whether the task was abandoned. The writer continues under the
+/// new epoch.
 async fn own(node: &impl TaskStore, task: &mut Writer) -> bool {
     match claim(node, task).await {
         Claimed::Owned { stored, abandoned, .. } => {
@@ -96,54 +97,54 @@ fn letter(task: &Writer, body: &str) -> Letter {
     }
 }
 
-/// Makes a `#[test]` of each line of the [`Cluster`](nuncio_engine::store::Cluster) contract, for nodes from a
-/// [`ClusterFixture`](crate::ClusterFixture).
+/// Defines a `#[test]` for each promise of [`Cluster`](nuncio_engine::store::Cluster). A
+/// [`ClusterFixture`](crate::ClusterFixture) opens the nodes.
 #[macro_export]
 macro_rules! cluster_suite {
     ($fixture:ty) => {
         $crate::cluster_suite! { @tests $fixture:
-            nodes_are_told_apart
-            who_renews_in_time_stays_who_it_is
-            who_renews_too_late_is_another
-            a_lease_ends_by_itself_and_not_before
-            a_node_that_closes_has_no_lease
+            nodes_have_different_ids
+            a_renewal_in_time_keeps_the_node_id
+            a_late_renewal_gives_a_new_node_id
+            a_lease_ends_after_its_length
+            closing_the_store_ends_the_lease
 
-            a_task_at_work_is_held
-            a_task_that_is_not_there_is_nobodys
-            who_lets_go_of_a_task_owns_it_no_more
-            a_task_of_a_node_that_is_gone_is_taken_over
+            a_task_at_work_belongs_to_its_owner
+            a_missing_task_cannot_be_claimed
+            a_released_task_has_no_owner
+            a_task_of_a_dead_node_is_taken_over
             a_node_that_lost_its_lease_takes_its_own_tasks_over
-            a_claim_of_a_task_that_has_ended_changes_nothing
-            one_of_many_nodes_wins_a_claim
+            a_claim_of_an_ended_task_changes_nothing
+            a_single_node_wins_a_claim
 
-            the_old_owner_is_fenced_before_and_after_the_new_ones_first_commit
-            of_an_owner_and_who_takes_over_one_is_first
-            a_node_that_lost_its_lease_makes_no_task_its_own_by_a_commit
+            the_old_owner_is_fenced_from_the_claim_on
+            a_commit_precedes_the_claim_or_conflicts
+            a_commit_without_a_lease_does_not_own_the_task
 
-            a_letter_is_left_with_who_is_at_work
-            nothing_is_left_where_nobody_is_at_work
-            a_letter_is_left_once
-            a_letter_that_was_left_is_known_to_be_there
-            mail_is_in_order_and_of_this_node
-            a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all
+            a_letter_reaches_the_owner
+            a_letter_without_an_owner_is_not_stored
+            a_letter_is_stored_once
+            a_repeated_post_reports_the_stored_letter
+            mail_is_sorted_and_belongs_to_the_node
+            a_letter_is_stored_before_the_release_or_not_at_all
 
             a_commit_takes_letters
-            a_commit_that_is_refused_takes_no_letter
-            a_letter_can_be_taken_back_until_it_is_taken
-            a_letter_is_taken_or_taken_back
-            marks_are_noted
-            letters_are_looked_up_together
-            a_claim_brings_the_letters
+            a_refused_commit_takes_no_letter
+            a_letter_can_be_withdrawn_until_a_commit_takes_it
+            a_letter_is_taken_or_withdrawn
+            marks_are_stored
+            a_lookup_returns_many_letters
+            a_claim_returns_the_waiting_letters
 
-            tasks_of_nodes_that_are_gone_are_orphans
-            a_task_that_was_let_go_of_in_the_middle_is_an_orphan
-            a_node_sees_what_it_is_at_work_on
+            tasks_of_dead_nodes_are_orphans
+            a_task_released_before_rest_is_an_orphan
+            a_node_lists_its_own_tasks_at_work
             a_task_at_rest_with_an_old_letter_is_an_orphan
 
-            of_two_nodes_one_takes_a_message
-            messages_in_any_order_are_taken_once
+            a_single_node_commits_a_message
+            messages_in_opposite_order_do_not_deadlock
 
-            sequences_come_as_they_were_asked_for
+            sequences_of_all_nodes_follow_the_request
         }
     };
     (@tests $fixture:ty: $($test:ident)*) => {$(

@@ -1,6 +1,6 @@
-//! Suites that hold an implementation of a seam against its contract.
+//! Test suites for implementations of the engine's stores and buses.
 //!
-//! A suite is one line in the tests of the crate that implements the seam:
+//! The tests of an implementation define a fixture and call the macro of a suite:
 //!
 //! ```
 //! # use nuncio_engine::MemoryStore;
@@ -28,17 +28,16 @@ pub mod bus;
 pub mod cluster;
 pub mod nodes;
 pub mod races;
-pub mod store;
-
 pub mod random;
+pub mod store;
 
 pub use bus::{BusFixture, Link, OutageFixture};
 pub use cluster::ClusterFixture;
 pub use nodes::{MemoryFaults, MemoryNode, SharedMemory};
 pub use store::StoreFixture;
 
-/// Runs a test of a suite to its end on a runtime of its own with two worker threads.
+/// Runs a test to its end, on its own runtime with two worker threads.
 pub fn block_on(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.expect("a runtime can be started").block_on(test);
+    runtime.expect("cannot start a runtime").block_on(test);
 }

@@ -1,4 +1,4 @@
-//! Several nodes that share one store in memory: what a cluster's database does, without one.
+//! A store in memory that several nodes share, with leases and letters.
 
 mod node;
 mod state;
@@ -10,9 +10,9 @@ use nuncio_engine::store::MemoryStore;
 use state::State;
 use tokio::sync::Mutex;
 
-/// A store in memory that several nodes of one process share. Its clones are one store.
+/// A store in memory for several nodes of one process. Clones share the same store.
 ///
-/// Time is tokio's, so a test that pauses the clock decides when a lease is over.
+/// Leases use the clock of tokio, so a test can pause and advance time.
 #[derive(Clone)]
 pub struct SharedMemory {
     tasks: Arc<MemoryStore>,
@@ -21,13 +21,13 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// A store without nodes and tasks.
+    /// An empty store without nodes.
     pub fn new(lease: Duration) -> Self {
         let tasks = MemoryStore::builder().keep_log(true).build();
         Self { tasks: Arc::new(tasks), state: Arc::default(), lease }
     }
 
-    /// A node that lives from now on.
+    /// Opens the store as a new node. The node's lease starts now.
     pub async fn node(&self) -> MemoryNode {
         let id = self.state.lock().await.join(self.lease);
         MemoryNode::new(self.clone(), id)

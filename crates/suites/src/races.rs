@@ -1,5 +1,5 @@
-//! The suite for what races in an engine over a store: agents that are done before anyone looks, cancels against a
-//! completion, readers that stall and readers that are cut off. `race_suite!` runs it on a store.
+//! The suite for races in an engine over a store: agents that finish at once, cancellation against completion, readers
+//! that stall and readers that reconnect. `race_suite!` runs all of them.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod cancels;
@@ -13,18 +13,18 @@ pub use cuts::*;
 pub use instant::*;
 pub use stalls::*;
 
-/// Makes a `#[test]` of each race, on stores from a [`StoreFixture`](crate::StoreFixture). A test takes a
+/// Defines a `#[test]` for each race. A [`StoreFixture`](crate::StoreFixture) opens the stores. Each test takes a
 /// second or two.
 #[macro_export]
 macro_rules! race_suite {
     ($fixture:ty) => {
         $crate::race_suite! { @tests $fixture:
-            a_thousand_agents_that_are_done_at_once_are_streamed_to_their_end
-            a_thousand_agents_that_are_done_at_once_are_watched_to_their_end
-            a_thousand_agents_that_are_done_at_once_are_polled_to_their_end
-            a_hundred_cancels_against_a_completion_leave_one_end
-            a_reader_that_stalls_holds_up_nobody_and_misses_nothing
-            a_reader_that_is_cut_off_fifty_times_sees_each_event_once
+            instant_agents_are_streamed_to_their_end
+            instant_agents_are_subscribed_to_until_their_end
+            instant_agents_are_polled_to_their_end
+            a_hundred_cancels_and_a_completion_have_a_single_result
+            a_stalled_reader_blocks_no_reader_and_misses_no_event
+            a_reader_with_fifty_reconnects_receives_each_event_once
         }
     };
     (@tests $fixture:ty: $($test:ident)*) => {$(

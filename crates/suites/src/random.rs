@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same in every run, so that a failure comes back.
+//! Pseudorandom numbers with a fixed seed, so that a failure can be repeated.
 
-/// xorshift64*.
+/// A generator: xorshift64*.
 pub struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
         usize::try_from(number).unwrap_or_default() % bound
     }
 
-    /// Whether something happens that does so once in `odds`.
+    /// Returns `true` with a probability of 1 in `odds`.
     pub fn one_in(&mut self, odds: usize) -> bool {
         self.below(odds) == 0
     }

@@ -1,16 +1,16 @@
-//! The suite for [`TaskStore`]: its contract line by line. Each function is one test; `store_suite!` runs them all.
+//! The suite for [`TaskStore`]. Each function tests one promise of the contract; `store_suite!` runs all of them.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod agents;
 mod commits;
 mod concurrency;
 mod content;
-mod debts;
 mod durability;
 mod erasure;
 mod lists;
 mod logs;
 pub(super) mod messages;
+mod outbox;
 mod pages;
 mod purges;
 mod pushes;
@@ -24,13 +24,13 @@ use async_trait::async_trait;
 pub use commits::*;
 pub use concurrency::*;
 pub use content::*;
-pub use debts::*;
 pub use durability::*;
 pub use erasure::*;
 pub use lists::*;
 pub use logs::*;
 pub use messages::*;
 use nuncio_engine::store::TaskStore;
+pub use outbox::*;
 pub use pages::*;
 pub use purges::*;
 pub use pushes::*;
@@ -38,27 +38,27 @@ pub use scopes::*;
 pub use sizes::*;
 pub use work::*;
 
-/// Where the suite gets stores from: a place that is new for each test.
+/// Opens the stores for the suite. Each test has its own data.
 #[async_trait]
 pub trait StoreFixture: Send + Sync + Sized + 'static {
     /// The store under test.
     type Store: TaskStore;
 
-    /// Whether a store that is opened again still has its tasks.
+    /// Whether the tasks are stored after the store is dropped and opened again.
     const DURABLE: bool;
 
-    /// Whether the log of a task that waits for its client is kept for longer than a test takes.
+    /// Whether the log of a parked task is kept for longer than a test takes.
     const KEEPS_LOGS: bool = true;
 
     /// A place without tasks.
     fn new() -> Self;
 
-    /// Opens the store. The one that was opened before was dropped without `close`, as in a crash.
+    /// Opens the store. The previous store was dropped without `close`, as in a crash.
     async fn open(&self) -> Self::Store;
 }
 
-/// Makes a `#[test]` of each line of the [`TaskStore`](nuncio_engine::TaskStore) contract, for stores from a
-/// [`StoreFixture`](crate::StoreFixture).
+/// Defines a `#[test]` for each promise of [`TaskStore`](nuncio_engine::TaskStore). A
+/// [`StoreFixture`](crate::StoreFixture) opens the stores.
 #[macro_export]
 macro_rules! store_suite {
     ($fixture:ty) => {
@@ -67,102 +67,102 @@ macro_rules! store_suite {
             creates_a_task_that_has_ended
             a_task_is_created_once
             appends_records
-            a_commit_elsewhere_than_at_the_end_conflicts
+            a_commit_at_a_wrong_position_conflicts
             a_commit_under_another_epoch_conflicts
-            a_commit_may_only_let_go
+            a_commit_without_records_releases_a_task
             a_task_without_a_snapshot_is_folded
-            what_callers_hold_is_theirs
-            answers_and_closes
-            tasks_of_an_agent_are_for_no_other
+            changes_in_memory_do_not_reach_the_store
+            check_succeeds_until_close
+            a_store_belongs_to_an_agent
 
-            one_of_many_writers_wins_each_record
-            one_of_many_creators_wins
-            many_tasks_are_written_at_once
+            a_single_concurrent_commit_succeeds
+            a_single_concurrent_creation_succeeds
+            commits_of_different_tasks_do_not_conflict
             readers_see_whole_commits
-            lists_miss_no_task_that_moves
-            a_page_counts_what_it_has
+            lists_contain_tasks_that_move
+            the_total_matches_the_page
 
-            the_longest_ids_are_kept
-            keeps_every_kind_of_content
+            the_longest_ids_are_stored
+            every_kind_of_content_is_stored
             random_logs_fold_to_their_task
 
-            a_foreign_task_is_a_missing_task
-            tenants_and_callers_do_not_mix
+            a_foreign_task_looks_like_a_missing_task
+            tenants_and_callers_are_separate
 
-            records_come_in_order_and_without_a_gap
-            records_after_the_end_are_none
-            a_portion_of_the_log_is_bounded_by_bytes_too
-            how_messages_were_sent_is_kept
-            the_log_of_a_task_that_waits_is_there
-            the_log_of_a_task_that_is_done_is_whole_or_compacted
-            a_task_goes_on_after_it_was_parked
-            the_ends_of_logs_come_as_they_were_asked_for
+            records_are_in_order_without_gaps
+            no_records_follow_the_end
+            a_portion_is_limited_by_records_and_bytes
+            request_fields_are_stored_with_the_message
+            a_parked_task_keeps_its_log
+            the_log_of_an_ended_task_is_complete_or_compacted
+            a_parked_task_continues
+            sequences_follow_the_request
 
-            lists_newest_first_and_then_by_id
-            lists_by_context_and_state
-            lists_since_a_time_inclusive
+            lists_are_sorted_by_time_and_id
+            lists_filter_by_context_and_state
+            lists_filter_by_time_inclusively
             a_change_of_status_moves_a_task
-            a_list_has_the_task_of_the_last_commit
-            random_lists_are_as_a_plain_sort_has_them
+            a_list_shows_the_last_commit
+            random_lists_equal_a_sorted_vector
 
-            a_remembered_message_is_refused_again
-            a_message_of_a_task_at_work_is_remembered
-            a_message_is_known_for_its_time
-            messages_of_callers_do_not_mix
-            a_message_that_was_not_written_is_not_known
-            one_of_many_repetitions_is_written
-            remembered_messages_survive
-            messages_that_nobody_asks_for_any_more_are_forgotten
+            a_remembered_message_is_refused
+            messages_of_an_existing_task_are_remembered
+            an_old_message_is_unknown
+            messages_of_callers_are_separate
+            a_refused_commit_remembers_nothing
+            a_single_concurrent_duplicate_is_stored
+            remembered_messages_survive_a_restart
+            old_messages_are_forgotten
 
             pages_join_to_the_list
-            pages_that_are_cut_by_bytes_join_to_the_list
-            pages_stay_right_when_tasks_change
-            a_token_that_was_not_made_here_is_refused
-            a_token_is_good_for_its_list_alone
+            pages_limited_by_bytes_join_to_the_list
+            pages_are_correct_while_tasks_change
+            a_foreign_token_is_refused
+            a_token_is_valid_for_its_list_only
 
-            push_configs_come_back_by_id
+            push_configs_are_sorted_by_id
             a_push_config_of_the_same_id_is_replaced
             deleting_a_push_config_twice_is_no_error
-            push_configs_of_no_task_are_none
+            a_missing_task_has_no_push_configs
             a_push_config_keeps_its_format
 
-            configs_of_a_new_task_are_owed_every_record
-            a_later_config_is_owed_later_records
-            a_config_can_be_owed_earlier_records
-            what_is_settled_is_no_longer_owed
-            a_failed_attempt_waits_for_its_time
-            a_clock_that_went_back_puts_nothing_off
-            debts_are_due_in_order
-            a_removed_config_is_owed_nothing
-            records_are_kept_while_they_are_owed
-            records_that_were_owed_to_a_webhook_that_was_replaced_can_go
+            a_config_of_a_new_task_has_every_record_pending
+            a_later_config_has_later_records_pending
+            a_config_can_have_earlier_records_pending
+            delivered_records_are_not_pending
+            a_failed_push_waits_for_its_next_attempt
+            a_clock_set_back_delays_no_push
+            due_pushes_are_sorted
+            a_removed_config_has_nothing_pending
+            pending_records_are_kept
+            records_of_a_replaced_config_can_be_compacted
 
-            old_tasks_of_a_state_go
-            a_purge_takes_no_more_than_it_may
-            tenants_have_rules_of_their_own
-            what_is_at_work_or_owed_stays
-            what_rests_for_long_is_found_oldest_first
-            logs_of_tasks_that_rest_can_go
+            a_purge_deletes_old_tasks_by_state
+            a_purge_respects_its_limit
+            a_purge_selects_tenants
+            a_purge_keeps_tasks_at_work_or_with_pending_pushes
+            resting_tasks_are_listed_oldest_first
+            logs_of_tasks_at_rest_can_be_compacted
 
-            erasing_takes_those_and_no_others
-            what_was_erased_begins_anew
-            what_was_erased_does_not_come_back
-            a_scan_has_every_task_once
-            a_scan_stays_right_when_tasks_come_and_go
+            erasing_removes_exactly_the_matching_tasks
+            an_erased_id_can_be_used_again
+            erased_tasks_do_not_return
+            a_scan_returns_every_task_once
+            a_scan_is_correct_while_tasks_change
 
-            a_big_task_loses_nothing_and_appends_stay_cheap
-            a_list_does_not_cost_what_its_artifacts_do
+            appends_to_a_large_task_are_cheap
+            a_list_without_artifacts_does_not_read_them
 
-            what_is_at_work_is_seen_in_pages
-            who_claims_a_task_is_told_whether_it_was_at_work
-            nobody_is_at_work_on_a_task_that_was_let_go_of_in_the_middle
+            tasks_at_work_are_listed_in_pages
+            a_claim_reports_whether_the_task_was_at_work
+            a_task_released_before_rest_is_not_at_work
 
-            nothing_of_a_living_process_is_an_orphan
-            tasks_survive
-            lists_survive
-            what_a_crash_left_running_is_an_orphan
-            a_claim_shuts_the_earlier_owner_out
-            debts_survive
+            a_task_at_work_is_not_an_orphan
+            tasks_survive_a_restart
+            lists_survive_a_restart
+            a_task_running_at_a_crash_is_an_orphan
+            a_claim_fences_the_previous_owner
+            pending_pushes_survive_a_restart
         }
     };
     (@tests $fixture:ty: $($test:ident)*) => {$(

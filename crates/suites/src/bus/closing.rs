@@ -1,4 +1,4 @@
-//! A node leaves.
+//! Closing a bus.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::{
     reading::{PATIENCE, next, next_wake, numbered, read_all, wake},
 };
 
-/// What is open elsewhere goes on.
-pub async fn closing_ends_the_subscriptions_of_one_node<F: BusFixture>(fixture: F) {
+/// `close` ends the subscriptions of this node. Other nodes continue.
+pub async fn closing_ends_the_subscriptions_of_the_node<F: BusFixture>(fixture: F) {
     let (leaving, staying) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(1);
     let mut ending = leaving.subscribe(topic).await.unwrap();
@@ -18,15 +18,15 @@ pub async fn closing_ends_the_subscriptions_of_one_node<F: BusFixture>(fixture: 
     let waiting = tokio::spawn(async move { next(&mut ending).await });
     tokio::task::yield_now().await;
     leaving.close(PATIENCE).await;
-    assert_eq!(waiting.await.unwrap(), None, "who waits is told");
+    assert_eq!(waiting.await.unwrap(), None, "the waiting call returns");
     fixture.join().await.publish(topic, wake("task", 1));
     staying.publish(topic, wake("task", 2));
     read_all(&mut lasting, [("task".into(), 2)].into()).await;
     staying.check().await.unwrap();
 }
 
-/// What was published right before arrives.
-pub async fn closing_sends_what_waits<F: BusFixture>(fixture: F) {
+/// Signals published before `close` are sent; later signals are not.
+pub async fn closing_sends_queued_signals<F: BusFixture>(fixture: F) {
     let (leaving, staying) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(1);
     let mut subscription = staying.subscribe(topic).await.unwrap();
@@ -39,19 +39,19 @@ pub async fn closing_sends_what_waits<F: BusFixture>(fixture: F) {
         assert_eq!(next_wake(&mut subscription).await, wake(numbered(number), 1));
     }
     staying.publish(topic, wake("last", 1));
-    assert_eq!(next_wake(&mut subscription).await, wake("last", 1), "nothing is sent after it has left");
+    assert_eq!(next_wake(&mut subscription).await, wake("last", 1), "the closed node sends nothing");
 }
 
-/// A subscription does not wait for a bus that is gone.
-pub async fn a_bus_that_is_dropped_ends_its_subscriptions<F: BusFixture>(fixture: F) {
+/// Dropping the bus ends its subscriptions.
+pub async fn dropping_the_bus_ends_its_subscriptions<F: BusFixture>(fixture: F) {
     let bus = fixture.join().await;
     let mut subscription = bus.subscribe(Topic::Tasks(1)).await.unwrap();
     drop(bus);
     assert_eq!(next(&mut subscription).await, None);
 }
 
-/// It says so at once.
-pub async fn nobody_joins_a_node_that_has_left<F: BusFixture>(fixture: F) {
+/// After `close`, `check` and `subscribe` fail at once.
+pub async fn a_closed_bus_refuses_subscriptions<F: BusFixture>(fixture: F) {
     let bus = fixture.join().await;
     bus.check().await.unwrap();
     bus.close(Duration::ZERO).await;

@@ -1,4 +1,4 @@
-//! What signals say, and to whom.
+//! Topics and the content of signals.
 
 use nuncio_engine::{
     bus::{EventBus, Signal, Topic},
@@ -10,8 +10,8 @@ use super::{
     reading::{next, next_wake, read_all, wake},
 };
 
-/// Whoever listens to a topic hears of it alone, also where names are alike.
-pub async fn topics_do_not_mix<F: BusFixture>(fixture: F) {
+/// A subscription receives the signals of its own topic only, even if topics have similar names.
+pub async fn a_subscription_receives_only_its_topic<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topics = [
         Topic::Tasks(1),
@@ -28,7 +28,7 @@ pub async fn topics_do_not_mix<F: BusFixture>(fixture: F) {
     for topic in topics {
         there.publish(topic, wake(topic.to_string(), 1));
     }
-    // The last one of each: whatever came to the wrong place has come before it.
+    // A last signal for each topic. A signal on a wrong topic arrives before the last signal.
     for topic in topics {
         there.publish(topic, wake("last", 1));
     }
@@ -38,8 +38,8 @@ pub async fn topics_do_not_mix<F: BusFixture>(fixture: F) {
     }
 }
 
-/// The id of a task is kept verbatim. One that is too long for what carries it is as good as lost, and so it is said.
-pub async fn any_text_may_be_the_id_of_a_task<F: BusFixture>(fixture: F) {
+/// Task ids arrive unchanged. If an id is too long for the transport, subscribers receive `Lost`.
+pub async fn any_text_can_be_a_task_id<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(0);
     let mut subscription = here.subscribe(topic).await.unwrap();
@@ -58,8 +58,8 @@ pub async fn any_text_may_be_the_id_of_a_task<F: BusFixture>(fixture: F) {
     read_all(&mut subscription, [("after".into(), 1)].into()).await;
 }
 
-/// Two letters to one task may be one signal, but one comes after the last.
-pub async fn a_letter_is_a_signal<F: BusFixture>(fixture: F) {
+/// Several letters for a task can share a signal, but a signal follows the last letter.
+pub async fn every_letter_is_signalled<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Node(NodeId(4));
     let mut subscription = here.subscribe(topic).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is published arrives, in order.
+//! Delivery and order of signals.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::{
     reading::{next, next_wake, numbered, read_to, wake},
 };
 
-/// On each node, also the one that publishes, each subscription gets it.
-pub async fn what_is_published_reaches_every_node<F: BusFixture>(fixture: F) {
+/// Every subscription of every node receives a signal, including the node of the publisher.
+pub async fn a_signal_reaches_every_subscription_of_every_node<F: BusFixture>(fixture: F) {
     let nodes = [fixture.join().await, fixture.join().await, fixture.join().await];
     let topic = Topic::Tasks(7);
     let mut subscriptions = Vec::new();
@@ -30,8 +30,8 @@ pub async fn what_is_published_reaches_every_node<F: BusFixture>(fixture: F) {
     }
 }
 
-/// Who has subscribed misses nothing that is published afterwards, be it at once and elsewhere.
-pub async fn a_subscription_that_is_there_loses_nothing<F: BusFixture>(fixture: F) {
+/// A subscription receives every signal published after `subscribe` has returned, on any node.
+pub async fn a_subscription_receives_every_later_signal<F: BusFixture>(fixture: F) {
     const WORKERS: u64 = 8;
     const PAIRS: u64 = 10_000 / WORKERS;
     let (here, there) = (Arc::new(fixture.join().await), Arc::new(fixture.join().await));
@@ -39,7 +39,7 @@ pub async fn a_subscription_that_is_there_loses_nothing<F: BusFixture>(fixture: 
         let (here, there) = (here.clone(), there.clone());
         tokio::spawn(async move {
             for pair in 0..PAIRS {
-                // A topic that nobody has listened to before.
+                // No node has subscribed to this topic before.
                 let topic = Topic::Node(NodeId(worker * PAIRS + pair));
                 let mut subscription = here.subscribe(topic).await.unwrap();
                 there.publish(topic, wake("task", pair));
@@ -52,8 +52,8 @@ pub async fn a_subscription_that_is_there_loses_nothing<F: BusFixture>(fixture: 
     }
 }
 
-/// The same on one topic, which is left and listened to at the same time.
-pub async fn a_subscription_that_comes_back_loses_nothing<F: BusFixture>(fixture: F) {
+/// The same promise on a shared topic, with subscriptions that come and go at the same time.
+pub async fn a_repeated_subscription_receives_every_later_signal<F: BusFixture>(fixture: F) {
     let (here, there) = (Arc::new(fixture.join().await), Arc::new(fixture.join().await));
     let topic = Topic::Tasks(0);
     let workers = (0..2).map(|worker| {
@@ -63,7 +63,7 @@ pub async fn a_subscription_that_comes_back_loses_nothing<F: BusFixture>(fixture
                 let mut subscription = here.subscribe(topic).await.unwrap();
                 let own = wake(numbered(worker), sequence);
                 there.publish(topic, own.clone());
-                // What the other worker publishes may come before.
+                // Signals of the other worker can arrive first.
                 for signal in read_to(&mut subscription, &Signal::Wake(own)).await {
                     assert!(matches!(&signal, Signal::Wake(wake) if wake.task == numbered(1 - worker)), "{signal:?}");
                 }
@@ -75,8 +75,8 @@ pub async fn a_subscription_that_comes_back_loses_nothing<F: BusFixture>(fixture
     }
 }
 
-/// None comes after a later one of its task; the last one comes in any case.
-pub async fn signals_of_a_task_come_in_their_order<F: BusFixture>(fixture: F) {
+/// Sequence numbers of a task never go back, and the last signal always arrives.
+pub async fn signals_of_a_task_arrive_in_order<F: BusFixture>(fixture: F) {
     const LAST: u64 = 2_000;
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(255);
@@ -102,8 +102,8 @@ pub async fn signals_of_a_task_come_in_their_order<F: BusFixture>(fixture: F) {
     publishing.await.unwrap();
 }
 
-/// Who leaves takes nobody else along.
-pub async fn one_of_several_subscriptions_may_leave<F: BusFixture>(fixture: F) {
+/// Dropping a subscription does not affect other subscriptions of the same topic.
+pub async fn dropping_a_subscription_affects_no_other<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(3);
     let mut staying = here.subscribe(topic).await.unwrap();

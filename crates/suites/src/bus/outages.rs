@@ -1,4 +1,4 @@
-//! A node is cut off, and comes back.
+//! A node loses its connection, and reconnects.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use super::{
 
 const TOPIC: Topic = Topic::Tasks(1);
 
-/// Every subscription is told `Lost`; what is published after that arrives.
-pub async fn an_outage_is_told_once_it_is_over<F: OutageFixture>(fixture: F) {
+/// After an outage every subscription receives `Lost`, and later signals arrive.
+pub async fn subscriptions_receive_lost_after_an_outage<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let there = fixture.join().await;
     let mut first = here.subscribe(TOPIC).await.unwrap();
@@ -30,8 +30,8 @@ pub async fn an_outage_is_told_once_it_is_over<F: OutageFixture>(fixture: F) {
     }
 }
 
-/// Nobody takes a subscription for live that is not.
-pub async fn an_outage_is_known<F: OutageFixture>(fixture: F) {
+/// During an outage `check` and `subscribe` fail, so no caller relies on a dead subscription.
+pub async fn check_and_subscribe_fail_during_an_outage<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let there = fixture.join().await;
     here.check().await.unwrap();
@@ -39,7 +39,7 @@ pub async fn an_outage_is_known<F: OutageFixture>(fixture: F) {
     link.cut().await;
     until_it_answers(&here, false).await;
     let began = Instant::now();
-    assert!(here.subscribe(TOPIC).await.is_err(), "though it was listened to before");
+    assert!(here.subscribe(TOPIC).await.is_err(), "the topic already had a subscription");
     assert!(here.subscribe(Topic::Tasks(2)).await.is_err());
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     drop(before);
@@ -50,8 +50,8 @@ pub async fn an_outage_is_known<F: OutageFixture>(fixture: F) {
     assert_eq!(next_wake(&mut subscription).await, wake("after", 1));
 }
 
-/// Others are not told of it, and go on.
-pub async fn an_outage_of_one_node_is_no_other_nodes<F: OutageFixture>(fixture: F) {
+/// The outage of a node does not affect the other nodes.
+pub async fn an_outage_of_a_node_affects_no_other_node<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let (there, elsewhere) = (fixture.join().await, fixture.join().await);
     let mut subscription = there.subscribe(TOPIC).await.unwrap();
@@ -66,9 +66,9 @@ pub async fn an_outage_of_one_node_is_no_other_nodes<F: OutageFixture>(fixture: 
     there.check().await.unwrap();
 }
 
-/// Whoever was not cut off has no reason to look again, so what a node publishes while it is reaches them afterwards,
-/// also what it published before it noticed.
-pub async fn what_is_published_in_an_outage_comes_later<F: OutageFixture>(fixture: F) {
+/// Nodes without an outage do not read the store again. Signals published during an outage, before or after its
+/// detection, must therefore arrive later.
+pub async fn signals_published_during_an_outage_arrive_later<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let there = fixture.join().await;
     let mut subscription = there.subscribe(TOPIC).await.unwrap();
@@ -86,8 +86,8 @@ pub async fn what_is_published_in_an_outage_comes_later<F: OutageFixture>(fixtur
     read_all(&mut subscription, wanted.collect()).await;
 }
 
-/// Neither when the outage is known nor before.
-pub async fn publishing_in_an_outage_does_not_wait<F: OutageFixture>(fixture: F) {
+/// `publish` does not wait, before and after the outage is detected.
+pub async fn publish_does_not_wait_during_an_outage<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     link.cut().await;
     for _ in 0..2 {
@@ -100,8 +100,8 @@ pub async fn publishing_in_an_outage_does_not_wait<F: OutageFixture>(fixture: F)
     }
 }
 
-/// What cannot be kept is not forgotten: who listens is told that signals were lost.
-pub async fn too_much_in_an_outage_is_told_by_topic<F: OutageFixture>(fixture: F) {
+/// If the queue of unsent signals overflows, subscribers of the affected topic receive `Lost`.
+pub async fn an_overflow_during_an_outage_is_reported_per_topic<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let there = fixture.join().await;
     let mut subscription = there.subscribe(TOPIC).await.unwrap();
@@ -118,11 +118,11 @@ pub async fn too_much_in_an_outage_is_told_by_topic<F: OutageFixture>(fixture: F
     here.publish(TOPIC, wake("after", 1));
     read_to(&mut subscription, &Signal::Wake(wake("after", 1))).await;
     here.publish(Topic::Tasks(2), wake("after", 1));
-    assert_eq!(next(&mut elsewhere).await, Some(Signal::Wake(wake("after", 1))), "nothing of it was lost");
+    assert_eq!(next(&mut elsewhere).await, Some(Signal::Wake(wake("after", 1))), "the other topic lost nothing");
 }
 
-/// Each one is told, and what lies between is whole.
-pub async fn outages_may_come_again_and_again<F: OutageFixture>(fixture: F) {
+/// Each of several outages is reported, and no signal between them is lost.
+pub async fn each_of_several_outages_is_reported<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let there = fixture.join().await;
     let mut subscription = here.subscribe(TOPIC).await.unwrap();
@@ -136,8 +136,8 @@ pub async fn outages_may_come_again_and_again<F: OutageFixture>(fixture: F) {
     }
 }
 
-/// It waits for its patience at most, and not at all where there is nothing to be sent.
-pub async fn closing_in_an_outage_ends_in_time<F: OutageFixture>(fixture: F) {
+/// `close` waits at most for its timeout. Without unsent signals `close` does not wait.
+pub async fn closing_during_an_outage_respects_the_timeout<F: OutageFixture>(fixture: F) {
     let (here, link) = fixture.join_by_a_link().await;
     let mut subscription = here.subscribe(TOPIC).await.unwrap();
     link.cut().await;

@@ -1,4 +1,4 @@
-//! How the suite reads: with a deadline, as a signal that never comes is what it looks for.
+//! Reading signals with a deadline.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -6,7 +6,7 @@ use nuncio_engine::bus::{EventBus, Signal, Subscription, Topic, Wake};
 use nuncio_model::TaskId;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long anything may take on a machine that has other things to do.
+/// The deadline for any step, also on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn wake(task: impl Into<TaskId>, sequence: u64) -> Wake {
@@ -19,30 +19,30 @@ pub(super) fn numbered(number: usize) -> TaskId {
 
 /// The next signal.
 pub(super) async fn next(subscription: &mut Box<dyn Subscription>) -> Option<Signal> {
-    timeout(PATIENCE, subscription.next()).await.expect("a signal comes in time")
+    timeout(PATIENCE, subscription.next()).await.expect("no signal before the deadline")
 }
 
-/// The next signal, which is a wake.
+/// The next signal, which must be a wake.
 pub(super) async fn next_wake(subscription: &mut Box<dyn Subscription>) -> Wake {
     match next(subscription).await {
         Some(Signal::Wake(wake)) => wake,
-        other => panic!("a wake was to come, not {other:?}"),
+        other => panic!("expected a wake, got {other:?}"),
     }
 }
 
-/// Reads up to this signal, and gives all before it.
+/// Reads up to this signal, and returns all earlier signals.
 pub(super) async fn read_to(subscription: &mut Box<dyn Subscription>, last: &Signal) -> Vec<Signal> {
     let mut before = Vec::new();
     loop {
         match next(subscription).await {
             Some(signal) if signal == *last => return before,
             Some(signal) => before.push(signal),
-            None => panic!("the subscription has ended before {last:?}"),
+            None => panic!("the subscription ended before {last:?}"),
         }
     }
 }
 
-/// Reads until each of these tasks has come as far as this.
+/// Reads until each task has reached its sequence number.
 pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: HashMap<TaskId, u64>) {
     let mut wanted = wanted;
     let deadline = Instant::now() + PATIENCE;
@@ -53,29 +53,29 @@ pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: H
                     wanted.remove(&wake.task);
                 }
             }
-            Ok(other) => panic!("{other:?} came, and {} tasks were to come yet", wanted.len()),
-            Err(late) => panic!("{late}: {} tasks did not come, {:?} among them", wanted.len(), wanted.iter().next()),
+            Ok(other) => panic!("got {other:?}, and {} tasks are missing", wanted.len()),
+            Err(late) => panic!("{late}: {} tasks are missing, for example {:?}", wanted.len(), wanted.iter().next()),
         }
     }
 }
 
-/// Listens to a topic as soon as that can be done.
+/// Subscribes to a topic, and retries until `subscribe` succeeds.
 pub(super) async fn subscribe_at_last<B: EventBus>(bus: &B, topic: Topic) -> Box<dyn Subscription> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match bus.subscribe(topic).await {
             Ok(subscription) => return subscription,
-            Err(error) if Instant::now() > deadline => panic!("nobody can subscribe: {error:?}"),
+            Err(error) if Instant::now() > deadline => panic!("cannot subscribe: {error:?}"),
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
 }
 
-/// Waits until the bus answers, or until it does not.
+/// Waits until `check` succeeds, or until `check` fails.
 pub(super) async fn until_it_answers<B: EventBus>(bus: &B, answers: bool) {
     let deadline = Instant::now() + PATIENCE;
     while bus.check().await.is_ok() != answers {
-        assert!(Instant::now() < deadline, "the bus was to be {}", if answers { "there" } else { "away" });
+        assert!(Instant::now() < deadline, "the bus should be {}", if answers { "there" } else { "away" });
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Nobody waits for anybody who is slow, and memory is bounded.
+//! Slow subscribers, and bounded memory.
 
 use std::{
     future::poll_fn,
@@ -13,14 +13,14 @@ use super::{
     reading::{next_wake, numbered, read_all, read_to, wake},
 };
 
-/// More tasks than anything may hold for a subscription.
+/// More tasks than the queue of a subscription holds.
 const MANY: usize = 50_000;
 
-/// What may wait for a subscription at most.
+/// The largest accepted length of the queue of a subscription.
 const BOUND: usize = 20_000;
 
-/// Who does not read loses signals and is told so; who reads at the same time loses none.
-pub async fn a_slow_subscription_is_told_and_others_are_not_concerned<F: BusFixture>(fixture: F) {
+/// A subscription that does not read loses signals and receives `Lost`. Other subscriptions lose nothing.
+pub async fn a_slow_subscription_receives_lost_and_others_lose_nothing<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(1);
     let mut slow = here.subscribe(topic).await.unwrap();
@@ -35,17 +35,17 @@ pub async fn a_slow_subscription_is_told_and_others_are_not_concerned<F: BusFixt
     }
     let before = read_to(&mut slow, &Signal::Lost).await;
     assert!(before.len() < BOUND, "{} signals waited", before.len());
-    // From now on they come again. How many are still there is bounded, too.
+    // Signals arrive again after `Lost`. The number of older signals in the queue is bounded, too.
     there.publish(topic, wake("last", 1));
     let after = read_to(&mut slow, &Signal::Wake(wake("last", 1))).await;
     assert!(after.len() < BOUND, "{} signals waited", after.len());
-    assert!(!after.contains(&Signal::Lost), "it was told once");
+    assert!(!after.contains(&Signal::Lost), "`Lost` arrives once");
     there.publish(Topic::Tasks(2), wake("last", 1));
     assert_eq!(next_wake(&mut elsewhere).await, wake("last", 1));
 }
 
-/// `publish` puts away what it is given and returns.
-pub async fn publishing_does_not_wait<F: BusFixture>(fixture: F) {
+/// `publish` queues the signal and returns.
+pub async fn publish_does_not_wait<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let mut subscription = here.subscribe(Topic::Tasks(1)).await.unwrap();
     let began = Instant::now();
@@ -57,16 +57,16 @@ pub async fn publishing_does_not_wait<F: BusFixture>(fixture: F) {
     there.publish(Topic::Tasks(1), wake("last", 1));
     loop {
         match super::reading::next(&mut subscription).await {
-            // Whatever was lost was before this, so one more is to come through.
+            // The lost signals were published earlier, so a new signal must arrive.
             Some(Signal::Lost) => there.publish(Topic::Tasks(1), wake("last", 1)),
             Some(Signal::Wake(last)) if last == wake("last", 1) => break,
-            other => assert!(other.is_some(), "the subscription has ended"),
+            other => assert!(other.is_some(), "the subscription ended"),
         }
     }
 }
 
-/// The future of `next` may be dropped between any two polls.
-pub async fn a_reader_may_stop_waiting_at_any_time<F: BusFixture>(fixture: F) {
+/// The future of `next` can be dropped between any two polls.
+pub async fn the_future_of_next_can_be_dropped<F: BusFixture>(fixture: F) {
     const SIGNALS: usize = 2_000;
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Tasks(9);
@@ -84,14 +84,14 @@ pub async fn a_reader_may_stop_waiting_at_any_time<F: BusFixture>(fixture: F) {
     let mut seen = 0;
     while seen < SIGNALS {
         assert!(Instant::now() < deadline, "{seen} signals came");
-        // Polled once: ready, or dropped.
+        // Poll once, then drop the future if the signal is not ready.
         let mut next = subscription.next();
         match poll_fn(|context| Poll::Ready(next.as_mut().poll(context))).await {
             Poll::Ready(Some(Signal::Wake(wake))) => {
                 assert_eq!(wake.task, numbered(seen));
                 seen += 1;
             }
-            Poll::Ready(other) => panic!("{other:?} came after {seen} signals"),
+            Poll::Ready(other) => panic!("got {other:?} after {seen} signals"),
             Poll::Pending => {
                 drop(next);
                 tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Which node owns a task.
+//! Claims: which node owns a task.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use nuncio_model::{Scope, TaskState};
 use super::{Claimed, ClusterFixture, LONG, claim, cluster, own, two};
 use crate::store::writer::{Writer, at, chunk};
 
-/// While its owner lives and is at work nobody else gets a task. The owner keeps its epoch, and is told that it was at
-/// work: it would not claim the task if it had a runner for it.
-pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
+/// A task at work belongs to its owner while the owner's lease lasts, and no other node can claim the task. A claim by
+/// the owner keeps the epoch and reports the task as abandoned, because a node with a runner does not claim.
+pub async fn a_task_at_work_belongs_to_its_owner<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -18,7 +18,7 @@ pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
     let epoch = task.epoch;
     for _ in 0..2 {
         assert!(matches!(claim(&b, &task).await, Claimed::Held(holder) if holder == cluster(&a).node()));
-        assert!(own(&a, &mut task).await, "nobody is at work on it any more");
+        assert!(own(&a, &mut task).await, "the claim reports that the task was at work");
         assert_eq!(task.epoch, epoch);
     }
     task.stage(chunk("x"));
@@ -26,8 +26,8 @@ pub async fn a_task_at_work_is_held<F: ClusterFixture>() {
     task.assert_stored(&b).await;
 }
 
-/// Nobody owns what is not there, or is another's.
-pub async fn a_task_that_is_not_there_is_nobodys<F: ClusterFixture>() {
+/// A claim of a missing task, or of a task in another scope, returns `None`.
+pub async fn a_missing_task_cannot_be_claimed<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -38,9 +38,9 @@ pub async fn a_task_that_is_not_there_is_nobodys<F: ClusterFixture>() {
     }
 }
 
-/// A task that is at rest is whose node claims it first, under a new epoch; also when that is the one that let go of
-/// it.
-pub async fn who_lets_go_of_a_task_owns_it_no_more<F: ClusterFixture>() {
+/// The first node to claim a parked task owns the task under a new epoch. The node that parked the task is no
+/// exception.
+pub async fn a_released_task_has_no_owner<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -57,9 +57,9 @@ pub async fn who_lets_go_of_a_task_owns_it_no_more<F: ClusterFixture>() {
     }
 }
 
-/// A node that is gone leaves its task to the next that claims it, and it is known to be abandoned; also to that node
-/// if it claims it again, as it may have had no answer.
-pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
+/// After the owner's lease has ended, the next claim takes the task over and reports the task as abandoned. A second
+/// claim by the new owner reports the same, because the answer to the first claim may be lost.
+pub async fn a_task_of_a_dead_node_is_taken_over<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -71,7 +71,7 @@ pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
     assert!(own(&b, &mut task).await);
     assert!(task.epoch > before);
     let taken = task.epoch;
-    assert!(own(&b, &mut task).await, "it is settled by nobody yet");
+    assert!(own(&b, &mut task).await, "the task is not settled yet");
     assert_eq!(task.epoch, taken);
     let c = fixture.open().await;
     assert!(matches!(claim(&c, &task).await, Claimed::Held(holder) if holder == cluster(&b).node()));
@@ -80,7 +80,7 @@ pub async fn a_task_of_a_node_that_is_gone_is_taken_over<F: ClusterFixture>() {
     task.assert_stored(&a).await;
 }
 
-/// A node that was silent for too long is another, also to its own tasks.
+/// A node that lost its lease gets a new node id, and must take over its own tasks.
 pub async fn a_node_that_lost_its_lease_takes_its_own_tasks_over<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -94,8 +94,8 @@ pub async fn a_node_that_lost_its_lease_takes_its_own_tasks_over<F: ClusterFixtu
     assert!(matches!(claim(&b, &task).await, Claimed::Held(holder) if holder == cluster(&a).node()));
 }
 
-/// There is nothing to own of a task that has ended: any node is given it, as often as it likes.
-pub async fn a_claim_of_a_task_that_has_ended_changes_nothing<F: ClusterFixture>() {
+/// A task that has ended has no owner: any node can claim the task any number of times.
+pub async fn a_claim_of_an_ended_task_changes_nothing<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -111,8 +111,8 @@ pub async fn a_claim_of_a_task_that_has_ended_changes_nothing<F: ClusterFixture>
     assert_eq!(task.epoch, epoch);
 }
 
-/// Of nodes that claim a task at the same time one gets it and the others are told which.
-pub async fn one_of_many_nodes_wins_a_claim<F: ClusterFixture>() {
+/// If several nodes claim a task at the same time, a single node gets the task, and the others learn its id.
+pub async fn a_single_node_wins_a_claim<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let first = fixture.open().await;
     let mut nodes = Vec::new();
@@ -139,7 +139,7 @@ pub async fn one_of_many_nodes_wins_a_claim<F: ClusterFixture>() {
             match claim.await.unwrap() {
                 (node, Claimed::Owned { stored, abandoned, .. }) => {
                     assert_eq!(abandoned, number % 2 == 1);
-                    assert_eq!(stored.epoch, task.epoch + 1, "it is claimed once");
+                    assert_eq!(stored.epoch, task.epoch + 1, "a single claim succeeds");
                     owners.push(node);
                 }
                 (_, Claimed::Held(node)) => told.push(node),

@@ -1,4 +1,4 @@
-//! An owner that does not know that it is none any more.
+//! Fencing: an owner that lost a task and does not know yet.
 
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use nuncio_model::TaskState;
 use super::{Claimed, ClusterFixture, LONG, claim, cluster, own, two};
 use crate::store::writer::{Writer, at, chunk, status};
 
-/// From the claim on the old owner writes nothing, though the log still ends where it left it; nor after that.
-pub async fn the_old_owner_is_fenced_before_and_after_the_new_ones_first_commit<F: ClusterFixture>() {
+/// After a claim by another node, every commit of the old owner conflicts, before and after the first commit of the new
+/// owner.
+pub async fn the_old_owner_is_fenced_from_the_claim_on<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -25,7 +26,7 @@ pub async fn the_old_owner_is_fenced_before_and_after_the_new_ones_first_commit<
     task.stage(chunk("mine"));
     task.run(&b).await;
     assert!(matches!(old.commit(&a, true, true).await, Err(StoreError::Conflict)));
-    // Also where the old one has seen what the new one wrote.
+    // The old owner knows the new records and still has the old epoch.
     let mut caught_up = Writer { epoch: old.epoch, ..task.clone() };
     caught_up.stage(status(TaskState::Completed, at(1)));
     assert!(matches!(caught_up.commit(&a, true, true).await, Err(StoreError::Conflict)));
@@ -36,9 +37,8 @@ pub async fn the_old_owner_is_fenced_before_and_after_the_new_ones_first_commit<
     task.assert_stored(&a).await;
 }
 
-/// The last commit of the old owner is there before the new one claims, or is refused: the new one has seen all there
-/// is.
-pub async fn of_an_owner_and_who_takes_over_one_is_first<F: ClusterFixture>() {
+/// A last commit of the old owner either precedes the claim or conflicts. The new owner therefore reads every record.
+pub async fn a_commit_precedes_the_claim_or_conflicts<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let b = Arc::new(fixture.open().await);
     for round in 0..20 {
@@ -71,9 +71,9 @@ pub async fn of_an_owner_and_who_takes_over_one_is_first<F: ClusterFixture>() {
     }
 }
 
-/// What a node still writes to a task that it had before it lost its lease does not make the task its own again: nobody
-/// would be at work on it, and nobody else would get it.
-pub async fn a_node_that_lost_its_lease_makes_no_task_its_own_by_a_commit<F: ClusterFixture>() {
+/// A late commit by a node that lost its lease must not make the node the owner again. Otherwise the task has an owner
+/// without a runner, and no other node can claim the task.
+pub async fn a_commit_without_a_lease_does_not_own_the_task<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");

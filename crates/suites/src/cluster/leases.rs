@@ -1,4 +1,4 @@
-//! Which nodes live.
+//! Leases: which nodes are alive.
 
 use std::time::Instant;
 
@@ -7,8 +7,8 @@ use nuncio_engine::store::{Lease, TaskStore};
 use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, two};
 use crate::store::writer::Writer;
 
-/// Every node has an id of its own, and knows how long a lease is.
-pub async fn nodes_are_told_apart<F: ClusterFixture>() {
+/// Every node has its own id, and knows the length of a lease.
+pub async fn nodes_have_different_ids<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let mut ids = Vec::new();
     for _ in 0..4 {
@@ -21,8 +21,8 @@ pub async fn nodes_are_told_apart<F: ClusterFixture>() {
     assert_eq!(ids.len(), 4);
 }
 
-/// A renewal in time changes nothing.
-pub async fn who_renews_in_time_stays_who_it_is<F: ClusterFixture>() {
+/// A renewal in time keeps the node id and the tasks.
+pub async fn a_renewal_in_time_keeps_the_node_id<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let id = cluster(&a).node();
@@ -35,15 +35,15 @@ pub async fn who_renews_in_time_stays_who_it_is<F: ClusterFixture>() {
     }
 }
 
-/// Once the lease is over it is not renewed, but the node goes on as another, which has nothing of the first.
-pub async fn who_renews_too_late_is_another<F: ClusterFixture>() {
+/// A renewal after the end of the lease fails. The node continues under a new id and owns nothing.
+pub async fn a_late_renewal_gives_a_new_node_id<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let before = cluster(&a).node();
     let mut task = Writer::new("t");
     task.run(&a).await;
     fixture.expire(&a).await;
-    assert_eq!(cluster(&a).node(), before, "it has not noticed yet");
+    assert_eq!(cluster(&a).node(), before, "the node has not noticed yet");
     assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Lost);
     let after = cluster(&a).node();
     assert!(after != before && after != cluster(&b).node());
@@ -52,15 +52,15 @@ pub async fn who_renews_too_late_is_another<F: ClusterFixture>() {
     assert!(matches!(claim(&b, &task).await, Claimed::Owned { abandoned: true, .. }));
 }
 
-/// Without a renewal a node is gone when its lease is over, and lives until then.
-pub async fn a_lease_ends_by_itself_and_not_before<F: ClusterFixture>() {
+/// Without a renewal the lease lasts its full length and then ends.
+pub async fn a_lease_ends_after_its_length<F: ClusterFixture>() {
     let fixture = F::new(SHORT);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
     task.run(&a).await;
-    // However slow this machine is, the lease is no shorter than from here.
+    // The lease is renewed after this moment, so the lease cannot end before `renewed + SHORT`.
     let renewed = Instant::now();
-    assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Kept, "a machine so slow is of no use to this test");
+    assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Kept, "the machine is too slow for this test");
     loop {
         cluster(&b).renew().await.unwrap();
         match claim(&b, &task).await {
@@ -76,8 +76,8 @@ pub async fn a_lease_ends_by_itself_and_not_before<F: ClusterFixture>() {
     assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Lost);
 }
 
-/// A node that closes the store need not be waited for.
-pub async fn a_node_that_closes_has_no_lease<F: ClusterFixture>() {
+/// Closing the store ends the lease at once.
+pub async fn closing_the_store_ends_the_lease<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");

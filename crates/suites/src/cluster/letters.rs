@@ -1,4 +1,4 @@
-//! What becomes of letters.
+//! Letters: commit, cancellation, marks and lookup.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use nuncio_model::{Message, TaskState};
 use super::{Claimed, ClusterFixture, LONG, claim, cluster, letter, own, two};
 use crate::store::writer::{Writer, at, chunk};
 
-/// A letter is taken by the commit that has its message, and stays to be read until it is thrown away.
+/// The commit that contains the message of a letter takes the letter. The letter stays readable until it is discarded.
 pub async fn a_commit_takes_letters<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
@@ -41,8 +41,8 @@ pub async fn a_commit_takes_letters<F: ClusterFixture>() {
     a.commit(commit).await.unwrap();
 }
 
-/// Nothing is taken by what is not written.
-pub async fn a_commit_that_is_refused_takes_no_letter<F: ClusterFixture>() {
+/// A refused commit takes no letter.
+pub async fn a_refused_commit_takes_no_letter<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -61,8 +61,8 @@ pub async fn a_commit_that_is_refused_takes_no_letter<F: ClusterFixture>() {
     assert_eq!(cluster(&b).mail(10).await.unwrap(), [letter]);
 }
 
-/// Whoever takes a letter back knows whether it was still there.
-pub async fn a_letter_can_be_taken_back_until_it_is_taken<F: ClusterFixture>() {
+/// `withdraw` removes a letter that waits, and reports whether the letter was removed.
+pub async fn a_letter_can_be_withdrawn_until_a_commit_takes_it<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -86,8 +86,8 @@ pub async fn a_letter_can_be_taken_back_until_it_is_taken<F: ClusterFixture>() {
     assert_eq!(cluster(&a).mail(10).await.unwrap(), []);
 }
 
-/// Of who takes a letter and who takes it back one is first.
-pub async fn a_letter_is_taken_or_taken_back<F: ClusterFixture>() {
+/// If a commit and `withdraw` race for a letter, exactly one side succeeds.
+pub async fn a_letter_is_taken_or_withdrawn<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let (a, b) = (Arc::new(a), Arc::new(b));
@@ -112,8 +112,8 @@ pub async fn a_letter_is_taken_or_taken_back<F: ClusterFixture>() {
     }
 }
 
-/// How far a letter has come can be read, and what was refused comes to nobody any more.
-pub async fn marks_are_noted<F: ClusterFixture>() {
+/// Marks of a letter are stored and can be read. A refused letter no longer appears in the mail.
+pub async fn marks_are_stored<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -135,8 +135,8 @@ pub async fn marks_are_noted<F: ClusterFixture>() {
     }
 }
 
-/// How far many letters have come is known by one question, in its order.
-pub async fn letters_are_looked_up_together<F: ClusterFixture>() {
+/// One call returns the status of many letters, in the order of the request.
+pub async fn a_lookup_returns_many_letters<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let (mut held, mut parked) = (Writer::new("held"), Writer::new("parked"));
@@ -161,8 +161,8 @@ pub async fn letters_are_looked_up_together<F: ClusterFixture>() {
     assert_eq!((found.len(), found.iter().position(Option::is_some)), (3_000, Some(2_999)));
 }
 
-/// Who claims a task is given what waits for it, oldest first: after a node is gone, and after it let go of the task.
-pub async fn a_claim_brings_the_letters<F: ClusterFixture>() {
+/// A claim returns the letters that wait for the task, oldest first: after a takeover, and after the task was parked.
+pub async fn a_claim_returns_the_waiting_letters<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -184,16 +184,16 @@ pub async fn a_claim_brings_the_letters<F: ClusterFixture>() {
         Claimed::Owned { letters, stored, .. } => (letters, stored.epoch),
         Claimed::Held(node) => panic!("held by node {node}"),
     };
-    assert_eq!(given(&a).await.0, waiting, "also its owner is given them");
+    assert_eq!(given(&a).await.0, waiting, "a claim by the owner returns the letters, too");
     task.set(&a, TaskState::InputRequired, at(1)).await;
     let (letters, epoch) = {
-        let Claimed::Owned { letters, stored, .. } = claim(&b, &task).await else { panic!("it is held") };
+        let Claimed::Owned { letters, stored, .. } = claim(&b, &task).await else { panic!("the task is held") };
         (letters, stored.epoch)
     };
     assert_eq!(letters, waiting);
     assert_eq!(cluster(&b).mail(10).await.unwrap(), waiting);
     task.epoch = epoch;
     fixture.expire(&b).await;
-    let Claimed::Owned { letters, abandoned: true, .. } = claim(&a, &task).await else { panic!("it is held") };
+    let Claimed::Owned { letters, abandoned: true, .. } = claim(&a, &task).await else { panic!("the task is held") };
     assert_eq!(letters, waiting);
 }

@@ -1,4 +1,4 @@
-//! Messages that come again, to another node.
+//! Duplicate messages at different nodes.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::store::{
     writer::Writer,
 };
 
-/// What a node did with a message: its task as it should be, and who has the message where that is another.
+/// The result of a commit: the expected task, and the id of the task that has the message if the commit was refused.
 type Outcome = (Writer, Result<(), String>);
 
-/// Commits with messages to be remembered, each at one node. Those of a task that is there have a message staged.
+/// Runs commits at the same time, each with messages to remember. A task that exists already has a staged message.
 async fn at_once<F: ClusterFixture>(commits: Vec<(Arc<F::Node>, Writer, Vec<String>)>) -> Vec<Outcome> {
     let commits: Vec<_> = commits
         .into_iter()
@@ -37,14 +37,14 @@ async fn at_once<F: ClusterFixture>(commits: Vec<(Arc<F::Node>, Writer, Vec<Stri
     outcomes
 }
 
-/// Of two nodes that take the same message, for a new task or one at work, one writes it, and the other learns whose it
-/// is.
-pub async fn of_two_nodes_one_takes_a_message<F: ClusterFixture>() {
+/// If two nodes commit the same message, for a new task or a running task, one commit succeeds and the other returns
+/// the id of the task that has the message.
+pub async fn a_single_node_commits_a_message<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let nodes = [Arc::new(a), Arc::new(b)];
     for round in 0..10 {
-        // At each node half of the messages come to a task at work.
+        // At each node, half of the messages are for a running task.
         let mut commits = Vec::new();
         for number in 0..8 {
             for (place, node) in nodes.iter().enumerate() {
@@ -75,8 +75,8 @@ pub async fn of_two_nodes_one_takes_a_message<F: ClusterFixture>() {
     }
 }
 
-/// Two nodes that take the same messages in another order each do not wait for each other: all are taken once.
-pub async fn messages_in_any_order_are_taken_once<F: ClusterFixture>() {
+/// Two nodes commit the same messages in opposite order. The commits do not deadlock, and each message is stored once.
+pub async fn messages_in_opposite_order_do_not_deadlock<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let nodes = [Arc::new(a), Arc::new(b)];
@@ -111,7 +111,7 @@ pub async fn messages_in_any_order_are_taken_once<F: ClusterFixture>() {
             }
             taken += usize::from(outcome.is_ok());
         }
-        // Pairs of neighbours on a ring of 20, and each that was refused touches one that was taken.
+        // The pairs are neighbours on a ring of 20, and each refused pair overlaps with a stored pair.
         assert!((7..=10).contains(&taken), "{taken}");
     }
 }

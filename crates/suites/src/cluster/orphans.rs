@@ -1,4 +1,4 @@
-//! What nobody is at work on and somebody should be.
+//! Orphans: tasks without a runner that need a runner.
 
 use std::time::Instant;
 
@@ -15,8 +15,8 @@ fn orphan(task: &Writer) -> Orphan {
     Orphan { scope: task.scope.clone(), id: task.id().clone() }
 }
 
-/// Every node that lives sees what those that are gone have left, until one of them claims it.
-pub async fn tasks_of_nodes_that_are_gone_are_orphans<F: ClusterFixture>() {
+/// Every live node lists the tasks of dead nodes, until a node claims them.
+pub async fn tasks_of_dead_nodes_are_orphans<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let c = fixture.open().await;
@@ -50,8 +50,8 @@ pub async fn tasks_of_nodes_that_are_gone_are_orphans<F: ClusterFixture>() {
     assert_eq!(c.orphans(10).await.unwrap(), [orphan(&of_b)]);
 }
 
-/// Nobody is at work on a task that was let go of in the middle, so whoever lives should be.
-pub async fn a_task_that_was_let_go_of_in_the_middle_is_an_orphan<F: ClusterFixture>() {
+/// A task that was released in the state submitted or working is an orphan.
+pub async fn a_task_released_before_rest_is_an_orphan<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut tasks = [Writer::new("submitted"), Writer::new("working").in_state(TaskState::Working, at(0))];
@@ -71,8 +71,8 @@ pub async fn a_task_that_was_let_go_of_in_the_middle_is_an_orphan<F: ClusterFixt
     assert_eq!(a.orphans(10).await.unwrap(), [orphan(&tasks[1])]);
 }
 
-/// A node sees what it is at work on as of now, and nothing that another is.
-pub async fn a_node_sees_what_it_is_at_work_on<F: ClusterFixture>() {
+/// A node lists the tasks that it owns now, and no tasks of other nodes.
+pub async fn a_node_lists_its_own_tasks_at_work<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let (mut of_a, mut of_b, mut parked) = (Writer::new("of a"), Writer::new("of b"), Writer::new("parked"));
@@ -86,12 +86,12 @@ pub async fn a_node_sees_what_it_is_at_work_on<F: ClusterFixture>() {
     assert_eq!(at_work(&b, 1).await, [entry(&of_b), entry(&parked)]);
     fixture.expire(&a).await;
     assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Lost);
-    assert_eq!(at_work(&a, 10).await, [], "it has nothing under its new name");
+    assert_eq!(at_work(&a, 10).await, [], "the new node id owns nothing");
     own(&b, &mut of_a).await;
     assert_eq!(at_work(&b, 2).await, [entry(&of_a), entry(&of_b), entry(&parked)]);
 }
 
-/// Where a letter waits for longer than a lease and nobody is at work, somebody should be; but not on what has ended.
+/// A parked task is an orphan when a letter has waited for longer than a lease. A task that has ended is not.
 pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>() {
     let fixture = F::new(SHORT);
     let (a, b) = two(&fixture).await;
@@ -101,7 +101,7 @@ pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>()
     let begun = Instant::now();
     for task in [&ended, &parked] {
         let posted = cluster(&b).post(&letter(task, "x")).await.unwrap();
-        assert_eq!(posted, Posted::Left(cluster(&a).node()), "a machine so slow is of no use to this test");
+        assert_eq!(posted, Posted::Left(cluster(&a).node()), "the machine is too slow for this test");
     }
     parked.set(&a, TaskState::InputRequired, at(1)).await;
     ended.set(&a, TaskState::Completed, at(1)).await;
@@ -112,10 +112,10 @@ pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>()
             assert!(begun.elapsed() >= SHORT);
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "nobody sees that a letter waits");
+        assert!(begun.elapsed() < PATIENCE, "the waiting letter is not found");
         tokio::time::sleep(SHORT / 20).await;
     }
     cluster(&b).renew().await.unwrap();
-    let Claimed::Owned { letters, abandoned: false, .. } = claim(&b, &parked).await else { panic!("it is held") };
+    let Claimed::Owned { letters, abandoned: false, .. } = claim(&b, &parked).await else { panic!("the task is held") };
     assert_eq!(letters.len(), 1);
 }

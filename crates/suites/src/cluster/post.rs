@@ -1,4 +1,4 @@
-//! Letters are left, and come to who is at work.
+//! Posting letters, and reading the mail of a node.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use nuncio_model::{Message, Principal, Scope, TaskState};
 use super::{Claimed, ClusterFixture, LONG, claim, cluster, letter, own, two};
 use crate::store::writer::{Writer, at};
 
-/// A letter comes to the node at work on the task, whole, and to no other.
-pub async fn a_letter_is_left_with_who_is_at_work<F: ClusterFixture>() {
+/// A letter reaches the owner of the task with its exact bytes, and no other node.
+pub async fn a_letter_reaches_the_owner<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t").in_scope(&Scope::new("tenant".into(), Principal::named("a")));
@@ -25,11 +25,11 @@ pub async fn a_letter_is_left_with_who_is_at_work<F: ClusterFixture>() {
     }
     fixture.expire(&a).await;
     let nobody = Some(LetterStatus::default());
-    assert_eq!(cluster(&b).letter(&letter.id).await.unwrap(), nobody, "who is gone holds nothing");
+    assert_eq!(cluster(&b).letter(&letter.id).await.unwrap(), nobody, "a dead node holds no task");
 }
 
-/// At rest, ended, missing, another's, abandoned: then no letter is left.
-pub async fn nothing_is_left_where_nobody_is_at_work<F: ClusterFixture>() {
+/// A letter is not stored if the task is parked, ended, missing, in another scope or abandoned.
+pub async fn a_letter_without_an_owner_is_not_stored<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut tasks = Vec::new();
@@ -53,8 +53,8 @@ pub async fn nothing_is_left_where_nobody_is_at_work<F: ClusterFixture>() {
     }
 }
 
-/// A letter that is posted again, as after an answer that was lost, is there once.
-pub async fn a_letter_is_left_once<F: ClusterFixture>() {
+/// A letter that is posted twice, because the first answer was lost, is stored once.
+pub async fn a_letter_is_stored_once<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let mut task = Writer::new("t");
@@ -67,9 +67,10 @@ pub async fn a_letter_is_left_once<F: ClusterFixture>() {
     assert_eq!(cluster(&a).mail(10).await.unwrap(), [first]);
 }
 
-/// Who does not know what came of a letter posts it again, whatever has happened meanwhile: it is there once, and is
-/// not taken for one that was never left, or its writer would do what it says and the next owner too.
-pub async fn a_letter_that_was_left_is_known_to_be_there<F: ClusterFixture>() {
+/// A node that does not know whether its letter was stored posts the letter again. The store reports that the letter
+/// exists, even after the owner has parked the task or died. Otherwise the sender and the next owner both execute the
+/// letter.
+pub async fn a_repeated_post_reports_the_stored_letter<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     for is_gone in [false, true] {
@@ -93,15 +94,15 @@ pub async fn a_letter_that_was_left_is_known_to_be_there<F: ClusterFixture>() {
             assert_eq!(cluster(&b).post(letter).await.unwrap(), Posted::Waits);
         }
         assert_eq!(cluster(&b).post(&letter(&task, "new")).await.unwrap(), Posted::Unheld);
-        let Claimed::Owned { letters, .. } = claim(&b, &task).await else { panic!("it is held") };
+        let Claimed::Owned { letters, .. } = claim(&b, &task).await else { panic!("the task is held") };
         assert_eq!(letters, std::slice::from_ref(&left));
         let holder = cluster(&b).node();
         assert_eq!(cluster(&b).post(&left).await.unwrap(), Posted::Left(holder));
     }
 }
 
-/// Mail comes oldest first, as much as was asked for, to who has the task now.
-pub async fn mail_is_in_order_and_of_this_node<F: ClusterFixture>() {
+/// The mail of the current owner is sorted by age, oldest first, and limited to the requested number.
+pub async fn mail_is_sorted_and_belongs_to_the_node<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let (mut one, mut two, mut of_b) = (Writer::new("one"), Writer::new("two"), Writer::new("of b"));
@@ -122,12 +123,12 @@ pub async fn mail_is_in_order_and_of_this_node<F: ClusterFixture>() {
     assert_eq!(cluster(&b).mail(10).await.unwrap(), [own_mail]);
     two.set(&a, TaskState::InputRequired, at(1)).await;
     let of_one: Vec<_> = letters.iter().step_by(2).cloned().collect();
-    assert_eq!(cluster(&a).mail(10).await.unwrap(), of_one, "a task at rest has nobody whose mail it were");
+    assert_eq!(cluster(&a).mail(10).await.unwrap(), of_one, "a task at rest has no owner");
 }
 
-/// While a node lets go of a task a letter is left with it before that, and the next claim brings it; or it is not
-/// left.
-pub async fn a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all<F: ClusterFixture>() {
+/// If a letter and a release of the task race, the letter is stored before the release and the next claim returns the
+/// letter, or the letter is not stored.
+pub async fn a_letter_is_stored_before_the_release_or_not_at_all<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let (a, b) = (Arc::new(a), Arc::new(b));
@@ -141,7 +142,7 @@ pub async fn a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all<F: Clus
         });
         task.set(&*a, TaskState::InputRequired, at(1)).await;
         let posted = posts.await.unwrap();
-        let Claimed::Owned { letters, stored, .. } = claim(&*b, &task).await else { panic!("it is held") };
+        let Claimed::Owned { letters, stored, .. } = claim(&*b, &task).await else { panic!("the task is held") };
         match posted {
             Posted::Left(node) => {
                 assert_eq!((node, letters), (cluster(&*a).node(), vec![letter]));
@@ -150,7 +151,7 @@ pub async fn a_letter_is_left_before_the_task_is_let_go_of_or_not_at_all<F: Clus
                 assert_eq!(letters, []);
                 assert_eq!(cluster(&*b).letter(&letter.id).await.unwrap(), None);
             }
-            Posted::NoTask | Posted::Waits => panic!("it is there, and its letter was not"),
+            Posted::NoTask | Posted::Waits => panic!("the task exists, and the letter is new"),
         }
         task.epoch = stored.epoch;
         own(&*b, &mut task).await;

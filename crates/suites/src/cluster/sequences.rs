@@ -1,4 +1,4 @@
-//! How far tasks have come.
+//! Sequence numbers of many tasks.
 
 use nuncio_engine::store::TaskStore;
 use nuncio_model::{Principal, Scope};
@@ -6,9 +6,9 @@ use nuncio_model::{Principal, Scope};
 use super::{ClusterFixture, LONG, two};
 use crate::store::writer::{Writer, chunk};
 
-/// A number for each that was asked for, at its place; none for what is not there or is another's. Of tasks of all
-/// nodes.
-pub async fn sequences_come_as_they_were_asked_for<F: ClusterFixture>() {
+/// The result has one entry for each requested task, in order: `None` for a missing task or a task in another scope.
+/// The tasks can belong to any node.
+pub async fn sequences_of_all_nodes_follow_the_request<F: ClusterFixture>() {
     let fixture = F::new(LONG);
     let (a, b) = two(&fixture).await;
     let other = Scope::new("tenant".into(), Principal::named("a"));

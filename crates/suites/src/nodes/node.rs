@@ -1,4 +1,4 @@
-//! One node's view of the shared store.
+//! A node of the shared store.
 
 use std::{
     collections::HashSet,
@@ -27,30 +27,30 @@ use super::{
     state::{Key, Owner, State, Waiting},
 };
 
-/// The epoch of every task in the store beneath; those of the nodes are kept beside it.
+/// The epoch of every task in the underlying store. The shared state has the epochs of the nodes.
 const BENEATH: u64 = 1;
 
-/// What a [`MemoryNode`] does wrong.
+/// The faults of a [`MemoryNode`].
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MemoryFaults {
-    /// Letters are left, and nobody hears of it.
+    /// `post` stores the letter and then fails.
     pub loses_answers_to_letters: bool,
-    /// No letter is stored.
+    /// `post` fails, and no letter is stored.
     pub refuses_letters: bool,
-    /// Nothing is noted on letters.
+    /// `mark` fails.
     pub refuses_marks: bool,
-    /// Nothing is committed.
+    /// `commit` fails, and nothing is written.
     pub refuses_commits: bool,
-    /// What is committed is not heard of until this is over.
+    /// `commit` writes, and returns when this fault ends.
     pub hears_of_commits_late: bool,
-    /// What a task was when it was loaded is not heard of until this is over.
+    /// `load` reads, and returns when this fault ends.
     pub hears_of_tasks_late: bool,
-    /// What is committed next is, and cuts the node off before it knows.
+    /// The next commit writes, and cuts the node off before the answer.
     pub cut_off_by_commit: bool,
-    /// Whether a message came before is not answered.
+    /// `task_of_message` does not return until this fault ends.
     pub hangs_at_messages: bool,
-    /// So many times, who reads a log has the store panic.
+    /// The number of calls of `events_after` that panic.
     pub panics_at_logs: u32,
 }
 
@@ -82,12 +82,12 @@ impl MemoryNode {
         }
     }
 
-    /// Another node of the same store, which lives from now on.
+    /// Opens the same store as another node. The node's lease starts now.
     pub async fn beside(&self) -> Self {
         self.shared.node().await
     }
 
-    /// Lets the node read a task no more, or again: it is `Corrupt` meanwhile.
+    /// Makes a task unreadable for this node, or readable again. An unreadable task is `Corrupt`.
     pub fn damage(&self, task: &TaskId, yes: bool) {
         let mut damaged = self.damaged.lock();
         if yes {
@@ -97,33 +97,34 @@ impl MemoryNode {
         };
     }
 
-    /// Cuts the node off from the store, or joins it again: every call fails with `Unavailable` meanwhile.
+    /// Cuts the node off from the store, or connects the node again. While the node is cut off, every call fails with
+    /// `Unavailable`.
     pub fn cut_off(&self, yes: bool) {
         self.cut_off.store(yes, Ordering::Relaxed);
     }
 
-    /// Lets the node do everything but renew its lease, which it believes that it does: as one does that was stopped
-    /// and has just been let go on.
+    /// Stops the renewals of the lease, while `renew` still reports success: a process that was suspended and
+    /// continues.
     pub fn silence(&self, yes: bool) {
         self.silent.store(yes, Ordering::Relaxed);
     }
 
-    /// Leaves the node's renewals without an answer, or answers them again.
+    /// Makes `renew` wait, until `stall(false)`.
     pub fn stall(&self, yes: bool) {
         self.stalled.send_replace(yes);
     }
 
-    /// Changes what the node does wrong.
+    /// Changes the faults of the node.
     pub fn set(&self, change: impl FnOnce(&mut MemoryFaults)) {
         change(&mut self.faults.lock());
     }
 
-    /// How often records or letters were asked for.
+    /// The number of reads of records and of letters.
     pub fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Gives the node another id, as when its lease was over; it learns so with its next renewal.
+    /// Gives the node a new id, as after the end of a lease. The next renewal reports the loss.
     pub async fn rejoin(&self) {
         let id = self.shared.state.lock().await.join(self.shared.lease);
         self.id.store(id.0, Ordering::Relaxed);
@@ -161,7 +162,7 @@ impl MemoryNode {
         Ok(())
     }
 
-    /// Forgets who owns tasks that are gone.
+    /// Removes the owners of tasks that no longer exist.
     async fn forget_owners(&self) -> Result<(), StoreError> {
         let mut state = self.shared.state.lock().await;
         let keys: Vec<_> = state.owners.keys().cloned().collect();
@@ -191,7 +192,8 @@ impl TaskStore for MemoryNode {
             return Err(StoreError::Conflict);
         }
         let letters = std::mem::take(&mut commit.letters);
-        // Who is at work stays who it was: a node that lost its lease is another by now, and at work on nothing.
+        // A commit does not change the owner of a task at work: a node that lost its lease has a new id, and owns
+        // nothing.
         let before = state.owners.get(&key).copied();
         let owner = Owner {
             node: before.filter(|owner| owner.at_work).map_or_else(|| self.me(), |owner| owner.node),
@@ -409,7 +411,7 @@ impl Cluster for MemoryNode {
     }
 
     async fn renew(&self) -> Result<Lease, StoreError> {
-        // Its sender is here.
+        // `wait_for` cannot fail, because `self` has the sender.
         drop(self.stalled.subscribe().wait_for(|stalled| !stalled).await);
         self.reach()?;
         if self.silent.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Who lives, who owns what, and which letters wait.
+//! The state of the cluster: leases, owners and waiting letters.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,16 +19,16 @@ pub(super) struct State {
     pub(super) letters: BTreeMap<LetterId, Waiting>,
 }
 
-/// Who owns a task.
+/// The owner of a task.
 #[derive(Clone, Copy)]
 pub(super) struct Owner {
     pub(super) node: NodeId,
     pub(super) epoch: u64,
     pub(super) at_work: bool,
     pub(super) state: TaskState,
-    /// The last record.
+    /// The sequence number of the last record.
     pub(super) sequence: u64,
-    /// Its place among all tasks, oldest first.
+    /// The position of the task in the order of creation.
     pub(super) number: usize,
 }
 
@@ -56,7 +56,7 @@ impl State {
         self.expiries.get(&node).is_some_and(|expiry| Instant::now() < *expiry)
     }
 
-    /// Whether it lived until now; then it does for another lease.
+    /// Extends the lease of a live node. Returns whether the node was alive.
     pub(super) fn renew(&mut self, node: NodeId, lease: Duration) -> bool {
         let lives = self.lives(node);
         if lives {
@@ -69,12 +69,12 @@ impl State {
         self.expiries.remove(&node);
     }
 
-    /// The node that lives and is at work on a task.
+    /// The live node that is at work on a task.
     pub(super) fn holder(&self, key: &Key) -> Option<NodeId> {
         self.owners.get(key).filter(|owner| owner.at_work && self.lives(owner.node)).map(|owner| owner.node)
     }
 
-    /// Letters that nobody has taken, oldest first.
+    /// The letters that were neither taken nor refused, oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.letters.values().filter(|it| it.status.taken.is_none() && it.status.refused.is_none())
     }
@@ -83,20 +83,20 @@ impl State {
         (letter.scope.clone(), letter.task.clone())
     }
 
-    /// Those of whom this is so, oldest first.
+    /// The owners that match, in the order of task creation.
     fn owners(&self, is_meant: impl Fn(&Owner) -> bool) -> Vec<(&Key, &Owner)> {
         let mut owners: Vec<_> = self.owners.iter().filter(|(_, owner)| is_meant(owner)).collect();
         owners.sort_by_key(|(_, owner)| owner.number);
         owners
     }
 
-    /// The tasks that a node is at work on, oldest first, behind the one that has this place.
+    /// The tasks at work on a node, in the order of creation, after the position of the cursor.
     pub(super) fn at_work(&self, node: NodeId, after: Option<usize>, limit: usize) -> Vec<(&Key, &Owner)> {
         let is_meant = |it: &Owner| it.at_work && it.node == node && after.is_none_or(|after| it.number > after);
         self.owners(is_meant).into_iter().take(limit).collect()
     }
 
-    /// Tasks that nobody who lives is at work on, though they are not at rest, or letters have waited for a lease.
+    /// The tasks that need a runner and have no live owner, or whose letters have waited for longer than a lease.
     pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
         let is_left = |it: &Owner| {
             let is_cut_off = it.at_work && !self.lives(it.node);

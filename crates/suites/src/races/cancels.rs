@@ -1,4 +1,4 @@
-//! Cancels against a completion.
+//! Cancellation against completion.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use super::client::{Client, all, assert_whole, state};
 use crate::StoreFixture;
 
-/// Whoever was first, all are told the same.
-pub async fn a_hundred_cancels_against_a_completion_leave_one_end<F: StoreFixture>(fixture: F) {
+/// Cancel requests race with the completion of the task. All clients learn the same final state.
+pub async fn a_hundred_cancels_and_a_completion_have_a_single_result<F: StoreFixture>(fixture: F) {
     let store: Arc<dyn TaskStore> = Arc::new(fixture.open().await);
     for round in 0..20 {
         let pause = Duration::from_micros(50 * round);

@@ -1,4 +1,4 @@
-//! An engine and its client, without ceremony.
+//! An engine and a client for it.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use nuncio_model::{
 };
 use tokio::time::timeout;
 
-/// Nothing here takes long: what waits for ever fails.
+/// The deadline of each wait, so that a test fails instead of waiting for ever.
 const LONG: Duration = Duration::from_mins(1);
 
 /// Calls an engine.
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_mins(1);
 pub(super) struct Client(pub(super) Engine);
 
 impl Client {
-    /// An engine whose agent is this function.
+    /// Builds an engine with this function as its agent.
     pub(super) fn of<F, R>(store: impl TaskStore, limits: Limits, run: F) -> Self
     where
         F: Fn(Turn) -> R + Send + Sync + 'static,
@@ -30,7 +30,7 @@ impl Client {
         Self::over(Arc::new(store), limits, run)
     }
 
-    /// The same over a store that others use too.
+    /// Builds an engine over a shared store.
     pub(super) fn over<F, R>(store: Arc<dyn TaskStore>, limits: Limits, run: F) -> Self
     where
         F: Fn(Turn) -> R + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl Client {
         }
     }
 
-    /// Begins a task, and does not wait for it.
+    /// Starts a task, and does not wait for its end.
     pub(super) async fn begin(&self) -> Arc<Task> {
         let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
         let request = SendMessageRequest::new(Message::user("go")).with_configuration(configuration);
@@ -82,7 +82,7 @@ impl Client {
         self.task(CancelTaskRequest::new(task.clone())).await
     }
 
-    /// Waits until nothing is left of what was done.
+    /// Waits until no turn runs and no task is live.
     pub(super) async fn rest(&self) {
         within(async {
             while self.0.running() > 0 || self.0.live_tasks() > 0 {
@@ -101,7 +101,7 @@ pub(super) async fn next(events: &mut EventStream) -> Option<Result<Arc<StreamEv
     within(events.next()).await
 }
 
-/// The events up to the end of a stream that must not fail.
+/// All events of a stream. An error in the stream fails the test.
 pub(super) async fn all(mut events: EventStream) -> Vec<Arc<StreamEvent>> {
     let mut seen = Vec::new();
     while let Some(event) = next(&mut events).await {
@@ -110,7 +110,7 @@ pub(super) async fn all(mut events: EventStream) -> Vec<Arc<StreamEvent>> {
     seen
 }
 
-/// The state that an event tells.
+/// The task state in an event.
 pub(super) fn state(event: &StreamEvent) -> Option<TaskState> {
     match &event.response {
         StreamResponse::Task(task) => Some(task.state()),
@@ -119,7 +119,7 @@ pub(super) fn state(event: &StreamEvent) -> Option<TaskState> {
     }
 }
 
-/// Holds that these are the events of one task to its end: in order, and one end, which is the last.
+/// Asserts that the events are in order and that the last event is the only terminal event.
 pub(super) fn assert_whole(events: &[Arc<StreamEvent>]) {
     assert!(events.windows(2).all(|pair| pair[0].sequence < pair[1].sequence), "{events:?}");
     let ends = events.iter().filter(|event| state(event).is_some_and(TaskState::is_terminal)).count();

@@ -1,4 +1,4 @@
-//! A reader whose stream is cut off again and again.
+//! A reader that reconnects many times.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,11 +12,11 @@ use crate::{StoreFixture, random::Random};
 const CHUNKS: usize = 2_000;
 const CUTS: usize = 50;
 
-/// It comes back with the last event that it saw, and sees each of them once.
-pub async fn a_reader_that_is_cut_off_fifty_times_sees_each_event_once<F: StoreFixture>(fixture: F) {
+/// The reader subscribes again with the number of its last event, and receives each event once.
+pub async fn a_reader_with_fifty_reconnects_receives_each_event_once<F: StoreFixture>(fixture: F) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
-    // Some of it is read from the store.
+    // The window is small, so the store serves some of the events.
     let mut limits = Limits::default();
     (limits.window, limits.slow_reader) = (64, Duration::from_millis(1));
     let client = Client::of(fixture.open().await, limits, move |turn| {
@@ -53,7 +53,7 @@ pub async fn a_reader_that_is_cut_off_fifty_times_sees_each_event_once<F: StoreF
     client.rest().await;
 }
 
-/// The number that a chunk has.
+/// The number in the text of a chunk.
 pub(super) fn number(event: &StreamEvent) -> Option<usize> {
     match &event.response {
         StreamResponse::ArtifactUpdate(update) => update.artifact.text().parse().ok(),

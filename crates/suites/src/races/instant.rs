@@ -1,4 +1,4 @@
-//! Agents that are done in less than a millisecond.
+//! Agents that finish within a millisecond.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,11 +10,11 @@ use tokio::task::yield_now;
 use super::client::{Client, all, assert_whole, within};
 use crate::StoreFixture;
 
-/// How many agents, and how many of them at a time.
+/// The number of agents, and of agents at the same time.
 const AGENTS: usize = 1_000;
 const AT_A_TIME: usize = 8;
 
-/// An agent that is done with its first poll, or with the second or third.
+/// Builds an engine with an agent that finishes at its first, second or third poll.
 async fn client<F: StoreFixture>(fixture: &F) -> Client {
     let turns = AtomicUsize::new(0);
     Client::of(fixture.open().await, Limits::default(), move |turn| {
@@ -29,7 +29,7 @@ async fn client<F: StoreFixture>(fixture: &F) -> Client {
     })
 }
 
-/// Does it a thousand times, several at a time, and leaves nothing behind.
+/// Runs `once` 1,000 times, 8 at a time, and waits until the engine is idle.
 async fn each<F: StoreFixture>(fixture: F, once: impl AsyncFn(&Client)) {
     let client = client(&fixture).await;
     for _ in 0..AGENTS / AT_A_TIME {
@@ -38,8 +38,8 @@ async fn each<F: StoreFixture>(fixture: F, once: impl AsyncFn(&Client)) {
     client.rest().await;
 }
 
-/// The stream of a message has the whole course, and ends.
-pub async fn a_thousand_agents_that_are_done_at_once_are_streamed_to_their_end<F: StoreFixture>(fixture: F) {
+/// The stream of a message contains the whole task and ends.
+pub async fn instant_agents_are_streamed_to_their_end<F: StoreFixture>(fixture: F) {
     each(fixture, async |client| {
         let events = all(client.stream().await).await;
         assert_whole(&events);
@@ -49,9 +49,9 @@ pub async fn a_thousand_agents_that_are_done_at_once_are_streamed_to_their_end<F
     .await;
 }
 
-/// A subscription to a task that may be over has the rest of its course, or says that it is over; so does one that
-/// knows where it was.
-pub async fn a_thousand_agents_that_are_done_at_once_are_watched_to_their_end<F: StoreFixture>(fixture: F) {
+/// A subscription either returns the remaining events of the task or reports that the task has ended, with and without
+/// a last event number.
+pub async fn instant_agents_are_subscribed_to_until_their_end<F: StoreFixture>(fixture: F) {
     each(fixture, async |client| {
         let task = client.begin().await;
         for last_event in [None, Some(1)] {
@@ -75,8 +75,8 @@ pub async fn a_thousand_agents_that_are_done_at_once_are_watched_to_their_end<F:
     .await;
 }
 
-/// Who asks again and again is told.
-pub async fn a_thousand_agents_that_are_done_at_once_are_polled_to_their_end<F: StoreFixture>(fixture: F) {
+/// A client that polls sees the completed task.
+pub async fn instant_agents_are_polled_to_their_end<F: StoreFixture>(fixture: F) {
     each(fixture, async |client| {
         let task = client.begin().await;
         let task = within(Box::pin(async {

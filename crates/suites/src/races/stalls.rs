@@ -1,4 +1,4 @@
-//! A reader that does not read.
+//! A reader that stops reading.
 
 use std::{
     sync::{Arc, Weak},
@@ -15,13 +15,14 @@ use crate::StoreFixture;
 
 const EVENTS: usize = 5_000;
 
-/// As much as is kept for a reader that stalls; the events under way, in a turn and to its readers, come on top.
+/// The number of events in memory for a slow reader. Events on their way from the agent to the readers are counted
+/// separately.
 const WINDOW: usize = 256;
 const UNDER_WAY: usize = 1_024;
 
-/// While one reader stalls, others see every event as it comes, and what is in memory is bounded. The one that stalled
-/// reads all of it later.
-pub async fn a_reader_that_stalls_holds_up_nobody_and_misses_nothing<F: StoreFixture>(fixture: F) {
+/// While a reader stalls, the other readers receive every event in time, and the number of events in memory is bounded.
+/// The stalled reader receives all events later.
+pub async fn a_stalled_reader_blocks_no_reader_and_misses_no_event<F: StoreFixture>(fixture: F) {
     let mut limits = Limits::default();
     (limits.window, limits.slow_reader) = (WINDOW, Duration::from_millis(50));
     let gate = Arc::new(Semaphore::new(0));
@@ -35,7 +36,7 @@ pub async fn a_reader_that_stalls_holds_up_nobody_and_misses_nothing<F: StoreFix
             for number in 0..EVENTS {
                 artifact.chunk(format!("{number:01024}")).await?;
             }
-            // Until all have read what there is.
+            // Wait until all readers have read every event.
             gate.acquire().await?.forget();
             Ok(())
         }
@@ -51,7 +52,7 @@ pub async fn a_reader_that_stalls_holds_up_nobody_and_misses_nothing<F: StoreFix
     let read = join_all(readers.iter_mut().map(chunks)).await;
     assert!(read.iter().all(|events| events.len() == EVENTS));
     let in_memory = read[0].iter().filter(|event| event.strong_count() > 0).count();
-    // A store that is not durable has them in memory itself.
+    // A store in memory has the events in memory anyway.
     if F::DURABLE {
         assert!(in_memory <= WINDOW + UNDER_WAY, "{in_memory} events of {EVENTS} are in memory");
     }
@@ -79,7 +80,7 @@ async fn chunks(events: &mut EventStream) -> Vec<Weak<StreamEvent>> {
     seen
 }
 
-/// Reads so many chunks, coming back with the last event that it saw where it is told to.
+/// Reads a number of chunks. When the stream ends with an error, subscribes again with the last event number.
 async fn catch_up(client: &Client, task: &TaskId, events: &mut EventStream, count: usize) -> Vec<Arc<StreamEvent>> {
     let (mut seen, mut found) = (Vec::<Arc<StreamEvent>>::new(), 0);
     while found < count {

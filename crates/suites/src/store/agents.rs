@@ -1,4 +1,4 @@
-//! Whose tasks a store holds.
+//! The agent that a store belongs to.
 
 use nuncio_engine::store::TaskStore as _;
 use nuncio_model::TaskState;
@@ -8,8 +8,8 @@ use super::{
     writer::{Writer, at},
 };
 
-/// A store with tasks is refused to another agent until that one adopts them; one without tasks is not.
-pub async fn tasks_of_an_agent_are_for_no_other<F: StoreFixture>(fixture: F) {
+/// A store with tasks belongs to an agent. Another agent must adopt the tasks first; an empty store accepts any agent.
+pub async fn a_store_belongs_to_an_agent<F: StoreFixture>(fixture: F) {
     let mut store = fixture.open().await;
     for agent in ["one", "two", "zwölf \u{0}"] {
         assert_eq!(store.belongs_to(agent, false).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! Commits: what one writes, and when it is refused.
+//! Commits: the result, and the conflicts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{
     writer::{Writer, at, chunk, claim, status},
 };
 
-/// A task that was created is there, and nobody is owed pushes for it.
+/// A new task can be loaded, and has no pending push.
 pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     assert!(store.load(&Scope::open(), &"t".into()).await.unwrap().is_none());
@@ -25,7 +25,7 @@ pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
     assert_eq!(claimed.epoch, committed.epoch, "a claim by the owner changes nothing");
 }
 
-/// A task may end in the commit that creates it.
+/// The commit that creates a task can also end the task.
 pub async fn creates_a_task_that_has_ended<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t").in_state(TaskState::Completed, at(1));
@@ -33,7 +33,7 @@ pub async fn creates_a_task_that_has_ended<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// A task that is there is not created again, by nobody, and stays as it is.
+/// A second commit that creates the task conflicts, in any scope, and changes nothing.
 pub async fn a_task_is_created_once<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -46,7 +46,7 @@ pub async fn a_task_is_created_once<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// Records go behind those that are there, in batches of any size, with snapshots or without.
+/// Records are appended in batches of any size, with or without a snapshot.
 pub async fn appends_records<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -67,8 +67,8 @@ pub async fn appends_records<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// A commit that does not begin at the log's end, or has no task, writes nothing.
-pub async fn a_commit_elsewhere_than_at_the_end_conflicts<F: StoreFixture>(fixture: F) {
+/// A commit at another position than the end of the log, or for a missing task, conflicts and writes nothing.
+pub async fn a_commit_at_a_wrong_position_conflicts<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -85,7 +85,7 @@ pub async fn a_commit_elsewhere_than_at_the_end_conflicts<F: StoreFixture>(fixtu
     assert_eq!(store.events_after(&task.scope, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
 }
 
-/// A commit of somebody who does not own the task writes nothing.
+/// A commit under another epoch conflicts and writes nothing.
 pub async fn a_commit_under_another_epoch_conflicts<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -98,8 +98,8 @@ pub async fn a_commit_under_another_epoch_conflicts<F: StoreFixture>(fixture: F)
     task.assert_stored(&store).await;
 }
 
-/// A commit without records lets go of a task, and may bring a snapshot.
-pub async fn a_commit_may_only_let_go<F: StoreFixture>(fixture: F) {
+/// A commit without records can release a task, and can bring a snapshot.
+pub async fn a_commit_without_records_releases_a_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -112,7 +112,7 @@ pub async fn a_commit_may_only_let_go<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// Snapshots make loading cheaper, nothing more.
+/// Snapshots are optional: without them the store folds the log.
 pub async fn a_task_without_a_snapshot_is_folded<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -134,8 +134,8 @@ pub async fn a_task_without_a_snapshot_is_folded<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// What callers do to a task that they were given, or gave, does not reach the store.
-pub async fn what_callers_hold_is_theirs<F: StoreFixture>(fixture: F) {
+/// Changing a loaded or committed task in memory does not change the store.
+pub async fn changes_in_memory_do_not_reach_the_store<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -148,11 +148,11 @@ pub async fn what_callers_hold_is_theirs<F: StoreFixture>(fixture: F) {
     task.stage(chunk("y"));
     task.run(&store).await;
     task.assert_stored(&store).await;
-    assert_eq!(*before, copy, "a task that was read stays as it was");
+    assert_eq!(*before, copy, "a loaded task does not change");
 }
 
-/// The store answers until it is closed, and closes.
-pub async fn answers_and_closes<F: StoreFixture>(fixture: F) {
+/// `check` succeeds until the store is closed.
+pub async fn check_succeeds_until_close<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     store.check().await.unwrap();
     Writer::new("t").run(&store).await;

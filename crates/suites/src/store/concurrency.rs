@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent writers and readers.
 
 use std::{
     collections::HashSet,
@@ -16,8 +16,8 @@ use super::{
     writer::{Writer, at, chunk, status},
 };
 
-/// Of a hundred commits to the same place of a log exactly one is written.
-pub async fn one_of_many_writers_wins_each_record<F: StoreFixture>(fixture: F) {
+/// Exactly 1 of 100 commits at the same position of a log succeeds.
+pub async fn a_single_concurrent_commit_succeeds<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let mut task = Writer::new("t");
     task.run(&*store).await;
@@ -44,8 +44,8 @@ pub async fn one_of_many_writers_wins_each_record<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// Of many that create a task of the same id one does.
-pub async fn one_of_many_creators_wins<F: StoreFixture>(fixture: F) {
+/// Exactly 1 of 50 commits that create the same task succeeds.
+pub async fn a_single_concurrent_creation_succeeds<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let creators: Vec<_> = (0..50)
         .map(|number| {
@@ -66,8 +66,8 @@ pub async fn one_of_many_creators_wins<F: StoreFixture>(fixture: F) {
     assert_eq!(page.unwrap().total, 1);
 }
 
-/// Writers of different tasks do not get in each other's way, and none of them is refused.
-pub async fn many_tasks_are_written_at_once<F: StoreFixture>(fixture: F) {
+/// Commits of different tasks never conflict.
+pub async fn commits_of_different_tasks_do_not_conflict<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let writers: Vec<_> = (0..200)
         .map(|number| {
@@ -95,7 +95,7 @@ pub async fn many_tasks_are_written_at_once<F: StoreFixture>(fixture: F) {
     assert_eq!(times, (100..200).rev().map(|number| Some(at(1000 + number))).collect::<Vec<_>>());
 }
 
-/// Who reads while another writes sees the task before a commit or after it, never less than was there before.
+/// A reader sees the task before or after a commit, and never an older state than before.
 pub async fn readers_see_whole_commits<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let mut task = Writer::new("t");
@@ -126,7 +126,7 @@ pub async fn readers_see_whole_commits<F: StoreFixture>(fixture: F) {
         }
         task.commit(&*store, false, number % 50 == 0).await.unwrap();
         let own = task.load(&*store).await;
-        assert_eq!(own.sequence, task.sequence(), "what was acknowledged is read");
+        assert_eq!(own.sequence, task.sequence(), "a committed record can be read");
     }
     task.set(&*store, TaskState::Completed, at(1)).await;
     for reader in readers {
@@ -135,7 +135,7 @@ pub async fn readers_see_whole_commits<F: StoreFixture>(fixture: F) {
     task.assert_stored(&*store).await;
 }
 
-/// Eight tasks of a context.
+/// Creates eight tasks of a context.
 async fn eight(store: &impl TaskStore) -> Vec<Writer> {
     let mut tasks: Vec<Writer> =
         (0..8).map(|number| Writer::new(&format!("task {number}")).in_context("shared")).collect();
@@ -145,8 +145,8 @@ async fn eight(store: &impl TaskStore) -> Vec<Writer> {
     tasks
 }
 
-/// A list has every task that is there, and counts it, also one that moves to its front while the list is read.
-pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
+/// A list contains and counts every task, even if a task moves to the front while the list is read.
+pub async fn lists_contain_tasks_that_move<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let mut tasks = eight(&*store).await;
     let done = Arc::new(AtomicBool::new(false));
@@ -183,8 +183,8 @@ pub async fn lists_miss_no_task_that_moves<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// What a page counts is as of the moment of the page, also where it is one of several.
-pub async fn a_page_counts_what_it_has<F: StoreFixture>(fixture: F) {
+/// The total of a page is consistent with the tasks of the page, even if the page is not the last.
+pub async fn the_total_matches_the_page<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     let mut tasks = eight(&*store).await;
     let done = Arc::new(AtomicBool::new(false));
@@ -210,7 +210,7 @@ pub async fn a_page_counts_what_it_has<F: StoreFixture>(fixture: F) {
                 })
             })
             .collect();
-    // Now all of them are working, and now none.
+    // All tasks alternate between working and input required.
     for time in 1..50 {
         let state = if time % 2 == 1 { TaskState::Working } else { TaskState::InputRequired };
         for (number, task) in (0..).zip(&mut tasks) {

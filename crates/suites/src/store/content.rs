@@ -1,4 +1,4 @@
-//! What goes in comes out.
+//! The store returns exactly the stored content.
 
 use nuncio_engine::{
     Limits, Record, lifecycle,
@@ -34,7 +34,7 @@ fn parts() -> Vec<Part> {
     ]
 }
 
-/// A message with everything that one can have.
+/// A message with every field.
 fn full_message(id: &str, role: Role) -> Message {
     Message {
         message_id: id.into(),
@@ -47,8 +47,9 @@ fn full_message(id: &str, role: Role) -> Message {
     }
 }
 
-/// Ids as long as they may be, of what no compression makes shorter: whatever a store has in its keys.
-pub async fn the_longest_ids_are_kept<F: StoreFixture>(fixture: F) {
+/// Ids of the largest allowed length can be keys in the store. The ids are random, so compression does not shorten
+/// them.
+pub async fn the_longest_ids_are_stored<F: StoreFixture>(fixture: F) {
     let mut random = Random::new(512);
     let mut longest = || -> String {
         (0..Limits::default().id_length).map(|_| char::from(b'!' + u8::try_from(random.below(94)).unwrap())).collect()
@@ -67,8 +68,8 @@ pub async fn the_longest_ids_are_kept<F: StoreFixture>(fixture: F) {
     assert_eq!(store.list(&scope, &query).await.unwrap().total, 1);
 }
 
-/// Every kind of content, of a task and of records.
-pub async fn keeps_every_kind_of_content<F: StoreFixture>(fixture: F) {
+/// Tasks and records of every kind of content.
+pub async fn every_kind_of_content_is_stored<F: StoreFixture>(fixture: F) {
     let id = "task/with ünïcode?&=%20 'quotes' \"too\"";
     let nanosecond = "2026-01-31T12:00:00.000000001Z".parse().unwrap();
     let mut task = Writer::new(id).in_context("c'\";--").in_state(TaskState::Submitted, nanosecond);
@@ -104,7 +105,7 @@ pub async fn keeps_every_kind_of_content<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// Whatever the log, however it is cut into commits, wherever the snapshots are: a load gives what the log folds to.
+/// For random logs, commits and snapshots, the loaded task equals the fold of the log.
 pub async fn random_logs_fold_to_their_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     for seed in 0..150 {
@@ -161,7 +162,7 @@ fn stage_something(random: &mut Random, task: &mut Writer) {
     };
 }
 
-/// Some stretch of the log is what was written, or is no longer kept.
+/// A random range of the log is complete, or compacted.
 async fn check_log(store: &impl TaskStore, task: &Writer, random: &mut Random) {
     let (after, limit) = (random.below(task.log.len() + 1), 1 + random.below(8));
     match store.events_after(&task.scope, task.id(), after as u64, Portion::records(limit)).await {

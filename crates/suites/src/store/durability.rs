@@ -1,5 +1,5 @@
-//! What outlives the process, and what becomes of tasks that it left running. Stores that forget pass all but the
-//! first.
+//! Restart of a store: stored tasks, and orphans of the previous process. Stores without durability skip these tests,
+//! except for the first.
 
 use nuncio_engine::store::{ListQuery, Orphan, Portion, PushConfig, StoreError, TaskStore};
 use nuncio_model::{Principal, Scope, TaskState};
@@ -15,8 +15,8 @@ fn orphan(task: &Writer) -> Orphan {
     Orphan { scope: task.scope.clone(), id: task.id().clone() }
 }
 
-/// A task that its owner is at work on is no orphan, whatever its state.
-pub async fn nothing_of_a_living_process_is_an_orphan<F: StoreFixture>(fixture: F) {
+/// A task at work in the current process is not an orphan, in any state.
+pub async fn a_task_at_work_is_not_an_orphan<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("running");
     task.run(&store).await;
@@ -27,8 +27,8 @@ pub async fn nothing_of_a_living_process_is_an_orphan<F: StoreFixture>(fixture: 
     assert_eq!(store.orphans(10).await.unwrap(), []);
 }
 
-/// What was acknowledged is there after the store is opened again: ended, parked and running, and can be gone on with.
-pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
+/// Ended, parked and running tasks are complete after a restart, and can continue.
+pub async fn tasks_survive_a_restart<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -45,7 +45,7 @@ pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
         ended.set(&store, TaskState::Completed, at(1)).await;
         parked.set(&store, TaskState::InputRequired, at(1)).await;
     }
-    // Where the running task was let go of last: its log is kept from there on.
+    // The position of the last release of the running task. The log is kept from this position on.
     let mut kept = 0;
     for _ in 0..2 {
         let store = fixture.open().await;
@@ -67,8 +67,8 @@ pub async fn tasks_survive<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// Lists, and how many there are, survive.
-pub async fn lists_survive<F: StoreFixture>(fixture: F) {
+/// Lists and their totals are the same after a restart.
+pub async fn lists_survive_a_restart<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -91,8 +91,8 @@ pub async fn lists_survive<F: StoreFixture>(fixture: F) {
     assert_eq!((ids(&page), page.total), (vec!["4", "2"], 3));
 }
 
-/// After a crash the tasks that ran are orphans, oldest first, until somebody claims and releases them.
-pub async fn what_a_crash_left_running_is_an_orphan<F: StoreFixture>(fixture: F) {
+/// After a crash the running tasks are orphans, oldest first, until a claim and a release.
+pub async fn a_task_running_at_a_crash_is_an_orphan<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -120,7 +120,7 @@ pub async fn what_a_crash_left_running_is_an_orphan<F: StoreFixture>(fixture: F)
         let before = task.epoch;
         task.epoch = claim(&store, task).await.epoch;
         assert_ne!(task.epoch, before);
-        assert_eq!(store.orphans(10).await.unwrap(), all[1..], "what is claimed is nobody's orphan");
+        assert_eq!(store.orphans(10).await.unwrap(), all[1..], "a claimed task is not an orphan");
         task.set(&store, TaskState::Failed, at(2)).await;
         assert_eq!(store.orphans(10).await.unwrap(), all[1..]);
     }
@@ -129,8 +129,8 @@ pub async fn what_a_crash_left_running_is_an_orphan<F: StoreFixture>(fixture: F)
     assert_eq!(left, ["a", "b", "new"]);
 }
 
-/// Once a task is claimed after a crash, its earlier owner cannot write to it, even at the right place.
-pub async fn a_claim_shuts_the_earlier_owner_out<F: StoreFixture>(fixture: F) {
+/// After a claim, commits of the crashed owner conflict, even at the end of the log.
+pub async fn a_claim_fences_the_previous_owner<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -150,8 +150,8 @@ pub async fn a_claim_shuts_the_earlier_owner_out<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// Push configurations and what they are owed survive, with the records.
-pub async fn debts_survive<F: StoreFixture>(fixture: F) {
+/// Push configurations, pending pushes and their records are the same after a restart.
+pub async fn pending_pushes_survive_a_restart<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }

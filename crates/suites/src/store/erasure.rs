@@ -1,4 +1,4 @@
-//! What is erased is gone, and nothing else is; and all there is can be seen.
+//! Erasing tasks, and scanning the whole store.
 
 use nuncio_engine::store::{Erase, ListQuery, Portion, PushConfig, Scanned, StoreError, TaskStore};
 use nuncio_model::{Message, Principal, Scope, TaskState, Timestamp};
@@ -10,7 +10,8 @@ use super::{
     writer::{Writer, at, chunk},
 };
 
-/// Tasks of two tenants with two callers each, in two contexts, ended, parked and at work, all with records and debts.
+/// Creates ended, parked and running tasks for two tenants, two callers and two contexts, each with records and a
+/// pending push.
 async fn everybody(store: &impl TaskStore) -> Vec<Writer> {
     let mut tasks = Vec::new();
     for tenant in ["t", "u"] {
@@ -73,13 +74,13 @@ async fn check(store: &impl TaskStore, tasks: &[Writer], is_gone: impl Fn(&str) 
     assert_eq!(listed, debts);
 }
 
-/// One task, a context, a caller, a tenant: each time those alone, whatever their state.
-pub async fn erasing_takes_those_and_no_others<F: StoreFixture>(fixture: F) {
+/// Erasing a task, a context, a caller or a tenant removes exactly the matching tasks, in any state.
+pub async fn erasing_removes_exactly_the_matching_tasks<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut tasks = everybody(&store).await;
     tasks.sort_by(|one, two| one.id().cmp(two.id()));
     let scope = |tenant: &str, caller: &str| Scope::new(tenant.into(), Principal::named(caller));
-    assert_eq!(store.erase(&Erase::Task(scope("t", "b"), "tac3".into())).await.unwrap(), 0, "another's task");
+    assert_eq!(store.erase(&Erase::Task(scope("t", "b"), "tac3".into())).await.unwrap(), 0, "a task of another caller");
     assert_eq!(store.erase(&Erase::Context(scope("t", "x"), "c".into())).await.unwrap(), 0);
     assert_eq!(store.erase(&Erase::Scope(scope("", "a"))).await.unwrap(), 0);
     assert_eq!(store.erase(&Erase::Tenant("".into())).await.unwrap(), 0);
@@ -95,8 +96,8 @@ pub async fn erasing_takes_those_and_no_others<F: StoreFixture>(fixture: F) {
     assert_eq!(store.erase(&Erase::Tenant("u".into())).await.unwrap(), 0);
 }
 
-/// The id of a task that was erased is free, and what comes under it has nothing of the other.
-pub async fn what_was_erased_begins_anew<F: StoreFixture>(fixture: F) {
+/// The id of an erased task can be used again. The new task has nothing of the erased task.
+pub async fn an_erased_id_can_be_used_again<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut first = Writer::new("t");
     first.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
@@ -119,8 +120,8 @@ pub async fn what_was_erased_begins_anew<F: StoreFixture>(fixture: F) {
     second.assert_stored(&store).await;
 }
 
-/// What is erased stays so, and what is written after it is of its own.
-pub async fn what_was_erased_does_not_come_back<F: StoreFixture>(fixture: F) {
+/// Erased tasks do not return after a restart, and later tasks are not affected.
+pub async fn erased_tasks_do_not_return<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -153,8 +154,8 @@ pub async fn what_was_erased_does_not_come_back<F: StoreFixture>(fixture: F) {
     assert_eq!(ids(&store.list(&Scope::open(), &all).await.unwrap()), ["other"]);
 }
 
-/// All tasks, each once, with whose it is and its configurations, in pages of any size.
-pub async fn a_scan_has_every_task_once<F: StoreFixture>(fixture: F) {
+/// A scan returns every task once, with its scope and its configurations, in pages of any size.
+pub async fn a_scan_returns_every_task_once<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     assert!(store.scan(None, 10).await.unwrap().next.is_none());
     let mut tasks = everybody(&store).await;
@@ -183,8 +184,8 @@ pub async fn a_scan_has_every_task_once<F: StoreFixture>(fixture: F) {
     assert!(matches!(bad, Err(StoreError::BadPageToken)), "{bad:?}");
 }
 
-/// Tasks that come and go while it is under way are no reason to miss one, or to have one twice.
-pub async fn a_scan_stays_right_when_tasks_come_and_go<F: StoreFixture>(fixture: F) {
+/// A scan neither misses nor repeats a task when tasks are created and erased in the meantime.
+pub async fn a_scan_is_correct_while_tasks_change<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let tasks = everybody(&store).await;
     let mut seen: Vec<String> = Vec::new();
@@ -201,7 +202,7 @@ pub async fn a_scan_stays_right_when_tasks_come_and_go<F: StoreFixture>(fixture:
         if after.is_none() {
             break;
         }
-        assert!(number < 100, "it has an end");
+        assert!(number < 100, "the scan ends");
     }
     seen.retain(|id| !id.starts_with("new"));
     seen.sort();

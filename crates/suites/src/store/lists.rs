@@ -1,4 +1,4 @@
-//! Lists: which tasks, in which order.
+//! Lists: filters and order.
 
 use nuncio_engine::store::{ListPage, ListQuery, TaskStore};
 use nuncio_model::{Scope, Task, TaskId, TaskState, Timestamp};
@@ -17,8 +17,8 @@ async fn list(store: &impl TaskStore, query: &ListQuery) -> ListPage {
     store.list(&Scope::open(), &ListQuery { page_size: 100, ..query.clone() }).await.unwrap()
 }
 
-/// By time of status, newest first; tasks of the same time by id, last first.
-pub async fn lists_newest_first_and_then_by_id<F: StoreFixture>(fixture: F) {
+/// Tasks are sorted by time of status, newest first, and then by id in descending order.
+pub async fn lists_are_sorted_by_time_and_id<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let page = list(&store, &ListQuery::default()).await;
     assert_eq!((page.tasks.len(), page.next, page.total), (0, None, 0));
@@ -27,7 +27,7 @@ pub async fn lists_newest_first_and_then_by_id<F: StoreFixture>(fixture: F) {
     }
     let page = list(&store, &ListQuery::default()).await;
     assert_eq!((ids(&page), page.next.as_deref(), page.total), (vec!["f", "c", "b", "a", "d", "e"], None, 6));
-    // The first moment and the last are kept as they are, and pages end at them, too.
+    // The first and the last possible time are stored exactly, and can be the position of a page token.
     let ends = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"].map(|time| time.parse().unwrap());
     for (id, time) in ["first", "last"].into_iter().zip(ends) {
         Writer::new(id).in_state(TaskState::Submitted, time).run(&store).await;
@@ -43,8 +43,8 @@ pub async fn lists_newest_first_and_then_by_id<F: StoreFixture>(fixture: F) {
     assert_eq!(ids(&page), ["f"]);
 }
 
-/// Filters by context and by state, alone and together; the total is that of what matches.
-pub async fn lists_by_context_and_state<F: StoreFixture>(fixture: F) {
+/// Lists filter by context, by state and by both. The total counts the matching tasks.
+pub async fn lists_filter_by_context_and_state<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let states = [TaskState::Working, TaskState::Completed, TaskState::InputRequired];
     for number in 0..30 {
@@ -73,8 +73,8 @@ pub async fn lists_by_context_and_state<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// `updated_since` includes its own moment, to the nanosecond.
-pub async fn lists_since_a_time_inclusive<F: StoreFixture>(fixture: F) {
+/// `updated_since` includes the given time, to the nanosecond.
+pub async fn lists_filter_by_time_inclusively<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let times = ["2026-01-31T11:59:59.999999999Z", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00.000000001Z"];
     for (time, id) in times.iter().zip(["a", "b", "c"]) {
@@ -99,7 +99,7 @@ pub async fn lists_since_a_time_inclusive<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// A new status moves a task; another change does not.
+/// A new status moves a task to another position. Other changes do not.
 pub async fn a_change_of_status_moves_a_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut tasks: Vec<Writer> = ["a", "b", "c"].map(|id| Writer::new(id).in_context("shared")).into();
@@ -125,8 +125,8 @@ pub async fn a_change_of_status_moves_a_task<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// A list has each task as of its last record; the artifacts may be left out unless they are asked for.
-pub async fn a_list_has_the_task_of_the_last_commit<F: StoreFixture>(fixture: F) {
+/// A list contains the task as of its last record. Artifacts are optional unless the query requests them.
+pub async fn a_list_shows_the_last_commit<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut running = Writer::new("running");
     running.run(&store).await;
@@ -151,8 +151,8 @@ pub async fn a_list_has_the_task_of_the_last_commit<F: StoreFixture>(fixture: F)
     }
 }
 
-/// Any list of any tasks is what a plain filter and sort makes of them, page by page.
-pub async fn random_lists_are_as_a_plain_sort_has_them<F: StoreFixture>(fixture: F) {
+/// Random lists, page by page, equal a filtered and sorted vector.
+pub async fn random_lists_equal_a_sorted_vector<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut random = Random::new(7);
     let states = [TaskState::Submitted, TaskState::Working, TaskState::Completed, TaskState::AuthRequired];

@@ -11,8 +11,8 @@ use super::{
     writer::{Writer, at, chunk, claim},
 };
 
-/// Every stretch of a running task's log is there, in order, whole.
-pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F) {
+/// Every range of the log of a running task is complete and in order.
+pub async fn records_are_in_order_without_gaps<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -31,13 +31,13 @@ pub async fn records_come_in_order_and_without_a_gap<F: StoreFixture>(fixture: F
     }
 }
 
-/// A portion ends with the record that fills it, by number or by bytes, also in the middle of a commit; the portions
-/// join to the log.
-pub async fn a_portion_of_the_log_is_bounded_by_bytes_too<F: StoreFixture>(fixture: F) {
+/// A portion ends with the record that reaches the limit of records or bytes, also in the middle of a commit. The
+/// portions join to the whole log.
+pub async fn a_portion_is_limited_by_records_and_bytes<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
-    // Of all sizes, many to a commit and one, and what grows as JSON.
+    // Records of different sizes, alone and in batches. Control characters are longer as JSON.
     for (commit, size) in [1, 300, 2_000, 7, 60_000, 0, 1_000].into_iter().enumerate() {
         for record in 0..=commit {
             task.stage(chunk(&if record % 2 == 0 { "x" } else { "\u{1}" }.repeat(size)));
@@ -63,8 +63,8 @@ pub async fn a_portion_of_the_log_is_bounded_by_bytes_too<F: StoreFixture>(fixtu
     }
 }
 
-/// After the end, and of a task that is not there, there are no records.
-pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
+/// After the end of a log, and for a missing task, the result is empty.
+pub async fn no_records_follow_the_end<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -76,9 +76,9 @@ pub async fn records_after_the_end_are_none<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// What a request said beside its message is in the log, of the first message, of one that has its turn at once and of
-/// one that waits; readers do not see it. Of those that say nothing there is nothing.
-pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
+/// The configuration, metadata and extensions of a request are stored with its message: the first message, a message
+/// with an immediate turn, and a message in the queue. Readers do not receive these fields.
+pub async fn request_fields_are_stored_with_the_message<F: StoreFixture>(fixture: F) {
     let mut store = fixture.open().await;
     let sent = |text: &str| {
         let configuration = SendMessageConfiguration {
@@ -120,9 +120,8 @@ pub async fn how_messages_were_sent_is_kept<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// A task may wait for its client from the commit on that creates it: it has not ended, so its log is there, as is that
-/// of one that waited later; and it has what comes after.
-pub async fn the_log_of_a_task_that_waits_is_there<F: StoreFixture>(fixture: F) {
+/// A parked task keeps its log, even if the commit that created the task also parked the task. The task can continue.
+pub async fn a_parked_task_keeps_its_log<F: StoreFixture>(fixture: F) {
     let mut store = fixture.open().await;
     let mut at_once = Writer::new("at once");
     at_once.set(&store, TaskState::InputRequired, at(1)).await;
@@ -153,8 +152,8 @@ pub async fn the_log_of_a_task_that_waits_is_there<F: StoreFixture>(fixture: F) 
     }
 }
 
-/// When a task has ended, its log may go; what is given is still whole.
-pub async fn the_log_of_a_task_that_is_done_is_whole_or_compacted<F: StoreFixture>(fixture: F) {
+/// After its end, the log of a task is either complete or compacted.
+pub async fn the_log_of_an_ended_task_is_complete_or_compacted<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -171,8 +170,8 @@ pub async fn the_log_of_a_task_that_is_done_is_whole_or_compacted<F: StoreFixtur
     }
 }
 
-/// A parked task takes the next message, and its log from there on is there while it runs.
-pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
+/// A parked task continues with the next message. Its new records can be read while the task runs.
+pub async fn a_parked_task_continues<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -191,8 +190,8 @@ pub async fn a_task_goes_on_after_it_was_parked<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// A number for each, at its place; none for what is not there or is another's.
-pub async fn the_ends_of_logs_come_as_they_were_asked_for<F: StoreFixture>(fixture: F) {
+/// The result has one entry for each requested task, in order: `None` for a missing task or a task in another scope.
+pub async fn sequences_follow_the_request<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let other = Scope::new("tenant".into(), Principal::named("a"));
     let mut tasks = [Writer::new("x"), Writer::new("y").in_scope(&other), Writer::new("z")];

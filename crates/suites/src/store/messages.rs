@@ -1,4 +1,4 @@
-//! Messages that are known when they come again.
+//! Detection of duplicate messages.
 
 use std::{
     sync::Arc,
@@ -13,12 +13,12 @@ use super::{
     writer::{Writer, at, chunk},
 };
 
-/// Long before all commits, whoever's clock counts.
+/// A time before all commits, by any clock.
 pub(crate) fn long_ago() -> Timestamp {
     at(0)
 }
 
-/// Long after all commits.
+/// A time after all commits.
 fn later() -> Timestamp {
     let hour = Duration::from_hours(1).as_millis();
     Timestamp::from_millisecond(Timestamp::now().as_millisecond() + i64::try_from(hour).unwrap()).unwrap()
@@ -29,7 +29,7 @@ fn remembering(commit: Commit, messages: &[&str], since: Timestamp) -> Commit {
     Commit { remember: Some(Box::new(Remember { messages, since })), ..commit }
 }
 
-/// Commits what is staged, with messages to be remembered; an error stages it again.
+/// Commits the staged records and remembers messages. After an error the records stay staged.
 pub(crate) async fn commit(
     task: &mut Writer,
     store: &impl TaskStore,
@@ -48,7 +48,7 @@ pub(crate) async fn find(store: &impl TaskStore, scope: &Scope, message: &str, s
     found.map(|id| id.as_str().to_owned())
 }
 
-/// The task that a commit was refused for.
+/// The task that already has the message of a refused commit.
 fn repeated(outcome: Result<Committed, StoreError>) -> String {
     match outcome {
         Err(StoreError::Repeated(task)) => task.as_str().to_owned(),
@@ -56,8 +56,9 @@ fn repeated(outcome: Result<Committed, StoreError>) -> String {
     }
 }
 
-/// A message that began a task begins no other, and nothing of that is written; one that nobody is to remember does.
-pub async fn a_remembered_message_is_refused_again<F: StoreFixture>(fixture: F) {
+/// A remembered message cannot create a second task, and the refused commit writes nothing. Without `remember` the
+/// commit succeeds.
+pub async fn a_remembered_message_is_refused<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     assert_eq!(find(&store, &Scope::open(), "m", long_ago()).await, None);
     let mut first = Writer::new("first");
@@ -77,8 +78,8 @@ pub async fn a_remembered_message_is_refused_again<F: StoreFixture>(fixture: F) 
     assert_eq!(find(&store, &Scope::open(), "m", long_ago()).await.unwrap(), "first");
 }
 
-/// Messages that come to a task are known too, and a repetition changes neither its task nor another.
-pub async fn a_message_of_a_task_at_work_is_remembered<F: StoreFixture>(fixture: F) {
+/// Messages of an existing task are remembered, too. A duplicate changes no task.
+pub async fn messages_of_an_existing_task_are_remembered<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let (mut one, mut other) = (Writer::new("one"), Writer::new("other"));
     commit(&mut one, &store, &["first of one"], long_ago()).await.unwrap();
@@ -101,8 +102,8 @@ pub async fn a_message_of_a_task_at_work_is_remembered<F: StoreFixture>(fixture:
     assert_eq!(find(&store, &Scope::open(), "y", long_ago()).await.unwrap(), "one");
 }
 
-/// A message whose time is over is as one that never came.
-pub async fn a_message_is_known_for_its_time<F: StoreFixture>(fixture: F) {
+/// A message older than `since` is unknown.
+pub async fn an_old_message_is_unknown<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     commit(&mut Writer::new("first"), &store, &["m", "n"], long_ago()).await.unwrap();
     assert_eq!(find(&store, &Scope::open(), "m", later()).await, None);
@@ -114,8 +115,8 @@ pub async fn a_message_is_known_for_its_time<F: StoreFixture>(fixture: F) {
     assert_eq!(repeated(third), "second");
 }
 
-/// What one caller or tenant sent says nothing of another's.
-pub async fn messages_of_callers_do_not_mix<F: StoreFixture>(fixture: F) {
+/// Messages of different callers and tenants are independent.
+pub async fn messages_of_callers_are_separate<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let scopes = [
         Scope::open(),
@@ -133,8 +134,9 @@ pub async fn messages_of_callers_do_not_mix<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// A commit that conflicts remembers nothing, and conflicts also where its message is known: it was written before.
-pub async fn a_message_that_was_not_written_is_not_known<F: StoreFixture>(fixture: F) {
+/// A commit that conflicts remembers nothing. The conflict takes precedence over a remembered message, because the
+/// commit may be a repetition.
+pub async fn a_refused_commit_remembers_nothing<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     commit(&mut task, &store, &["m"], long_ago()).await.unwrap();
@@ -155,8 +157,8 @@ pub async fn a_message_that_was_not_written_is_not_known<F: StoreFixture>(fixtur
     task.assert_stored(&store).await;
 }
 
-/// Of many that begin a task with the same message one does, and the others learn which.
-pub async fn one_of_many_repetitions_is_written<F: StoreFixture>(fixture: F) {
+/// Of 50 commits that create a task with the same message, exactly 1 succeeds. The others learn the id of its task.
+pub async fn a_single_concurrent_duplicate_is_stored<F: StoreFixture>(fixture: F) {
     let store = Arc::new(fixture.open().await);
     for round in 0..5 {
         let message = format!("m{round}");
@@ -186,8 +188,8 @@ pub async fn one_of_many_repetitions_is_written<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// What is remembered is known after the store is opened again.
-pub async fn remembered_messages_survive<F: StoreFixture>(fixture: F) {
+/// Remembered messages are known after a restart.
+pub async fn remembered_messages_survive_a_restart<F: StoreFixture>(fixture: F) {
     if !F::DURABLE {
         return;
     }
@@ -207,8 +209,8 @@ pub async fn remembered_messages_survive<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// In its time, also where nothing is committed any more; those that came after stay.
-pub async fn messages_that_nobody_asks_for_any_more_are_forgotten<F: StoreFixture>(fixture: F) {
+/// `forget_messages` removes old messages in time, even without further commits. Newer messages stay.
+pub async fn old_messages_are_forgotten<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let open = Scope::open();
     let (mut first, mut second) = (Writer::new("first"), Writer::new("second"));
@@ -221,7 +223,7 @@ pub async fn messages_that_nobody_asks_for_any_more_are_forgotten<F: StoreFixtur
     let begun = Instant::now();
     while find(&store, &open, "0", long_ago()).await.is_some() || find(&store, &open, "599", long_ago()).await.is_some()
     {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is known still");
+        assert!(begun.elapsed() < Duration::from_secs(30), "the message is still known");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     commit(&mut second, &store, &["0"], long_ago()).await.unwrap();

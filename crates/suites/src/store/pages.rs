@@ -12,7 +12,7 @@ use super::{
 async fn fill(store: &impl TaskStore, tasks: i64) -> Vec<Writer> {
     let mut writers = Vec::new();
     for number in 0..tasks {
-        // Two of each time.
+        // Two tasks have the same time.
         let mut task = Writer::new(&format!("{number:02}")).in_state(TaskState::Working, at(number / 2));
         task.run(store).await;
         writers.push(task);
@@ -20,7 +20,7 @@ async fn fill(store: &impl TaskStore, tasks: i64) -> Vec<Writer> {
     writers
 }
 
-/// Pages of any size join to the whole list, and the last one has no token.
+/// Pages of any size join to the whole list, and the last page has no token.
 pub async fn pages_join_to_the_list<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     fill(&store, 23).await;
@@ -42,15 +42,16 @@ pub async fn pages_join_to_the_list<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// Pages that are cut by bytes have as many tasks as there is room for, and at least one, and join to the whole list.
-pub async fn pages_that_are_cut_by_bytes_join_to_the_list<F: StoreFixture>(fixture: F) {
+/// A page that is limited by bytes has as many tasks as fit, and at least one. The pages join to the whole list.
+pub async fn pages_limited_by_bytes_join_to_the_list<F: StoreFixture>(fixture: F) {
     const LONG: usize = 10_000;
     let store = fixture.open().await;
     let mut whole = Vec::new();
     for number in 0..12_i64 {
         let mut task = Writer::new(&format!("{number:02}")).in_state(TaskState::Working, at(number));
         task.run(&store).await;
-        // In records after the snapshot, in a snapshot, or in both; and one that is longer than any page.
+        // The text is in records after the snapshot, in the snapshot, or in both. The text of a task is longer than any
+        // page.
         let length = if number == 5 { 10 * LONG } else { LONG };
         task.stage(chunk(&"x".repeat(length)));
         task.run(&store).await;
@@ -90,15 +91,15 @@ pub async fn pages_that_are_cut_by_bytes_join_to_the_list<F: StoreFixture>(fixtu
     }
 }
 
-/// Tasks that come, move or end between two pages neither repeat nor hide others.
-pub async fn pages_stay_right_when_tasks_change<F: StoreFixture>(fixture: F) {
+/// Tasks that are created, moved or ended between two pages cause neither duplicates nor gaps.
+pub async fn pages_are_correct_while_tasks_change<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut tasks = fill(&store, 20).await;
     let mut query = ListQuery { page_size: 8, ..ListQuery::default() };
     let first = store.list(&Scope::open(), &query).await.unwrap();
     assert_eq!(ids(&first), ["19", "18", "17", "16", "15", "14", "13", "12"]);
-    // The task that the page ended with moves, another of the page ends, one of the next page moves before it, and a
-    // new one comes.
+    // The last task of the page moves, another task of the page ends, a task of the next page moves to the front, and a
+    // new task is created.
     tasks[12].set(&store, TaskState::Working, at(100)).await;
     tasks[15].set(&store, TaskState::Completed, at(101)).await;
     tasks[9].set(&store, TaskState::Working, at(102)).await;
@@ -112,8 +113,8 @@ pub async fn pages_stay_right_when_tasks_change<F: StoreFixture>(fixture: F) {
     assert_eq!((ids(&last), &last.next), (vec!["02", "01", "00"], &None));
 }
 
-/// Text that is not a token of this store is refused, whatever the rest of the query.
-pub async fn a_token_that_was_not_made_here_is_refused<F: StoreFixture>(fixture: F) {
+/// Text that is not a token of this store is refused, with any query.
+pub async fn a_foreign_token_is_refused<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     fill(&store, 3).await;
     let query = ListQuery { page_size: 2, ..ListQuery::default() };
@@ -130,8 +131,8 @@ pub async fn a_token_that_was_not_made_here_is_refused<F: StoreFixture>(fixture:
     }
 }
 
-/// The token of one list is refused in another, and good in its own, whatever the size of pages.
-pub async fn a_token_is_good_for_its_list_alone<F: StoreFixture>(fixture: F) {
+/// A token is valid for its own list, with any page size, and for no other list.
+pub async fn a_token_is_valid_for_its_list_only<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     fill(&store, 5).await;
     let list = |state, updated_since| ListQuery { state, updated_since, page_size: 2, ..ListQuery::default() };

@@ -1,4 +1,4 @@
-//! What is old goes, and what waits for long is found.
+//! Retention: deletion of old tasks, and tasks that have been parked for a long time.
 
 use nuncio_engine::store::{ListQuery, Orphan, Portion, Purge, PushConfig, PushSettlement, StoreError, TaskStore};
 use nuncio_model::{Principal, Scope, TaskState, Timestamp};
@@ -12,7 +12,7 @@ use super::{
 
 const ENDED: [TaskState; 4] = [TaskState::Completed, TaskState::Failed, TaskState::Canceled, TaskState::Rejected];
 
-/// A task that rests in this state since then.
+/// Creates a task that has been at rest in this state since `updated`.
 async fn rested(store: &impl TaskStore, scope: &Scope, id: &str, state: TaskState, updated: Timestamp) -> Writer {
     let mut task = Writer::new(id).in_scope(scope);
     task.run(store).await;
@@ -37,7 +37,7 @@ async fn is_there(store: &impl TaskStore, task: &Writer) -> bool {
     loaded
 }
 
-/// Which of the tasks are there.
+/// The ids of the tasks that exist.
 async fn left<'a>(store: &impl TaskStore, tasks: &'a [Writer]) -> Vec<&'a str> {
     let mut left = Vec::new();
     for task in tasks {
@@ -48,8 +48,8 @@ async fn left<'a>(store: &impl TaskStore, tasks: &'a [Writer]) -> Vec<&'a str> {
     left
 }
 
-/// Those of the states and older than the moment go, with all that is theirs; others stay as they were.
-pub async fn old_tasks_of_a_state_go<F: StoreFixture>(fixture: F) {
+/// A purge deletes the old tasks in the given states, with everything that belongs to them. Other tasks do not change.
+pub async fn a_purge_deletes_old_tasks_by_state<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let open = Scope::open();
     let mut tasks = Vec::new();
@@ -77,8 +77,8 @@ pub async fn old_tasks_of_a_state_go<F: StoreFixture>(fixture: F) {
     assert_eq!(left(&store, &tasks).await, expected);
 }
 
-/// No more at a time than was said; again and again until there are none.
-pub async fn a_purge_takes_no_more_than_it_may<F: StoreFixture>(fixture: F) {
+/// A purge deletes at most `limit` tasks. Repeated purges delete all matching tasks.
+pub async fn a_purge_respects_its_limit<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let scopes = [Scope::open(), Scope::new("t".into(), Principal::named("a"))];
     for number in 0..700 {
@@ -99,8 +99,8 @@ pub async fn a_purge_takes_no_more_than_it_may<F: StoreFixture>(fixture: F) {
     }
 }
 
-/// Only of a tenant, or of all but some.
-pub async fn tenants_have_rules_of_their_own<F: StoreFixture>(fixture: F) {
+/// A purge can be limited to a tenant, or exclude tenants.
+pub async fn a_purge_selects_tenants<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut tasks = Vec::new();
     for tenant in ["", "a", "b", "c"] {
@@ -121,8 +121,8 @@ pub async fn tenants_have_rules_of_their_own<F: StoreFixture>(fixture: F) {
     assert_eq!(store.purge(&all).await.unwrap(), 2);
 }
 
-/// A task that somebody is at work on, or that a push configuration is owed records of, is not old.
-pub async fn what_is_at_work_or_owed_stays<F: StoreFixture>(fixture: F) {
+/// A purge deletes no task at work, and no task with pending pushes.
+pub async fn a_purge_keeps_tasks_at_work_or_with_pending_pushes<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut owed = Writer::new("owed");
     owed.push_configs.push(PushConfig { config: config("owed", "p"), format: None, delivered: 0 });
@@ -147,8 +147,8 @@ pub async fn what_is_at_work_or_owed_stays<F: StoreFixture>(fixture: F) {
     assert_eq!(left(&store, &[owed, running]).await, [""; 0]);
 }
 
-/// Parked tasks, oldest first; neither those at work, nor those that have ended.
-pub async fn what_rests_for_long_is_found_oldest_first<F: StoreFixture>(fixture: F) {
+/// `resting` returns parked tasks, oldest first, and neither tasks at work nor ended tasks.
+pub async fn resting_tasks_are_listed_oldest_first<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let scopes = [Scope::open(), Scope::new("t".into(), Principal::Anonymous)];
     for (number, (time, state)) in [
@@ -180,8 +180,9 @@ pub async fn what_rests_for_long_is_found_oldest_first<F: StoreFixture>(fixture:
     assert_eq!(first, [Orphan { scope: scopes[1].clone(), id: "1".into() }]);
 }
 
-/// Logs of tasks that rest go, unless they are owed; the tasks stay, and parked ones go on.
-pub async fn logs_of_tasks_that_rest_can_go<F: StoreFixture>(fixture: F) {
+/// `compact` removes the logs of tasks at rest, except for records with pending pushes. The tasks stay, and parked
+/// tasks can continue.
+pub async fn logs_of_tasks_at_rest_can_be_compacted<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let (before, after) = (at(-1_000_000_000), Timestamp::from_millisecond(i64::from(u32::MAX) * 1_000).unwrap());
     let open = Scope::open();
@@ -196,7 +197,7 @@ pub async fn logs_of_tasks_that_rest_can_go<F: StoreFixture>(fixture: F) {
     owed.run(&store).await;
     owed.set(&store, TaskState::Completed, at(0)).await;
     assert_eq!(store.compact(before, 10).await.unwrap(), 0);
-    // A store may drop them by itself.
+    // A store can compact by itself.
     let compacted = store.compact(after, 1).await.unwrap() + store.compact(after, 10).await.unwrap();
     assert!(compacted <= 2, "{compacted}");
     assert_eq!(store.compact(after, 10).await.unwrap(), 0);

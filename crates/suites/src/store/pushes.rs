@@ -1,11 +1,11 @@
-//! Push configurations as such.
+//! Push configurations.
 
 use nuncio_engine::store::{PushConfig, TaskStore};
 use nuncio_model::{AuthenticationInfo, Scope, TaskPushNotificationConfig};
 
 use super::{StoreFixture, writer::Writer};
 
-/// A configuration with everything in it.
+/// A configuration with every field.
 pub(super) fn config(task: &str, id: &str) -> TaskPushNotificationConfig {
     TaskPushNotificationConfig {
         tenant: Some("tenant".into()),
@@ -17,13 +17,13 @@ pub(super) fn config(task: &str, id: &str) -> TaskPushNotificationConfig {
     }
 }
 
-/// A configuration that is owed the records from now on.
+/// A configuration that starts with the next record.
 pub(super) fn from_now_on(config: TaskPushNotificationConfig) -> PushConfig {
     PushConfig { config, format: None, delivered: u64::MAX }
 }
 
-/// Configurations with their secrets, by id, those that came with the task and those that came later.
-pub async fn push_configs_come_back_by_id<F: StoreFixture>(fixture: F) {
+/// Configurations are returned with their secrets, sorted by id, from the first commit and from later calls.
+pub async fn push_configs_are_sorted_by_id<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs = ["d", "b"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
@@ -45,7 +45,7 @@ pub async fn push_configs_come_back_by_id<F: StoreFixture>(fixture: F) {
     assert_eq!(store.push_configs(&task.scope, &"other".into()).await.unwrap(), Some(vec![]));
 }
 
-/// The same id replaces, all of it.
+/// A configuration with the same id replaces every field of the old configuration.
 pub async fn a_push_config_of_the_same_id_is_replaced<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -60,10 +60,10 @@ pub async fn a_push_config_of_the_same_id_is_replaced<F: StoreFixture>(fixture: 
     assert!(store.put_push_config(&task.scope, from_now_on(new.clone())).await.unwrap());
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();
     assert_eq!(configs, [PushConfig { config: new, format: None, delivered: 1 }]);
-    assert_eq!(store.next_push().await.unwrap(), None, "what the old one was owed went with it");
+    assert_eq!(store.next_push().await.unwrap(), None, "the pending records of the old configuration are gone");
 }
 
-/// A configuration that is not there is deleted without complaint.
+/// Deleting a missing configuration is not an error.
 pub async fn deleting_a_push_config_twice_is_no_error<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
@@ -77,15 +77,15 @@ pub async fn deleting_a_push_config_twice_is_no_error<F: StoreFixture>(fixture: 
     assert!(!task.run(&store).await.owes_push);
 }
 
-/// Without a task there is nothing to configure.
-pub async fn push_configs_of_no_task_are_none<F: StoreFixture>(fixture: F) {
+/// A missing task has no configurations.
+pub async fn a_missing_task_has_no_push_configs<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     assert!(!store.put_push_config(&Scope::open(), from_now_on(config("t", "p"))).await.unwrap());
     assert_eq!(store.push_configs(&Scope::open(), &"t".into()).await.unwrap(), None);
     assert!(!store.delete_push_config(&Scope::open(), &"t".into(), &"p".into()).await.unwrap());
 }
 
-/// How a configuration wants to be written to is kept with it, and goes with what it replaces.
+/// The format is stored with the configuration, and is replaced with the configuration.
 pub async fn a_push_config_keeps_its_format<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");

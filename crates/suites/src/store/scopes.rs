@@ -1,4 +1,4 @@
-//! Scopes: what belongs to another is as if it were not there.
+//! Scopes: a task of another scope looks like a missing task.
 
 use nuncio_engine::store::{ListQuery, Portion, PushConfig, PushSettlement, StoreError, TaskStore};
 use nuncio_model::{Principal, Scope, TaskPushNotificationConfig, TaskState};
@@ -16,8 +16,8 @@ fn scopes() -> Vec<Scope> {
     callers.iter().flat_map(|caller| tenants.map(|tenant| Scope::new(tenant.into(), caller.clone()))).collect()
 }
 
-/// No call tells a foreign task from a missing one, or changes it.
-pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
+/// No call distinguishes a foreign task from a missing task, and no call changes a foreign task.
+pub async fn a_foreign_task_looks_like_a_missing_task<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let owner = Scope::new("tenant".into(), Principal::named("owner"));
     let mut task = Writer::new("t").in_scope(&owner);
@@ -60,8 +60,8 @@ pub async fn a_foreign_task_is_a_missing_task<F: StoreFixture>(fixture: F) {
     );
 }
 
-/// Scopes whose names look alike are different ones.
-pub async fn tenants_and_callers_do_not_mix<F: StoreFixture>(fixture: F) {
+/// Scopes with similar names are independent.
+pub async fn tenants_and_callers_are_separate<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut tasks = Vec::new();
     for (number, scope) in scopes().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Costs that must not grow with what is there.
+//! Costs that must not grow with the stored data.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use super::{
     writer::{Writer, at, chunk},
 };
 
-/// The sum without the slowest tenth: what others do on the machine is not the store's.
+/// The sum of the times without the slowest tenth, because other processes on the machine cause outliers.
 fn trimmed(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times.truncate(times.len() - times.len() / 10);
     times.iter().sum()
 }
 
-/// Appends under way, and how long each took.
+/// Appends to a task, and the time of each append.
 struct Appends {
     task: Writer,
     snapshot_at: u64,
@@ -32,7 +32,8 @@ impl Appends {
         Self { task, snapshot_at: 0, times: Vec::new() }
     }
 
-    /// Appends ten pieces of an artifact, with a snapshot as seldom as the engine: it costs what the task does.
+    /// Appends ten chunks of an artifact. Snapshots are as rare as in the engine, because a snapshot costs as much as
+    /// the task is large.
     async fn append(&mut self, store: &impl TaskStore, number: usize) {
         for piece in 0..10 {
             self.task.stage(chunk(&format!("{number}.{piece}, ")));
@@ -50,9 +51,9 @@ impl Appends {
     }
 }
 
-/// Twenty thousand pieces of one artifact are all there, and the last of them took about as long as those of small
-/// tasks at the same time.
-pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fixture: F) {
+/// A task keeps all of 20,000 chunks, and the last appends take about as long as appends to small tasks at the same
+/// time.
+pub async fn appends_to_a_large_task_are_cheap<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut big = Appends::begin(&store, "t").await;
     for number in 0..1_500 {
@@ -61,7 +62,7 @@ pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fi
     big.times.clear();
     let mut in_small = Vec::new();
     for number in 1_500..2_000 {
-        // In turns, so that what others do on the machine meets both.
+        // Alternate between both kinds, so that other load on the machine affects both equally.
         if number % 50 == 0 {
             in_small.push(Appends::begin(&store, &format!("small {number}")).await);
         }
@@ -92,8 +93,8 @@ pub async fn a_big_task_loses_nothing_and_appends_stay_cheap<F: StoreFixture>(fi
     }
 }
 
-/// A page of tasks with big artifacts, which are not wanted, costs about as much as one of small tasks.
-pub async fn a_list_does_not_cost_what_its_artifacts_do<F: StoreFixture>(fixture: F) {
+/// A page of tasks with large artifacts, without the artifacts, takes about as long as a page of small tasks.
+pub async fn a_list_without_artifacts_does_not_read_them<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let big = "x".repeat(64 * 1024);
     for number in 0..100 {

@@ -1,4 +1,4 @@
-//! What is at work, and whether whoever claims a task hears of it.
+//! Tasks at work, and claims of abandoned tasks.
 
 use nuncio_engine::store::{AtWork, Claim, Erase, Orphan, StoreError, TaskStore};
 use nuncio_model::{Principal, Scope, TaskState};
@@ -8,12 +8,12 @@ use super::{
     writer::{Writer, at, chunk, status},
 };
 
-/// What the store is to say of a task at work.
+/// The expected entry of a task at work.
 pub(crate) fn entry(task: &Writer) -> AtWork {
     AtWork { scope: task.scope.clone(), id: task.id().clone(), epoch: task.epoch, sequence: task.sequence() }
 }
 
-/// All pages of the tasks at work, by id.
+/// Reads all pages of the tasks at work, and sorts the tasks by id.
 pub(crate) async fn at_work(store: &impl TaskStore, limit: usize) -> Vec<AtWork> {
     let (mut tasks, mut after) = (Vec::new(), None);
     loop {
@@ -28,8 +28,9 @@ pub(crate) async fn at_work(store: &impl TaskStore, limit: usize) -> Vec<AtWork>
     }
 }
 
-/// What was not let go of is seen, whatever its state, each task once, also where tasks come and go meanwhile.
-pub async fn what_is_at_work_is_seen_in_pages<F: StoreFixture>(fixture: F) {
+/// Every task that was not released is listed once, in any state, even if other tasks are created and released in the
+/// meantime.
+pub async fn tasks_at_work_are_listed_in_pages<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let scopes = [Scope::open(), Scope::new("tenant".into(), Principal::named("a"))];
     assert_eq!(at_work(&store, 10).await, []);
@@ -60,7 +61,7 @@ pub async fn what_is_at_work_is_seen_in_pages<F: StoreFixture>(fixture: F) {
     if F::DURABLE {
         assert!(matches!(store.at_work(Some("nonsense"), 10).await, Err(StoreError::BadPageToken)));
         drop(store);
-        assert_eq!(at_work(&fixture.open().await, 10).await, [], "it was another process that was at work");
+        assert_eq!(at_work(&fixture.open().await, 10).await, [], "the tasks belonged to the previous process");
     }
 }
 
@@ -74,8 +75,9 @@ async fn claim(store: &impl TaskStore, task: &Writer) -> (u64, bool) {
     }
 }
 
-/// Whoever claims a task has no runner for it: if it was at work, its last turn was cut off. One that rests was not.
-pub async fn who_claims_a_task_is_told_whether_it_was_at_work<F: StoreFixture>(fixture: F) {
+/// The owner of a running task does not claim the task. A claim of a task at work therefore reports that the last turn
+/// was cut off. A claim of a task at rest does not.
+pub async fn a_claim_reports_whether_the_task_was_at_work<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let (mut running, mut parked, mut ended) = (Writer::new("running"), Writer::new("parked"), Writer::new("ended"));
     for task in [&mut running, &mut parked, &mut ended] {
@@ -84,7 +86,7 @@ pub async fn who_claims_a_task_is_told_whether_it_was_at_work<F: StoreFixture>(f
     }
     running.stage(status(TaskState::AuthRequired, at(1)));
     running.run(&store).await;
-    assert_eq!(claim(&store, &running).await, (running.epoch, true), "its agent was waiting for credentials");
+    assert_eq!(claim(&store, &running).await, (running.epoch, true), "the agent was waiting for credentials");
     parked.set(&store, TaskState::InputRequired, at(1)).await;
     ended.set(&store, TaskState::Completed, at(1)).await;
     let (epoch, abandoned) = claim(&store, &parked).await;
@@ -96,8 +98,8 @@ pub async fn who_claims_a_task_is_told_whether_it_was_at_work<F: StoreFixture>(f
     assert_eq!(claim(&store, &parked).await, (epoch, true));
 }
 
-/// A task that is neither parked nor ended is not at rest because somebody let go of it.
-pub async fn nobody_is_at_work_on_a_task_that_was_let_go_of_in_the_middle<F: StoreFixture>(fixture: F) {
+/// A task released in the state submitted or working is not at rest, but an orphan.
+pub async fn a_task_released_before_rest_is_not_at_work<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let (mut submitted, mut working) =
         (Writer::new("submitted"), Writer::new("working").in_state(TaskState::Working, at(0)));

@@ -1,4 +1,4 @@
-//! Writes the log of one task the way a runner does, and knows what the store should make of it.
+//! Writes the log of a task like a runner, and knows the expected result.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use nuncio_model::{
     TaskStatusUpdateEvent, Timestamp,
 };
 
-/// The moment so many milliseconds after the one that all tests begin with.
+/// The start time of all tests, plus a number of milliseconds.
 pub(crate) fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(1_769_860_800_000 + millisecond).unwrap()
 }
@@ -22,13 +22,13 @@ pub(crate) fn status(state: TaskState, updated: Timestamp) -> StreamResponse {
     StreamResponse::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })
 }
 
-/// A piece of the artifact `a`.
+/// A chunk of the artifact `a`.
 pub(crate) fn chunk(text: &str) -> StreamResponse {
     let artifact = Artifact::new("a", vec![Part::text(text)]);
     StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append: true, ..Default::default() })
 }
 
-/// Claims a task that nobody else is at work on.
+/// Claims a task that no other node owns.
 pub(crate) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
     match store.claim(&task.scope, task.id()).await.unwrap() {
         Some(Claim::Owned { stored, .. }) => stored,
@@ -36,7 +36,7 @@ pub(crate) async fn claim(store: &impl TaskStore, task: &Writer) -> Stored {
     }
 }
 
-/// The log of one task, and the task that it folds to.
+/// The log of a task, and the fold of the log.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     pub(crate) scope: Scope,
@@ -48,7 +48,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// A task that is not in the store yet: submitted at [`at`]`(0)`, in a context of its own.
+    /// A task that is not stored yet: submitted at [`at`]`(0)`, in its own context.
     pub(crate) fn new(id: &str) -> Self {
         let mut task = Task::new(id.into(), format!("context of {id}").into());
         task.status.timestamp = Some(at(0));
@@ -79,7 +79,7 @@ impl Writer {
         self.log.len() as u64
     }
 
-    /// Stages a change for the next commit. It is of this task and context, as all in a log are.
+    /// Stages a change for the next commit, with the ids of this task and its context.
     pub(crate) fn stage(&mut self, mut response: StreamResponse) -> &mut Self {
         let (task, context) = (self.task.id.clone(), self.task.context_id.clone().unwrap_or_default());
         match &mut response {
@@ -95,7 +95,7 @@ impl Writer {
         self.push(|sequence| Record::received(sequence, message))
     }
 
-    /// Stages a message of the client that waits for its turn, and that its turn begins.
+    /// Stages a message of the client that waits in the queue, and the start of its turn.
     pub(super) fn stage_waiting(&mut self, message: Message) -> &mut Self {
         self.push(|sequence| Record::waiting(sequence, message)).push(Record::Begun)
     }
@@ -108,14 +108,14 @@ impl Writer {
         self
     }
 
-    /// Stages the first record, if nothing is there yet.
+    /// Stages the first record of a new task.
     fn stage_task(&mut self) {
         if self.log.is_empty() && self.staged.is_empty() {
             self.staged.push(Record::update(1, StreamResponse::Task(self.task.clone())));
         }
     }
 
-    /// What is staged as a commit; the first one creates the task.
+    /// The staged records as a commit. The first commit creates the task.
     pub(crate) fn next_commit(&mut self, released: bool, snapshot: bool) -> Commit {
         self.stage_task();
         Commit {
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Commits, as the owner that goes on.
+    /// Commits the staged records as the owner of the task.
     pub(crate) async fn commit(
         &mut self,
         store: &impl TaskStore,
@@ -149,40 +149,40 @@ impl Writer {
         Ok(committed)
     }
 
-    /// What was staged is in the store.
+    /// Notes that the staged records are stored.
     pub(crate) fn committed(&mut self) {
         self.log.append(&mut self.staged);
         self.push_configs.clear();
     }
 
-    /// Creates the task, or writes what is staged, and goes on running.
+    /// Creates the task or commits the staged records, and keeps the task.
     pub(crate) async fn run(&mut self, store: &impl TaskStore) -> Committed {
         let creates = self.sequence() == 0;
         self.commit(store, false, creates).await.unwrap()
     }
 
-    /// Writes what is staged, and lets go of the task.
+    /// Commits the staged records and releases the task.
     pub(crate) async fn release(&mut self, store: &impl TaskStore) -> Committed {
         self.commit(store, true, true).await.unwrap()
     }
 
-    /// A change of status, committed; parked and ended tasks are let go of.
+    /// Commits a change of status. A parked or ended task is released.
     pub(crate) async fn set(&mut self, store: &impl TaskStore, state: TaskState, updated: Timestamp) -> Committed {
         self.stage(status(state, updated));
         if state.is_terminal() || state.is_interrupted() { self.release(store).await } else { self.run(store).await }
     }
 
-    /// Creates the task as one that has ended.
+    /// Creates the task in its final state.
     pub(crate) async fn create_ended(&mut self, store: &impl TaskStore) -> Committed {
         self.release(store).await
     }
 
-    /// What the store has of the task.
+    /// The stored task.
     pub(crate) async fn load(&self, store: &impl TaskStore) -> Stored {
         store.load(&self.scope, self.id()).await.unwrap().unwrap()
     }
 
-    /// Holds what the store has against what it should have.
+    /// Asserts that the stored task is the expected task.
     pub(crate) async fn assert_stored(&self, store: &impl TaskStore) {
         let stored = self.load(store).await;
         assert_eq!(*stored.task, self.task);

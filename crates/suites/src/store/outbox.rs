@@ -1,4 +1,4 @@
-//! What push configurations are owed, and when.
+//! The outbox: pending pushes and their due times.
 
 use nuncio_engine::store::{DuePush, Portion, PushConfig, PushSettlement, StoreError, TaskStore};
 use nuncio_model::{Scope, TaskState, Timestamp};
@@ -13,12 +13,12 @@ fn later(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(Timestamp::now().as_millisecond() + milliseconds).unwrap()
 }
 
-/// What is due by an hour from now, so that the clock does not matter.
+/// The pushes due within an hour. The margin covers clock differences.
 async fn due(store: &impl TaskStore) -> Vec<DuePush> {
     store.due_pushes(later(3_600_000), 100).await.unwrap()
 }
 
-/// Who is owed, from where to where, by id.
+/// The id, the last delivered record and the last pending record of each push.
 async fn owed(store: &impl TaskStore) -> Vec<(String, u64, u64)> {
     let due = due(store).await;
     let mut owed: Vec<_> =
@@ -39,8 +39,8 @@ fn settlement(task: &Writer, id: &str, delivered: u64) -> PushSettlement {
     }
 }
 
-/// A configuration that comes with the task is owed its first record and all that follow, from the commit on.
-pub async fn configs_of_a_new_task_are_owed_every_record<F: StoreFixture>(fixture: F) {
+/// A configuration in the commit that creates the task is pending from the first record on.
+pub async fn a_config_of_a_new_task_has_every_record_pending<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     assert_eq!(store.next_push().await.unwrap(), None);
     let begun = Timestamp::now();
@@ -48,22 +48,22 @@ pub async fn configs_of_a_new_task_are_owed_every_record<F: StoreFixture>(fixtur
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     assert!(task.run(&store).await.owes_push);
     let next = store.next_push().await.unwrap().unwrap();
-    assert!((begun..=Timestamp::now()).contains(&next), "it is due at once");
+    assert!((begun..=Timestamp::now()).contains(&next), "the push is due at once");
     let expected = DuePush { scope: Scope::open(), config: config("t", "p"), delivered: 0, owed: 1, attempts: 0 };
     assert_eq!(store.due_pushes(Timestamp::now(), 10).await.unwrap(), [expected]);
     task.stage(chunk("x"));
     task.stage(chunk("y"));
     assert!(task.run(&store).await.owes_push);
     assert_eq!(owed(&store).await, [("p".into(), 0, 3)]);
-    assert_eq!(store.next_push().await.unwrap(), Some(next), "more debt is not a later one");
+    assert_eq!(store.next_push().await.unwrap(), Some(next), "more pending records do not change the due time");
     let mut ended = Writer::new("e").in_state(TaskState::Completed, super::writer::at(0));
     ended.push_configs.push(PushConfig { config: config("e", "q"), format: None, delivered: 0 });
     assert!(ended.create_ended(&store).await.owes_push);
     assert_eq!(owed(&store).await, [("p".into(), 0, 3), ("q".into(), 0, 1)]);
 }
 
-/// A configuration that comes later is owed what comes after it.
-pub async fn a_later_config_is_owed_later_records<F: StoreFixture>(fixture: F) {
+/// A configuration that is added later is pending for later records.
+pub async fn a_later_config_has_later_records_pending<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -74,8 +74,8 @@ pub async fn a_later_config_is_owed_later_records<F: StoreFixture>(fixture: F) {
     assert_eq!(owed(&store).await, [("p".into(), 1, 2)]);
 }
 
-/// A configuration may be owed records that are there already.
-pub async fn a_config_can_be_owed_earlier_records<F: StoreFixture>(fixture: F) {
+/// A configuration can be added with earlier records pending.
+pub async fn a_config_can_have_earlier_records_pending<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.run(&store).await;
@@ -87,8 +87,8 @@ pub async fn a_config_can_be_owed_earlier_records<F: StoreFixture>(fixture: F) {
     assert!(store.next_push().await.unwrap().is_some());
 }
 
-/// Records that were delivered are not owed; those that came meanwhile are.
-pub async fn what_is_settled_is_no_longer_owed<F: StoreFixture>(fixture: F) {
+/// Delivered records are no longer pending. Records written in the meantime stay pending.
+pub async fn delivered_records_are_not_pending<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
@@ -108,14 +108,14 @@ pub async fn what_is_settled_is_no_longer_owed<F: StoreFixture>(fixture: F) {
     assert_eq!(owed(&store).await.len(), 2);
 }
 
-/// After a failure the next attempt has a time, and neither new records nor a new look bring it forward.
-pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
+/// A failed push waits until its next attempt. New records and reads of the outbox do not change the time.
+pub async fn a_failed_push_waits_for_its_next_attempt<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     let next_attempt = later(60_000);
-    assert_eq!(owed(&store).await.len(), 1, "it is ours to deliver");
+    assert_eq!(owed(&store).await.len(), 1, "this store delivers the push");
     let failed = PushSettlement {
         attempts: 3,
         next_attempt,
@@ -136,15 +136,15 @@ pub async fn a_failed_attempt_waits_for_its_time<F: StoreFixture>(fixture: F) {
     assert_eq!(due.iter().map(|it| (it.attempts, it.delivered, it.owed)).collect::<Vec<_>>(), [(0, 2, 3)]);
 }
 
-/// The clock was ahead for a while, and so are the times that it left; only a failure is waited for.
-pub async fn a_clock_that_went_back_puts_nothing_off<F: StoreFixture>(fixture: F) {
+/// If the clock was set back, due times in the future do not delay new records. Only a failed attempt delays them.
+pub async fn a_clock_set_back_delays_no_push<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
-    // First all was delivered, and then not: nothing is owed, or something.
+    // First no record is pending, then a record is.
     for (delivered, owed) in [(1, 2), (1, 3)] {
-        assert_eq!(due(&store).await.len(), 1, "it is ours to deliver");
+        assert_eq!(due(&store).await.len(), 1, "this store delivers the push");
         let ahead = PushSettlement { next_attempt: later(10_000_000), ..settlement(&task, "p", delivered) };
         store.settle_push(ahead).await.unwrap();
         task.stage(chunk("x"));
@@ -155,8 +155,8 @@ pub async fn a_clock_that_went_back_puts_nothing_off<F: StoreFixture>(fixture: F
     }
 }
 
-/// Longest due first, at most as many as were asked for, none before its time.
-pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
+/// Due pushes are sorted by due time, limited to the requested number, and never early.
+pub async fn due_pushes_are_sorted<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let start = Timestamp::now().as_millisecond();
     let time = |number: i64| Timestamp::from_millisecond(start + 100_000 + number * 1_000).unwrap();
@@ -165,7 +165,7 @@ pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
         let mut task = Writer::new(&id);
         task.push_configs.push(PushConfig { config: config(&id, &id), format: None, delivered: 0 });
         task.run(&store).await;
-        assert_eq!(store.due_pushes(later(0), 10).await.unwrap().len(), 1, "it is ours to deliver");
+        assert_eq!(store.due_pushes(later(0), 10).await.unwrap().len(), 1, "this store delivers the push");
         let failed = PushSettlement { attempts: 1, next_attempt: time(number), ..settlement(&task, &id, 0) };
         store.settle_push(failed).await.unwrap();
     }
@@ -180,8 +180,8 @@ pub async fn debts_are_due_in_order<F: StoreFixture>(fixture: F) {
     assert_eq!(due(time(100), 10).await, ["0", "1", "2", "3", "4"]);
 }
 
-/// What is removed is owed nothing, and whoever was delivering for it meanwhile may still say how that went.
-pub async fn a_removed_config_is_owed_nothing<F: StoreFixture>(fixture: F) {
+/// A removed configuration has no pending records. A late result of its delivery is ignored.
+pub async fn a_removed_config_has_nothing_pending<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
@@ -195,8 +195,8 @@ pub async fn a_removed_config_is_owed_nothing<F: StoreFixture>(fixture: F) {
     assert_eq!(owed(&store).await, []);
 }
 
-/// The records of a task that has ended stay until they are delivered.
-pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
+/// The records of a task that has ended are kept until their delivery.
+pub async fn pending_records_are_kept<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs = ["p", "q"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
@@ -219,8 +219,8 @@ pub async fn records_are_kept_while_they_are_owed<F: StoreFixture>(fixture: F) {
     task.assert_stored(&store).await;
 }
 
-/// Who replaces a webhook that does not answer by one that wants nothing of before does not keep the log for ever.
-pub async fn records_that_were_owed_to_a_webhook_that_was_replaced_can_go<F: StoreFixture>(fixture: F) {
+/// After a configuration was replaced, the records that were pending for the old configuration can be compacted.
+pub async fn records_of_a_replaced_config_can_be_compacted<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
     let mut task = Writer::new("t");
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
@@ -231,7 +231,7 @@ pub async fn records_that_were_owed_to_a_webhook_that_was_replaced_can_go<F: Sto
     assert_eq!(store.compact(after, 10).await.unwrap(), 0);
     assert_eq!(read().await.unwrap(), task.log);
     assert!(store.put_push_config(&task.scope, from_now_on(config("t", "p"))).await.unwrap());
-    // A store may drop it by itself.
+    // A store can compact by itself.
     assert!(store.compact(after, 10).await.unwrap() <= 1);
     let records = read().await;
     assert!(matches!(records, Err(StoreError::Compacted)), "{records:?}");
