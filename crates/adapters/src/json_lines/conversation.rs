@@ -98,7 +98,11 @@ impl<'a> Conversation<'a> {
                 self.chunks.push(Part::text(text)).await
             }
             Ok(Line::Event(response)) => self.say(origin, response).await,
-            Err(complaint) => Err(AgentError::new(format!("{origin}: {complaint}"))),
+            Err(complaint) => {
+                // A program that writes its log to stdout.
+                let hint = if complaint.starts_with("it is ") { line::HINT } else { "" };
+                Err(AgentError::new(format!("{origin}: {complaint}; the line is {}{hint}", line::shown(content))))
+            }
         }
     }
 

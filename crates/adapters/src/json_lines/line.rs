@@ -55,6 +55,21 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
     }
 }
 
+/// The remedy for a line that is no object of JSON.
+pub(super) const HINT: &str = "; stdout is for JSON lines, and stderr for logs";
+
+/// The beginning of a line, as a text in quotes without control characters.
+pub(super) fn shown(line: &[u8]) -> String {
+    // A character has at most 4 bytes.
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
+    let first: String = text.chars().take(SHOWN).collect();
+    let end = if first.len() < line.len() { " \u{2026}" } else { "" };
+    format!("{first:?}{end}")
+}
+
+/// How many characters of a wrong line are shown.
+const SHOWN: usize = 120;
+
 /// The text of an error with the column only, because the parser always reports line 1.
 fn complaint(error: &serde_json::Error) -> String {
     let not_json = if error.is_data() { "" } else { "it is not JSON: " };
@@ -89,6 +104,14 @@ mod tests {
             panic!("an artifact")
         };
         assert_eq!(update.artifact.parts, [Part::raw([0, 1])]);
+    }
+
+    #[test]
+    fn a_wrong_line_is_shown_cut_and_escaped() {
+        assert_eq!(shown("log: \u{1b}[31m \"x\"".as_bytes()), r#""log: \u{1b}[31m \"x\"""#);
+        let long = shown("é".repeat(500).as_bytes());
+        assert_eq!(long, format!("\"{}\" \u{2026}", "é".repeat(120)));
+        assert_eq!(shown(&[0xff]), "\"\u{fffd}\"");
     }
 
     #[test]

@@ -212,7 +212,9 @@ async fn a_line_that_is_not_json_fails_the_task_and_is_named() {
     let script = lines(&[r#"{"text":"fine so far"}"#, "", "this is not json"]) + "exec sleep 1000";
     let task = send(&json_lines(&script), "go").await;
     assert_eq!(task.state(), TaskState::Failed);
-    assert_eq!(said(&task), "line 3 of the program's output: it is not JSON: expected ident at column 2");
+    let told = "line 3 of the program's output: it is not JSON: expected ident at column 2; the line is \"this is not json\"; \
+                stdout is for JSON lines, and stderr for logs";
+    assert_eq!(said(&task), told);
     assert_eq!(output(&task), "fine so far");
 }
 
