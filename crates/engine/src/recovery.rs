@@ -48,7 +48,7 @@ pub struct Recovered {
 ///
 /// The store is noted as that of the agent of this name first: what another agent left is not for this one.
 pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
-    let agent = &*shared.card.name;
+    let agent = shared.store_owner.as_deref().unwrap_or(&shared.card.name);
     if let Some(other) = shared.store.belongs_to(agent, shared.adopts).await? {
         let message = format!(
             "the store holds tasks of the agent `{other}`, and this agent is `{agent}`; give this agent a store of its \

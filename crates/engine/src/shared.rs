@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) early: EarlyWebhooks,
     /// Whether tasks of an agent of another name are taken over.
     pub(crate) adopts: bool,
+    /// The name of the agent in the store; `None` for the card's name.
+    pub(crate) store_owner: Option<String>,
 }
 
 /// A message that carries less is not counted: its turn takes more.

@@ -38,6 +38,7 @@ pub struct EngineBuilder {
     bus: Option<Arc<dyn EventBus>>,
     housekeeping: Housekeeping,
     adopts: bool,
+    store_owner: Option<String>,
 }
 
 impl EngineBuilder {
@@ -54,6 +55,7 @@ impl EngineBuilder {
             bus: None,
             housekeeping: Housekeeping::default(),
             adopts: false,
+            store_owner: None,
         }
     }
 
@@ -111,6 +113,13 @@ impl EngineBuilder {
     /// they were not meant for.
     pub fn adopt(mut self, yes: bool) -> Self {
         self.adopts = yes;
+        self
+    }
+
+    /// The name under which the store keeps the agent; by default the name in the card. Two agents of one card's name that
+    /// must not run each other's tasks need different names here.
+    pub fn store_owner(mut self, name: impl Into<String>) -> Self {
+        self.store_owner = Some(name.into());
         self
     }
 
@@ -172,6 +181,7 @@ impl EngineBuilder {
             keeper: Keeper::new(self.housekeeping),
             early: EarlyWebhooks::default(),
             adopts: self.adopts,
+            store_owner: self.store_owner,
         }))
     }
 }
