@@ -175,7 +175,8 @@ impl Builder {
     ///
     /// [`BindError::Unenforced`] if a card requires credentials and callers without them are let in, unless an open
     /// server is allowed; [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
-    /// for every client, [`BindError::Bindings`] where it would list no interface, and where the address cannot be listened on.
+    /// for every client, [`BindError::Bindings`] where it would list no interface, [`BindError::Tenant`] where a tenant
+    /// has a name that cannot begin a path, and where the address cannot be listened on.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let cards = [Some(self.engine.card()), self.engine.extended_card()];
         cards.into_iter().flatten().try_for_each(|card| card::check(card, self.engine.limits().nesting))?;
@@ -183,6 +184,7 @@ impl Builder {
         if !names_its_own(self.engine.card()) && !self.listing.is_possible(&self.versions) {
             return Err(BindError::Bindings);
         }
+        self.tenants.check_names()?;
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
         if self.authenticator.admits_strangers()
             && !self.allows_open

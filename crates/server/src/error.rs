@@ -2,6 +2,8 @@
 
 use std::{io, net::SocketAddr};
 
+use crate::tenants::InvalidTenant;
+
 /// Why a server does not start.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -36,6 +38,12 @@ pub enum BindError {
          hint: list JSON-RPC, which all versions have, or speak more versions"
     )]
     Bindings,
+    /// A tenant has a name that cannot be the first segment of a path.
+    #[error(
+        "{0}\n\
+         hint: a tenant is the first segment of a path, such as `acme` in /acme/tasks; give it another name"
+    )]
+    Tenant(#[from] InvalidTenant),
     /// The address means nothing.
     #[error("the address to listen on cannot be resolved")]
     Resolve(#[source] io::Error),

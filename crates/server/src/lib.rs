@@ -60,4 +60,4 @@ pub use nuncio_model::card::Binding;
 pub use nuncio_wire::{FileBytes, Version, Versions};
 pub use rate::Rate;
 pub use server::Server;
-pub use tenants::Tenants;
+pub use tenants::{InvalidTenant, Tenants};

@@ -1,8 +1,12 @@
 //! The tenants of an agent (section 4.4.6; the specification leaves their meaning to the server).
 
+mod name;
+
 use std::collections::BTreeSet;
 
 use nuncio_model::{AgentCard, Error, Tenant};
+
+pub use name::InvalidTenant;
 
 /// The tenants that a server answers for. Tasks of one tenant are not seen in another. A request without a tenant is
 /// always answered; its tasks are in a scope of their own.
@@ -30,7 +34,7 @@ impl Tenants {
         Self(Known::Any)
     }
 
-    /// These and no others.
+    /// These and no others. [`Builder::bind`](crate::Builder::bind) refuses names that [`Self::check_name`] refuses.
     pub fn named<T: Into<Tenant>>(tenants: impl IntoIterator<Item = T>) -> Self {
         Self(Known::Named(tenants.into_iter().map(Into::into).collect()))
     }
