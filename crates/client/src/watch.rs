@@ -10,6 +10,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::{Stream, StreamExt as _, stream};
@@ -76,6 +77,12 @@ impl Watch {
     /// Whether a connection ended before the task did, so that the stream was or is to be taken up again.
     pub fn has_broken(&self) -> bool {
         self.progress.read(|seen| seen.has_broken)
+    }
+
+    /// For how long there has been no connection to the agent; `None` while there is one, or after the end. The stream
+    /// tries to connect again while it is read.
+    pub fn lost_for(&self) -> Option<Duration> {
+        self.progress.read(|seen| seen.lost_since.filter(|_| seen.end.is_none())).map(|since| since.elapsed())
     }
 
     /// The task's state by the last event that told it.

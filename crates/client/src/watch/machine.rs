@@ -239,6 +239,7 @@ impl Machine {
         match (self.transport.call(request).await, task) {
             (Ok(Reply::Events(connection)), _) => {
                 self.connection = Some(connection);
+                self.progress.note_connected();
                 self.news.begin();
                 self.is_first = true;
                 self.is_owed = false;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nuncio_model::{ContextId, StreamEvent, StreamResponse, TaskId, TaskState, TaskStatusUpdateEvent};
 use nuncio_wire::dialect::is_marked_last;
+use tokio::time::Instant;
 
 use super::{Cursor, End};
 
@@ -35,6 +36,8 @@ pub(crate) struct Seen {
     is_unnumbered: bool,
     /// A connection ended before the task did.
     pub(crate) has_broken: bool,
+    /// Since when there has been no connection.
+    pub(crate) lost_since: Option<Instant>,
 }
 
 impl Progress {
@@ -66,7 +69,15 @@ impl Progress {
 
     /// Takes note that a connection ended before the task did.
     pub(super) fn has_broken(&self) {
-        self.change(|seen| seen.has_broken = true);
+        self.change(|seen| {
+            seen.has_broken = true;
+            seen.lost_since.get_or_insert_with(Instant::now);
+        });
+    }
+
+    /// Takes note that there is a connection again.
+    pub(super) fn note_connected(&self) {
+        self.change(|seen| seen.lost_since = None);
     }
 
     /// The task of an event, where that is not the task of the stream.
