@@ -108,6 +108,8 @@ pub(crate) enum TaskCommand {
     Cancel(command::task_cancel::TaskCancelArgs),
     /// Write the files of a task into a folder
     Download(command::task_download::TaskDownloadArgs),
+    /// Print the log of a task: each record with its number and time
+    Events(command::task_events::TaskEventsArgs),
     /// Follow a task until it ends
     #[command(visible_alias = "watch")]
     Subscribe(command::task_subscribe::TaskSubscribeArgs),

@@ -11,6 +11,7 @@ pub(crate) mod serve;
 mod short_id;
 pub(crate) mod task_cancel;
 pub(crate) mod task_download;
+pub(crate) mod task_events;
 pub(crate) mod task_get;
 pub(crate) mod task_list;
 pub(crate) mod task_subscribe;
@@ -87,6 +88,7 @@ async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Task(TaskCommand::List(args)) => task_list::run(context, args).await?,
         Command::Task(TaskCommand::Cancel(args)) => task_cancel::run(context, args).await?,
         Command::Task(TaskCommand::Download(args)) => task_download::run(context, args).await?,
+        Command::Task(TaskCommand::Events(args)) => task_events::run(context, args).await?,
         Command::Task(TaskCommand::Subscribe(args)) => return task_subscribe::run(context, args).await,
         Command::Task(TaskCommand::PushConfig(command)) => push_config::run(context, command).await?,
         Command::Serve(args) => return serve::run(context, args).await,
@@ -125,6 +127,7 @@ impl Command {
             Self::Task(TaskCommand::List(args)) => &args.connect,
             Self::Task(TaskCommand::Cancel(args)) => &args.connect,
             Self::Task(TaskCommand::Download(args)) => &args.connect,
+            Self::Task(TaskCommand::Events(args)) => &args.connect,
             Self::Task(TaskCommand::Subscribe(args)) => &args.connect,
             Self::Task(TaskCommand::PushConfig(command)) => command.connect_args(),
             Self::Config(ConfigCommand::Show(args)) => &args.connect,

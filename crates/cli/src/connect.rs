@@ -28,6 +28,9 @@ pub(crate) struct Connection {
     has_credentials: bool,
 }
 
+/// How long a stream that breaks is taken up again without anything new.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+
 /// Which agent the user means.
 enum Target {
     Card(AgentRef),
@@ -42,8 +45,8 @@ impl Connection {
             Target::Endpoint(url, binding) => builder.endpoint(url, *binding)?,
             Target::Card(reference) => {
                 let resolved = builder.resolve(reference).await.map_err(|error| explain(error, has_credentials))?;
-                notice::of_other_place(reference, &resolved);
-                builder.with_card(resolved).await?
+                let path = notice::of_other_place(reference, &resolved)?;
+                of_path(builder, path, args).with_card(resolved).await?
             }
         };
         let connection = Self { client, flags: flags(context, args), idle: idle(context, args)?, has_credentials };
@@ -87,8 +90,16 @@ impl Connection {
 pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Resolved, CliError> {
     let (reference, builder, has_credentials) = card(context, args)?;
     let resolved = builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))?;
-    notice::of_other_place(&reference, &resolved);
+    notice::of_other_place(&reference, &resolved)?;
     Ok(resolved)
+}
+
+/// A client for what the path of a reference means. `--tenant` wins over the tenant of a path.
+fn of_path(builder: ClientBuilder, path: notice::Path, args: &ConnectArgs) -> ClientBuilder {
+    match path {
+        notice::Path::Tenant(tenant) if args.tenant.is_none() => builder.tenant(tenant),
+        _ => builder,
+    }
 }
 
 /// Finds the document of a card, also of one that cannot be used, and says why `send` could not use it.
@@ -191,7 +202,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.timeouts.stall = idle(context, args)?;
     // What a stream does not tell, the task does when it is asked for.
     let mut reconnect = Reconnect::default();
-    reconnect.patience = settings.timeouts.stall.into_iter().chain([Duration::from_secs(15)]).min();
+    reconnect.patience = settings.timeouts.stall.into_iter().chain([PATIENCE]).min();
     let mut builder = Client::builder().http(settings).reconnect(reconnect).prefer(bindings(context, args)?);
     let mut has_credentials = false;
     let bearer = context.value(args.bearer.clone(), "bearer", secret)?;

@@ -4,6 +4,7 @@
 mod abandoned;
 mod changes;
 mod fold;
+mod lost;
 mod merge;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     future::Future,
     io::{self, IsTerminal as _},
     process::ExitCode,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use nuncio_client::{End, Watch};
@@ -30,7 +31,7 @@ use crate::{
 use abandoned::Next;
 use fold::Fold;
 
-/// What came of it.
+/// The outcome of a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
     Task(Box<Task>),
@@ -46,6 +47,8 @@ pub(crate) struct Follower<'a> {
     /// Whether each event is printed, and not the outcome alone.
     pub(crate) is_stream: bool,
     is_announced: Cell<bool>,
+    /// Whether stderr says that the connection is lost.
+    is_lost: Cell<bool>,
 }
 
 impl<'a> Follower<'a> {
@@ -58,8 +61,8 @@ impl<'a> Follower<'a> {
     ) -> Result<Self, CliError> {
         let interval = context.value(wait.poll_interval, "poll-interval", duration)?;
         let interval = interval.unwrap_or(Duration::from_secs(2));
-        let is_announced = Cell::new(false);
-        Ok(Self { connection, output: context.output, interval, history, is_stream, is_announced })
+        let (is_announced, is_lost) = (Cell::new(false), Cell::new(false));
+        Ok(Self { connection, output: context.output, interval, history, is_stream, is_announced, is_lost })
     }
 
     /// Reads a stream to its end, or until the task is interrupted. That it was so when the stream began does not count
@@ -143,10 +146,21 @@ impl<'a> Follower<'a> {
         if through {
             poll = poll.through(known.as_ref().map(|task| task.status.clone()));
         }
+        let mut last_change = Instant::now();
+        let mut is_doubtful = false;
         while let Some(answer) = poll.next().await {
             let task = answer.map_err(|error| self.lost(error))?;
             self.announce(&task)?;
             let changes = changes::between(known.as_ref(), &task);
+            if !changes.is_empty() {
+                last_change = Instant::now();
+            } else if self.connection.idle.is_some_and(|idle| last_change.elapsed() >= idle) && !is_doubtful {
+                is_doubtful = true;
+                diag::warn(&format!(
+                    "task {id} has not changed for {} s; the agent may have given it up; --timeout ends the wait",
+                    last_change.elapsed().as_secs()
+                ));
+            }
             if !changes.is_empty() {
                 self.show_progress(&task);
             }
@@ -162,7 +176,7 @@ impl<'a> Follower<'a> {
         })))
     }
 
-    /// Follows a task of which one answer is known; it is printed if events are.
+    /// Follows a task after a first answer, which is printed if events are printed.
     pub(crate) async fn go_on(&self, task: Task) -> Result<Outcome, CliError> {
         if self.is_stream {
             self.output.event(&StreamResponse::Task(task.clone()))?;
@@ -172,7 +186,7 @@ impl<'a> Follower<'a> {
         }
         self.announce(&task)?;
         let id = task.id.clone();
-        // An agent that answers before the end still works on the task, or has given it up: a subscription tells.
+        // An agent that answers before the end works on the task or has given up the task. A subscription shows which.
         if !self.is_stream && self.connection.client.card().is_some_and(|card| card.capabilities.streams()) {
             match self.connection.client.watch(id.clone()).await {
                 Ok(watch) => return self.read(watch, false, true).await,
@@ -185,7 +199,7 @@ impl<'a> Follower<'a> {
         self.poll(&id, Some(task), false).await
     }
 
-    /// The task as its events told it, and what the agent has of it beside.
+    /// The task folded from its events, merged with the task that the agent stores.
     async fn last_look(&self, folded: Task) -> Result<Outcome, CliError> {
         if self.is_stream {
             return Ok(Outcome::Task(Box::new(folded)));
@@ -209,7 +223,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Names the task as soon as it is known: in the output for people, else on stderr.
+    /// Prints the ids of the task as early as possible: in text output, otherwise on stderr.
     fn announce(&self, task: &Task) -> Result<(), CliError> {
         if self.is_announced.replace(true) {
             reference::note_state(task.state());
@@ -229,7 +243,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// An error that leaves a task behind, with the way back to it.
+    /// The error of a lost connection, with a command that continues the wait.
     fn lost(&self, error: nuncio_client::ClientError) -> CliError {
         let error = self.connection.explain(error);
         match reference::in_hand() {
@@ -284,7 +298,7 @@ pub(crate) async fn within<T>(
     wait: &WaitArgs,
     work: impl Future<Output = Result<T, CliError>>,
 ) -> Result<T, CliError> {
-    // On the heap, as it would be in this future several times.
+    // Boxed, because this future would otherwise contain the other several times.
     let work = waiting::shown(Box::pin(work));
     let Some(limit) = context.value(wait.timeout, "timeout", duration)? else { return work.await };
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {

@@ -6,6 +6,7 @@ mod list;
 mod ordered;
 mod parts;
 mod push;
+mod record;
 mod task;
 mod text;
 

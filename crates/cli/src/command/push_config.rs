@@ -1,8 +1,9 @@
 //! `nuncio task push-config create|get|list|delete` (sections 3.1.7 to 3.1.10).
 
 use clap::{Args, Subcommand};
+use nuncio_client::Client;
 use nuncio_model::{
-    AuthenticationInfo, TaskPushNotificationConfig,
+    AuthenticationInfo, Error, ErrorKind, TaskId, TaskPushNotificationConfig,
     op::{DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest},
 };
 use serde_json::json;
@@ -122,14 +123,29 @@ pub(crate) async fn run(context: &Context, command: &PushConfigCommand) -> Resul
                 })
             }
             PushConfigCommand::Delete(args) => {
+                // Deletion succeeds whether the configuration exists or not (section 3.1.10).
+                let is_there = exists(client, &task_id, &args.id).await;
                 let id = args.id.as_str().into();
                 let request = DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() };
                 client.call(request).await.map_err(explain)?;
-                context.output.document(&json!({}), |to| to.field("Deleted", &args.id))
+                if !is_there {
+                    diag::warn(&format!("no such configuration: the task has no `{}`", args.id));
+                }
+                context.output.document(&json!({}), |to| {
+                    to.field("Deleted", if is_there { &args.id } else { "nothing" });
+                })
             }
         }
     })
     .await
+}
+
+/// Whether a configuration exists. Any answer but *not found* counts as yes.
+async fn exists(client: &Client, task_id: &TaskId, id: &str) -> bool {
+    let request =
+        GetTaskPushNotificationConfigRequest { task_id: task_id.clone(), id: id.into(), ..Default::default() };
+    let is_missing = |error: &Error| error.kind() == ErrorKind::TaskNotFound;
+    !client.call(request).await.is_err_and(|error| error.as_agent_error().is_some_and(is_missing))
 }
 
 /// An agent that calls no private addresses may be one of ours.

@@ -1,6 +1,7 @@
 //! `nuncio send` (sections 3.1.1 and 3.1.2): a message, and what comes of it.
 
 mod answer;
+mod payload;
 mod request;
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};

@@ -10,6 +10,7 @@ mod bindings;
 mod bus;
 mod file;
 mod housekeeping;
+mod identity;
 mod limits;
 mod origin;
 mod settings;
@@ -30,6 +31,7 @@ use nuncio_engine::Housekeeping;
 
 use super::config_show::Effective;
 use crate::{config::Source, context::Context, error::CliError, log};
+use identity::Identity;
 use settings::Settings;
 #[cfg(test)]
 pub(crate) use settings::variable;
@@ -59,13 +61,17 @@ pub(crate) struct Kept {
     pub(crate) place: Place,
     /// How long.
     pub(crate) housekeeping: Housekeeping,
+    /// The rules of [`Self::housekeeping`] as they were given.
+    pub(crate) rules: Vec<String>,
 }
 
 /// Where and for how long tasks are kept, by flags of this command, variables and a file.
 pub(crate) fn kept(context: &Context, given: BTreeMap<&'static str, Vec<String>>) -> Result<Kept, CliError> {
     let settings = Settings::load(context.global.config.as_deref(), &ServeArgs::of(given))?;
     let housekeeping = housekeeping::housekeeping(&settings)?;
-    Ok(Kept { place: place(&settings)?, housekeeping })
+    let mut rules: Vec<_> = settings.list("retention").into_iter().map(|rule| rule.trim().to_owned()).collect();
+    rules.extend(settings.get("log-retention").map(|time| format!("log-retention={time}")));
+    Ok(Kept { place: place(&settings)?, housekeeping, rules })
 }
 
 /// The settings as they hold, for `nuncio config show`.
@@ -85,6 +91,6 @@ pub(crate) fn effective(context: &Context) -> Result<Vec<Effective>, CliError> {
 
 /// Where the tasks of the agent of these settings are.
 fn place(settings: &Settings) -> Result<Place, CliError> {
-    let agent = agent::choose(settings, false).map_or_else(|_| nuncio_demo::name().to_owned(), |it| it.card.name);
-    Place::of(settings, &agent)
+    let identity = agent::choose(settings, false).map_or_else(|_| Identity::demo(), |it| it.identity);
+    Place::of(settings, &identity)
 }

@@ -4,8 +4,13 @@ use nuncio_client::{AgentRef, Binding, Client, Resolved, Version, is_loopback};
 use nuncio_model::card::AgentInterface;
 use url::Url;
 
-use super::{Connection, bindings};
-use crate::{args::ConnectArgs, context::Context, diag};
+use super::{Connection, bindings, quoted};
+use crate::{
+    args::ConnectArgs,
+    context::Context,
+    diag,
+    error::{CliError, Code},
+};
 
 /// Names the interface in use.
 pub(super) fn of_interface(interface: &AgentInterface, version: Version) {
@@ -35,15 +40,59 @@ pub(super) fn of_plain_text(url: &Url) {
     }
 }
 
-/// A path that has no card is one of the origin's agent, or a slip that reaches another agent than the one meant.
-pub(super) fn of_other_place(reference: &AgentRef, resolved: &Resolved) {
-    let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return };
-    let bare = |url: &str| url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
-    let (place, path) = (bare(wanted.as_str()), wanted.path().trim_end_matches('/'));
-    let is_interface = resolved.card.supported_interfaces.iter().any(|interface| bare(&interface.url) == place);
-    if !path.is_empty() && !found.path().starts_with(path) && !is_interface {
-        diag::warn(&format!("no card at {place}, using that of {}", found.origin().ascii_serialization()));
+/// Where the path of a reference leads that has no card of its own.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Path {
+    /// To the agent of the card: there is no path, or the card names an address at it.
+    Agent,
+    /// To a tenant that the card names.
+    Tenant(String),
+}
+
+/// Tells what the path of a reference means if the card was found somewhere else.
+///
+/// # Errors
+///
+/// If the card has nothing at this path: the card's agent is another one than the user named, or the path is a tenant
+/// that the card does not name.
+pub(super) fn of_other_place(reference: &AgentRef, resolved: &Resolved) -> Result<Path, CliError> {
+    let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return Ok(Path::Agent) };
+    let path = wanted.path().trim_end_matches('/');
+    let interfaces = &resolved.card.supported_interfaces;
+    // A card may name another host than the user, such as that of a proxy.
+    let is_at_path =
+        |place: &str| place.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let has_interface = || {
+        interfaces.iter().any(|it| Url::parse(&it.url).is_ok_and(|url| is_at_path(url.path().trim_end_matches('/'))))
+    };
+    if path.is_empty() || is_at_path(found.path()) || has_interface() {
+        return Ok(Path::Agent);
     }
+    let name = path.trim_start_matches('/');
+    let named = interfaces.iter().filter_map(|it| it.tenant.as_ref()).find(|tenant| segment(tenant.as_str()) == name);
+    if let Some(tenant) = named {
+        return Ok(Path::Tenant(tenant.to_string()));
+    }
+    let origin = found.origin().ascii_serialization();
+    let tenant = if name.contains('/') {
+        String::new()
+    } else {
+        format!("; for the tenant `{name}` of this agent say -a {origin} --tenant {}", quoted(name))
+    };
+    let message = format!(
+        "no card at {}{path}: the card at {origin} names no address and no tenant of this path",
+        wanted.origin().ascii_serialization()
+    );
+    Err(CliError::new(Code::CardNotFound, message).with_hint(format!("the agent at the root is -a {origin}{tenant}")))
+}
+
+/// A text as a segment of a path.
+fn segment(text: &str) -> String {
+    let mut url = Url::parse("http://x").ok();
+    if let Some(Ok(mut segments)) = url.as_mut().map(Url::path_segments_mut) {
+        segments.push(text);
+    }
+    url.map(|url| url.path().trim_start_matches('/').to_owned()).unwrap_or_default()
 }
 
 impl Connection {

@@ -4,7 +4,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::StreamExt as _;
 use nuncio_client::{ClientError, Version, Watch};
 use nuncio_model::{ErrorKind, StreamEvent, Task, TaskId, TaskState, op::GetTaskRequest};
 
@@ -43,11 +42,11 @@ impl Follower<'_> {
     /// comes for `--idle-timeout`; for less where the task has not begun.
     pub(super) async fn next(&self, watch: &mut Watch, is_doubtful: bool) -> Next {
         let is_older = self.connection.client.version().is_some_and(|version| version < Version::V1_0);
-        let Some(idle) = self.connection.idle.filter(|_| is_older) else { return Next::Item(watch.next().await) };
+        let Some(idle) = self.connection.idle.filter(|_| is_older) else { return Next::Item(self.item(watch).await) };
         loop {
             let has_begun = watch.state().is_some_and(|state| state != TaskState::Submitted);
             let limit = if has_begun || is_doubtful { idle } else { idle.min(BEGINNING) };
-            match tokio::time::timeout(limit, watch.next()).await {
+            match tokio::time::timeout(limit, self.item(watch)).await {
                 Ok(item) => return Next::Item(item),
                 Err(_) if (is_doubtful || watch.has_broken()) && watch.task_id().is_some() => return Next::Stalled,
                 Err(_) => {}
@@ -92,9 +91,9 @@ impl Follower<'_> {
             last = Some(task);
         }
         let state = last.map(|task| task.state()).unwrap_or_default().short();
-        let wait = crate::reference::InHand::named(id.as_str(), self.connection).wait_command();
+        let get = crate::reference::InHand::named(id.as_str(), self.connection).get_command();
         let message = format!("the agent has given up task {id}: it is {state}, and nothing comes of it any more");
         Err(CliError::new(Code::Agent("InvalidAgentResponseError"), message)
-            .with_hint(format!("the agent's log says why; {wait}")))
+            .with_hint(format!("the agent's log says why; {get}")))
     }
 }

@@ -47,6 +47,11 @@ pub(crate) fn short(id: &TaskId) -> &str {
 fn words(task: &Task) -> String {
     let first = task.history.first().map(Message::text).filter(|text| !text.trim().is_empty());
     let text = first.or_else(|| task.status.message.as_deref().map(Message::text)).unwrap_or_default();
+    shortened(&text)
+}
+
+/// The first words of a text, on one line.
+pub(super) fn shortened(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(WORDS) {
         Some((at, _)) => format!("{}\u{2026}", &text[..at]),

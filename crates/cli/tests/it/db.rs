@@ -250,7 +250,11 @@ fn gc_deletes_by_rules_and_says_what_went() {
     assert_eq!(export(&home, &[])[0]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
     // The rules of the server hold where none is given.
     let config = home.write("n.toml", "store = 'sqlite:./tasks.db'\n[retention]\nwaiting = '0s'\n");
+    let text =
+        home.run(&[&["db", "gc", "--retention", "ended=1h,failed=2h", "--log-retention", "10m"], STORE].concat()).ok();
+    assert!(text.out.contains("Retention: ended=1h, failed=2h, log-retention=10m\n"), "{text:?}");
     let swept = home.run(&["db", "gc", "-o", "json", "--config", config.to_str().unwrap()]).ok().json();
+    assert_eq!(swept["retention"], serde_json::json!(["waiting=0s"]));
     assert_eq!(swept["tasks"], 1, "{swept}");
 }
 
@@ -311,16 +315,21 @@ fn tasks_of_another_agent_are_taken_over_on_request_only() {
     let program = ["--resume", "--exec", "--", "wc", "-w"];
     let refused = home.run(&[&["serve", "--port", "0"], STORE, &program].concat());
     assert_eq!(refused.code, 2, "{refused:?}");
-    for said in ["holds 1 task of another agent, `Ada`", "this agent is `wc`", "--store sqlite:./wc.db", "--adopt"] {
+    for said in [
+        "holds 1 task of another agent, `Ada`",
+        "this agent is `wc (command 19129bda)`",
+        "--store sqlite:./wc-19129bda.db",
+        "--adopt",
+    ] {
         assert!(refused.err.contains(said), "{}", refused.err);
     }
     // The hint does not name the database that was refused.
-    std::fs::copy(home.path().join("tasks.db"), home.path().join("wc.db")).unwrap();
+    std::fs::copy(home.path().join("tasks.db"), home.path().join("wc-19129bda.db")).unwrap();
     let refused = home.run(&[&["serve", "--port", "0"][..], &program].concat());
-    assert!(refused.code == 2 && refused.err.contains("--store sqlite:./wc-2.db;"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("--store sqlite:./wc-19129bda-2.db;"), "{}", refused.err);
     // A command that finds no database names those in the folder.
     let missing = home.run(&["db", "check"]);
-    let named = "--store sqlite:./tasks.db or --store sqlite:./wc.db";
+    let named = "--store sqlite:./tasks.db or --store sqlite:./wc-19129bda.db";
     assert!(missing.code == 2 && missing.err.contains(named), "{}", missing.err);
     // Nothing has happened to the task.
     let again = start(&["--name", "Ada"]);
@@ -333,9 +342,13 @@ fn tasks_of_another_agent_are_taken_over_on_request_only() {
 #[test]
 fn each_agent_has_a_database_of_its_own_by_default() {
     let home = Home::new();
-    for (arguments, file) in
-        [(&["--exec", "cat"][..], "cat.db"), (&["--name", "Ada L."], "ada-l.db"), (&[], "nuncio.db")]
-    {
+    // A name that a user chose is the name of the file, in any script.
+    for (arguments, file) in [
+        (&["--exec", "cat", "--name", "cat"][..], "cat.db"),
+        (&["--name", "Ada L."], "ada-l.db"),
+        (&["--name", "日本"], "日本.db"),
+        (&[], "nuncio.db"),
+    ] {
         let agent = Agent::start(home.command(&[&["serve", "--port", "0"], arguments].concat()));
         assert!(agent.banner.contains(&format!("Database: ./{file}")), "{}", agent.banner);
         send(&home, &agent, &["hello"]);
@@ -345,15 +358,70 @@ fn each_agent_has_a_database_of_its_own_by_default() {
         assert!(show.out.contains("sqlite:./nuncio.db"), "{show:?}");
     }
     assert_eq!(home.run(&["db", "check", "-o", "json"]).ok().json()["tasks"], 1);
-    // What an earlier release kept is not lost.
-    for end in ["", "-wal", "-shm"] {
-        let _ = std::fs::rename(home.path().join(format!("cat.db{end}")), home.path().join(format!("nuncio.db{end}")));
-    }
+    // What an earlier release kept is not lost: it knew the name only.
+    let database = rusqlite::Connection::open(home.path().join("cat.db")).unwrap();
+    database.execute("UPDATE store SET agent = 'cat'", []).unwrap();
+    drop(database);
     let mut agent = Agent::start(home.command(&["serve", "--port", "0", "--exec", "cat"]));
     agent.child.kill().unwrap();
     let mut said = String::new();
     agent.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("hint: an earlier release kept tasks of this agent in ./nuncio.db"), "{said}");
+    let hint = "hint: an earlier release kept tasks of this agent in ./cat.db; go on with them by --store sqlite:./cat.db --adopt";
+    assert!(said.contains(hint), "{said}");
+}
+
+#[test]
+fn command_lines_have_databases_of_their_own() {
+    let home = Home::new();
+    let serve = |arguments: &[&str]| Agent::start(home.command(&[&["serve", "--port", "0"], arguments].concat()));
+    let file = |agent: &Agent| {
+        let line = agent.banner.lines().find_map(|line| line.strip_prefix("Database: ./")).unwrap();
+        line.split(',').next().unwrap().to_owned()
+    };
+    let lines: [(&str, &[&str]); 6] = [
+        ("wc-", &["--exec", "--", "wc", "-w"]),
+        ("wc-", &["--exec", "--", "wc", "-l"]),
+        ("wc-", &["--exec", "wc -w"]),
+        ("sh-", &["--exec", "--", "sh", "-c", "cat"]),
+        ("sh-", &["--exec", "cat | cat"]),
+        ("sh-", &["--exec", "cat | wc"]),
+    ];
+    let mut files = Vec::new();
+    for (name, line) in lines {
+        let agent = serve(line);
+        send(&home, &agent, &["hello"]);
+        let file = file(&agent);
+        assert!(file.starts_with(name) && !files.contains(&file), "{file} {files:?}");
+        files.push(file);
+    }
+    let again = serve(lines[0].1);
+    assert!(
+        again.banner.contains(&format!("Database: ./{}, holds 1 task from before\n", files[0])),
+        "{}",
+        again.banner
+    );
+    drop(again);
+    // Another command line under the same name, or in the database of the first, is another agent.
+    drop(send_to(&home, serve(&["--name", "Ada", "--exec", "cat"])));
+    let database = format!("sqlite:./{}", files[0]);
+    for (arguments, owner) in [
+        (&["--name", "Ada", "--exec", "tac"][..], "`Ada (command "),
+        (&["--store", &database, "--exec", "--", "wc", "-l"], "`wc (command "),
+    ] {
+        let refused = home.run(&[&["serve", "--port", "0"], arguments].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+        for said in [owner, "--adopt, after its command line was changed"] {
+            assert!(refused.err.contains(said), "{}", refused.err);
+        }
+    }
+    drop(serve(&["--adopt", "--name", "Ada", "--exec", "tac"]));
+    assert!(serve(&["--name", "Ada", "--exec", "tac"]).banner.contains("holds 1 task from before\n"));
+}
+
+/// Sends a message to an agent, and gives the agent back.
+fn send_to(home: &Home, agent: Agent) -> Agent {
+    send(home, &agent, &["hello"]);
+    agent
 }
 
 #[test]

@@ -95,6 +95,8 @@ fn webhooks_are_made_read_listed_and_removed() {
         assert_eq!(caller.run(&["task", "push-config", "get", id, "mine"]).ok().json()["id"], "mine");
         assert_eq!(caller.run(&["task", "push-config", "delete", id, "mine"]).ok().json(), json!({}));
         caller.run(&["task", "push-config", "get", id, "mine"]).error("TaskNotFoundError", 1);
+        let again = caller.run(&["task", "push-config", "delete", id, "mine"]).ok();
+        assert!(again.out == "{}\n" && again.err.contains("warning: no such configuration: "), "{again:?}");
     });
 }
 

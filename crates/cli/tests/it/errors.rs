@@ -332,8 +332,12 @@ fn a_path_without_a_card_is_no_silent_way_to_another_agent() {
     let home = Home::new();
     let agent = home.serve(&[]);
     let wrong = format!("http://{}/wrong", agent.address);
-    let run = home.run(&["send", "echo x", "-a", &wrong]).ok();
-    assert_eq!(run.err, format!("warning: no card at {wrong}, using that of http://{}\n", agent.address));
+    for command in [&["send", "echo x"][..], &["task", "list"], &["card", "get"]] {
+        let error = home.run(&[command, &["-o", "json", "-a", &wrong]].concat()).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+        assert!(error["message"].as_str().unwrap().starts_with(&format!("no card at {wrong}: ")), "{error}");
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.ends_with(&format!("say -a http://{} --tenant wrong", agent.address)), "{error}");
+    }
     assert_eq!(home.run(&["send", "echo x", "-a", &format!("http://{}", agent.address)]).ok().err, "");
 }
 

@@ -1,6 +1,10 @@
 //! Agents that are not ours and do not do as the specification says.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
@@ -101,7 +105,7 @@ fn a_task_that_the_agent_has_given_up_ends_the_command() {
         let begun = Instant::now();
         let error = send(&site, more).error("InvalidAgentResponseError", 1);
         assert!(error["message"].as_str().unwrap().contains("given up task t1: it is submitted"), "{error}");
-        assert!(error["hint"].as_str().unwrap().contains("nuncio task get --wait t1"), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("nuncio task get t1"), "{error}");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
     // One that has ended all the same is the result.
@@ -179,4 +183,30 @@ fn an_older_version_is_told_unless_it_was_asked_for() {
     assert_eq!(run.err, "the agent speaks version 0.3 of the protocol, which is used\n");
     let run = home.run(&["task", "get", "t1", "-a", &site.url, "--a2a-version", "0.3"]).ok();
     assert_eq!(run.err, "");
+}
+
+#[test]
+fn a_wait_for_a_task_that_does_not_change_is_warned_of() {
+    let site = agent(&json!({"capabilities": {"streaming": false}}), &[], Some(task("WORKING")));
+    let wait = ["task", "get", "t1", "--wait", "--poll-interval", "50ms", "--idle-timeout", "1s", "--timeout", "2s"];
+    let run = Home::new().run(&[&wait[..], &["-a", &site.url]].concat());
+    assert_eq!((run.code, run.err.matches("the agent may have given it up").count()), (5, 1), "{run:?}");
+}
+
+#[test]
+fn a_lost_connection_is_told_once() {
+    let home = Home::new();
+    let mut agent = home.serve(&[]);
+    let mut send = home.command(&["send", "slow 60", "--stream", "-a", &agent.address, "--poll-interval", "100ms"]);
+    send.args(["--idle-timeout", "3s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut send = send.spawn().unwrap();
+    // The task is at work.
+    let mut first = String::new();
+    BufReader::new(send.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    let output = send.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let lines = said.matches("warning: the connection to the agent is lost; trying again for up to 3 s").count();
+    assert!(output.status.code() == Some(3) && lines == 1, "{:?} {said}", output.status);
 }

@@ -123,3 +123,72 @@ fn colors_are_ours_and_only_where_they_are_wanted() {
     assert!(failed.err.starts_with("\u{1b}[31mError:\u{1b}[0m "), "{failed:?}");
     assert!(!send(&["--color", "always", "-o", "json"], &[]).contains('\u{1b}'));
 }
+
+#[test]
+fn the_log_of_a_task_is_printed_with_times() {
+    let home = Home::new();
+    let agent = home.serve(&["--store", "sqlite:./tasks.db"]);
+    let id = task(&home, &agent, "stream 3 every=1");
+    let events =
+        |more: &[&str]| home.run(&[&["task", "events", &id[id.len() - 8..], "-a", &agent.address], more].concat()).ok();
+    let text = events(&[]).out;
+    let lines: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(lines.iter().all(|words| words[0] == "Event:"), "{text}");
+    let first = &lines[0];
+    assert_eq!((first[1], first[3], first[4], first[5]), ("1", "task", "submitted", "stream"), "{text}");
+    assert!(first[2].starts_with("20") && first[2].ends_with('Z'), "{text}");
+    let last = lines.last().unwrap();
+    assert_eq!((last[3], last[4]), ("status", "completed"), "{text}");
+    assert!(lines.iter().any(|words| words[2..4] == ["-", "artifact"]), "{text}");
+    let json = events(&["-o", "json"]).lines();
+    assert_eq!(json.len(), lines.len(), "{text}");
+    assert_eq!((&json[0]["sequence"], &json[0]["task"]["id"]), (&1.into(), &id.clone().into()));
+    let numbers: Vec<_> = json.iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted_by(|one, two| one < two), "{numbers:?}");
+}
+
+#[test]
+fn the_log_of_a_task_that_waits_ends_at_its_question() {
+    let home = Home::new();
+    let agent = home.serve(&["--store", "sqlite:./tasks.db"]);
+    let id = task(&home, &agent, "input");
+    let events = |more: &[&str]| {
+        let run = home.run(&[&["task", "events", &id, "-a", &agent.address, "-o", "json"], more].concat());
+        let states = |run: &crate::agent::Run| -> Vec<String> {
+            let state = |event: &serde_json::Value| Some(event["statusUpdate"]["status"]["state"].as_str()?.to_owned());
+            run.lines().iter().filter_map(state).collect()
+        };
+        (run.code, states(&run))
+    };
+    let (code, once) = events(&[]);
+    assert_eq!((code, once.last().map(String::as_str)), (0, Some("TASK_STATE_INPUT_REQUIRED")));
+    let (code, followed) = events(&["--follow", "--timeout", "500ms"]);
+    assert_eq!((code, &followed), (5, &once), "the task still waits");
+    home.run(&["send", "blue", "--task-id", &id, "-a", &agent.address]).ok();
+    let (code, whole) = events(&[]);
+    assert_eq!((code, &whole[..once.len()]), (0, &once[..]));
+    assert_eq!(
+        whole.last().map(String::as_str),
+        Some("TASK_STATE_COMPLETED"),
+        "the question is not the end of the log"
+    );
+}
+
+#[test]
+fn a_log_that_is_not_there_is_an_error_with_the_way_to_the_task() {
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    let id = task(&home, &agent, "echo one");
+    let events = ["task", "events", &id, "-a", &agent.address, "-o", "json"];
+    let error = home.run(&events).error("UnsupportedOperationError", 1);
+    assert!(error["message"].as_str().unwrap().contains("has no log of task"), "{error}");
+    assert!(error["hint"].as_str().unwrap().starts_with("nuncio task get "), "{error}");
+    let card = r#"{"name": "x", "description": "x", "version": "1", "capabilities": {"streaming": true},
+        "supportedInterfaces": [{"url": "URL", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"}],
+        "defaultInputModes": [], "defaultOutputModes": [], "skills": []}"#;
+    home.write("card.json", &card.replace("URL", &format!("http://{}", agent.address)));
+    let error =
+        home.run(&["task", "events", &id, "-a", "card.json", "-o", "json"]).error("UnsupportedOperationError", 1);
+    assert!(error["message"].as_str().unwrap().contains("extensions/resume/v1"), "{error}");
+    home.run(&["task", "events", "nope", "-a", &agent.address, "-o", "json"]).error("TaskNotFoundError", 1);
+}

@@ -156,3 +156,33 @@ fn a_tenant_that_a_version_cannot_say_is_not_left_out_in_silence() {
     };
     assert_eq!(["1.0", "0.3", "0.1"].map(of), [false, true, true]);
 }
+
+#[test]
+fn a_path_is_a_tenant_if_the_card_names_it() {
+    let home = Home::new();
+    let agent = home.serve(&["--tenants", "acme,b c"]);
+    assert!(agent.banner.contains("\nTenants: acme, b c\n"), "{}", agent.banner);
+    let tenant = format!("Tenant: nuncio send -a {} --tenant acme \"hello\"\n", agent.address);
+    assert!(agent.banner.contains(&tenant), "{}", agent.banner);
+    // The server's own card names no tenant.
+    let path = format!("{}/acme", agent.address);
+    let error = home.run(&["send", "hello", "-a", &path, "-o", "json"]).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
+    assert!(error["hint"].as_str().unwrap().contains("--tenant acme"), "{error}");
+    let card = r#"{"name": "x", "description": "x", "version": "1", "capabilities": {},
+        "supportedInterfaces": [{"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "b c"}],
+        "defaultInputModes": [], "defaultOutputModes": [], "skills": []}"#;
+    let card = card.replace("URL", &format!("http://{}", agent.address));
+    let site = crate::site::Site::start(move |line| {
+        let is_card = line.contains(" /.well-known/agent-card.json ");
+        if is_card { (200, card.clone()) } else { (404, "{}".to_owned()) }
+    });
+    home.run(&["send", "hello", "-a", &format!("{}/b%20c", site.url)]).ok();
+    let list = |tenant: &str| home.run(&["task", "list", "-a", &agent.address, "--tenant", tenant, "-o", "json"]).ok();
+    assert_eq!(list("b c").json()["totalSize"], 1);
+    assert_eq!(list("acme").json()["totalSize"], 0);
+    for name in ["tasks", "a/b", "v1", "message:send", ".well-known", "extendedAgentCard", "acme,"] {
+        let refused = home.run(&["serve", "--port", "0", "--store", "memory", "--tenants", name]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains("cannot be the name of a tenant: "), "{refused:?}");
+    }
+}

@@ -54,12 +54,13 @@ pub(super) async fn run(context: &Context, args: &GcArgs) -> Result<(), CliError
         SqliteStore::vacuum(path).await.map_err(|error| refused(path, &error))?;
     }
     let (after, shown) = (size(), database::shown(&kept)?);
-    let mut document = json!({"database": shown, "tasks": swept.tasks, "logs": swept.logs});
+    let mut document = json!({"database": shown, "retention": kept.rules, "tasks": swept.tasks, "logs": swept.logs});
     if let (Some(before), Some(after)) = (before, after) {
         document["bytes"] = after.into();
         document["bytesBefore"] = before.into();
     }
     context.output.document(&document, |text| {
+        text.field_if("Retention", Some(&kept.rules.join(", ")));
         text.field("Deleted", &format!("{} tasks, and the logs of {}", swept.tasks, swept.logs));
         let sizes = before.zip(after).map(|(before, after)| format!(", {after} bytes, {before} before"));
         text.field("Database", &format!("{shown}{}", sizes.unwrap_or_default()));

@@ -5,7 +5,7 @@ use std::path::Path;
 use nuncio_model::{Message, Part, Role, Value, op::SendMessageRequest};
 use tokio::io::AsyncReadExt as _;
 
-use super::SendArgs;
+use super::{SendArgs, payload};
 use crate::{
     args::{PartFlag, PartKind},
     command::{task_cancel::merged, task_get::history},
@@ -18,7 +18,7 @@ const BY_REFERENCE: [&str; 6] = ["http", "https", "s3", "gs", "ftp", "ftps"];
 
 pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMessageRequest, CliError> {
     if let Some(payload) = &args.request_payload {
-        return payload_request(payload).await;
+        return payload::read(payload).await;
     }
     let mut parts = Vec::new();
     match args.message.as_deref() {
@@ -63,34 +63,12 @@ async fn schema(path: &Path) -> Result<Value, CliError> {
     Err(CliError::usage(format!("--schema {}: a JSON schema is an object", path.display())))
 }
 
-/// Asks for data by a schema: it stands in the metadata of the first part, beside the media type of the answer.
+/// Asks for data by a schema: the metadata of the first part has the schema and the media type of the answer.
 fn ask_for(message: &mut Message, schema: Value) {
     if let Some(part) = message.parts.first_mut() {
         let members = [("mimeType".to_owned(), "application/json".into()), ("schema".to_owned(), schema)];
         *part = std::mem::replace(part, Part::text("")).with_metadata(members.into_iter().collect());
     }
-}
-
-async fn payload_request(payload: &str) -> Result<SendMessageRequest, CliError> {
-    let text = if payload.trim_start().starts_with('{') { payload.to_owned() } else { read_text(payload).await? };
-    let wrong = |error| CliError::usage(format!("--request-payload is not a SendMessageRequest: {error}"));
-    let members: Value = serde_json::from_str(&text).map_err(wrong)?;
-    let mut request: SendMessageRequest = serde_json::from_str(&text).map_err(wrong)?;
-    let lacks = if members.get("message").is_none_or(Value::is_null) {
-        Some("--request-payload has no message")
-    } else {
-        request.message.parts.is_empty().then_some("the message of --request-payload has no parts")
-    };
-    if let Some(lacks) = lacks {
-        return Err(CliError::usage(lacks).with_hint(r#"the least is {"message":{"parts":[{"text":"hello"}]}}"#));
-    }
-    if request.message.message_id.is_empty() {
-        request.message.message_id = nuncio_model::MessageId::generate();
-    }
-    if request.message.role == Role::Unspecified {
-        request.message.role = Role::User;
-    }
-    Ok(request)
 }
 
 async fn part(flag: &PartFlag) -> Result<Part, CliError> {
@@ -113,7 +91,7 @@ async fn data(value: &str) -> Result<Part, CliError> {
     } else if Path::new(value).is_file() {
         (read_text(value).await?, value)
     } else if value.trim_start().starts_with(['{', '[', '"']) || is_json(value).is_ok() {
-        // What begins as JSON is meant to be some, and it is said where it breaks.
+        // A text that begins like JSON is JSON. The error names the position of a mistake.
         (value.to_owned(), "--data-part")
     } else {
         let message = format!("--data-part `{value}` is neither a file nor JSON");
@@ -151,7 +129,7 @@ async fn file(value: &str) -> Result<Part, CliError> {
     })
 }
 
-async fn read_text(path: &str) -> Result<String, CliError> {
+pub(super) async fn read_text(path: &str) -> Result<String, CliError> {
     let text = tokio::fs::read_to_string(path).await;
     text.map_err(|error| unreadable(path, &error).with_hint("name a file that is there, of text in UTF-8"))
 }

@@ -10,7 +10,11 @@ use nuncio_model::{
     card::{AgentExtension, AgentSkill},
 };
 
-use super::{limits, settings::Settings};
+use super::{
+    identity::{self, Identity},
+    limits,
+    settings::Settings,
+};
 use crate::{args::duration, command::card_get::validate, connect::quoted, error::CliError, sealed};
 
 /// An engine to be, with its card, and what people are told of the agent.
@@ -18,27 +22,29 @@ pub(super) struct Chosen {
     pub(super) engine: EngineBuilder,
     pub(super) card: AgentCard,
     pub(super) about: String,
+    /// Which agent the store belongs to.
+    pub(super) identity: Identity,
 }
 
 pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, CliError> {
     let options = options(settings)?;
     let program = |name: &'static str| settings.values(name).map(|values| program(settings, name, values)).transpose();
-    let (engine, mut card, about, extend): (_, _, _, fn(AgentCard) -> AgentCard) =
+    let (engine, mut card, about, command, extend): (_, _, _, _, fn(AgentCard) -> AgentCard) =
         match (program("exec")?, program("jsonl")?) {
             (Some(_), Some(_)) => {
                 return Err(CliError::usage("--exec and --jsonl cannot both be").with_hint(
                     "--exec is for programs that read and write text, --jsonl for those that speak the protocol",
                 ));
             }
-            (Some((program, name)), None) => {
+            (Some(Named { program, name, hash }), None) => {
                 let (card, about) = program_card(&name, &["text/plain"], "runs");
                 let mut exec = Exec::new(program);
                 if let Some(delimiter) = settings.get("chunk") {
                     exec = exec.with_delimiter(unescaped(delimiter));
                 }
-                (Engine::builder(exec), card, about, std::convert::identity)
+                (Engine::builder(exec), card, about, Some(hash), std::convert::identity)
             }
-            (None, Some((program, name))) => {
+            (None, Some(Named { program, name, hash })) => {
                 if settings.get("chunk").is_some() {
                     return Err(useless(
                         settings,
@@ -47,7 +53,7 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                     ));
                 }
                 let (card, about) = program_card(&name, &[], "talks to");
-                (Engine::builder(JsonLines::new(program)), card, about, std::convert::identity)
+                (Engine::builder(JsonLines::new(program)), card, about, Some(hash), std::convert::identity)
             }
             (None, None) if !settings.command.is_empty() => {
                 return Err(CliError::usage("a program is given, but not how to run it")
@@ -68,7 +74,7 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
                     return Err(useless(settings, "run-as", "it is the user of a program, and there is none"));
                 }
                 let (card, about) = (nuncio_demo::card(&options), "the demo agent".to_owned());
-                (Engine::builder(Demo::new()), card, about, nuncio_demo::extended_card)
+                (Engine::builder(Demo::new()), card, about, None, nuncio_demo::extended_card)
             }
         };
     if let Some(path) = settings.get("card") {
@@ -89,12 +95,15 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
         // Made last, of all that is said in public.
         engine = engine.extended_card(extend(card.clone()));
     }
+    let is_chosen = settings.get("name").or(settings.get("card")).is_some();
+    let identity = Identity { name: card.name.clone(), command, is_chosen };
     let engine = engine
         .card(card.clone())
+        .store_owner(identity.to_string())
         .limits(limits::engine(settings)?)
         .cancel_is_idempotent(settings.switch("idempotent-cancel")?)
         .idempotency(settings.parsed("idempotency", idempotency)?.unwrap_or_default());
-    Ok(Chosen { engine, card, about })
+    Ok(Chosen { engine, card, about, identity })
 }
 
 /// A text of the card, where it is set; one that says nothing makes a card that is none.
@@ -158,13 +167,20 @@ fn extensions(settings: &Settings, name: &str) -> Result<Vec<String>, CliError> 
     Ok(uris)
 }
 
-/// The program of `--exec` or `--jsonl`, and its name: what stands behind `--`, a list in a file, or a line for a
-/// shell.
-fn program(settings: &Settings, name: &str, values: &[String]) -> Result<(Program, String), CliError> {
+/// A program, the name of its agent, and the hash of its command line.
+struct Named {
+    program: Program,
+    name: String,
+    hash: String,
+}
+
+/// The program of `--exec` or `--jsonl`: what stands behind `--`, a list in a file, or a line for a shell.
+fn program(settings: &Settings, name: &str, values: &[String]) -> Result<Named, CliError> {
     let line = values.first().filter(|line| !line.is_empty());
     let whole = |command: &String, arguments: &[String]| {
         let words: Vec<_> = [command].into_iter().chain(arguments).map(String::as_str).collect();
-        Ok((finish(settings, Program::new(command).with_args(arguments))?, named::after(&words)))
+        let program = finish(settings, Program::new(command).with_args(arguments))?;
+        Ok(Named { program, name: named::after(&words), hash: identity::hash(name, &words) })
     };
     match (&settings.command[..], values, line) {
         ([command, arguments @ ..], _, None) => whole(command, arguments),
@@ -172,7 +188,11 @@ fn program(settings: &Settings, name: &str, values: &[String]) -> Result<(Progra
             Err(CliError::usage(format!("--{name} has a command line, and another program stands behind --")))
         }
         ([], [command, arguments @ ..], _) if !arguments.is_empty() => whole(command, arguments),
-        ([], _, Some(line)) => Ok((finish(settings, Program::shell(line))?, named::after_line(line))),
+        ([], _, Some(line)) => Ok(Named {
+            program: finish(settings, Program::shell(line))?,
+            name: named::after_line(line),
+            hash: identity::hash(&format!("{name} of a shell"), &[line]),
+        }),
         ([], _, None) => Err(CliError::usage(format!("--{name} needs a program"))
             .with_hint(format!("put it at the end: nuncio serve --{name} -- CMD"))),
     }

@@ -7,7 +7,7 @@ use nuncio_wire::{Version, dialect};
 use serde_json::json;
 
 use super::{bindings, versions};
-use crate::{context::Context, error::CliError};
+use crate::{connect::quoted, context::Context, error::CliError};
 
 /// What people are told beside where the agent is.
 pub(super) struct About<'a> {
@@ -24,9 +24,19 @@ pub(super) struct About<'a> {
     pub(super) tasks: u64,
     /// Whether all callers have tokens.
     pub(super) wants_token: bool,
+    /// The tenants that the settings name, or `any`.
+    pub(super) tenants: Vec<&'a str>,
 }
 
 impl About<'_> {
+    /// A tenant for the command that shows how a tenant is called.
+    fn example_tenant(&self) -> Option<&str> {
+        match self.tenants.first() {
+            Some(&("any" | "*")) => Some("TENANT"),
+            other => other.copied(),
+        }
+    }
+
     /// The bindings that one of the versions has.
     fn bindings(&self) -> Vec<Binding> {
         let any = |has: fn(&Version) -> bool| self.versions.iter().any(has);
@@ -72,7 +82,7 @@ impl Place {
             "bindings": bindings.split(", ").collect::<Vec<_>>(),
             "listed": listed.as_ref().map(|listed| listed.split(", ").collect::<Vec<_>>()),
             "versions": versions.split(", ").collect::<Vec<_>>(),
-            "database": database, "bus": about.bus, "tasks": about.tasks,
+            "database": database, "bus": about.bus, "tasks": about.tasks, "tenants": about.tenants,
         });
         context.output.banner(&document, |to| {
             to.field("Agent", &format!("{name}, {agent}"));
@@ -82,6 +92,10 @@ impl Place {
             to.field("Versions", &versions);
             to.field("Database", &format!("{database}{kept}"));
             to.field_if("Bus", about.bus.as_deref());
+            if let Some(tenant) = about.example_tenant() {
+                to.field("Tenants", &about.tenants.join(", "));
+                to.field("Tenant", &format!("nuncio send -a {reference}{token} --tenant {} \"hello\"", quoted(tenant)));
+            }
             to.field("Try", &format!("nuncio send -a {reference}{token} \"hello\""));
         })
     }

@@ -70,7 +70,7 @@ impl Plan {
             port: settings.port()?.unwrap_or(8080),
             house: housekeeping::housekeeping(settings)?,
             spoken: versions::choose(settings)?,
-            store: store::wanted(settings, &chosen.card.name)?,
+            store: store::wanted(settings, &chosen.identity)?,
             bus: bus::wanted(settings)?,
             retry: limits::retry(settings)?,
             public: settings.parsed("public-url", parse_url)?,
@@ -107,7 +107,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     } = Plan::of(settings)?;
     let address = (host.trim_matches(['[', ']']), port);
     look(address).await.map_err(|error| explain(&error, &host))?;
-    let opened = store::open(store, &chosen.card.name, settings.switch("adopt")?).await?;
+    let opened = store::open(store, &chosen.identity, settings.switch("adopt")?).await?;
     let guard = Guard::new().allow_private(settings.switch("allow-private-webhooks")?);
     let database = opened.database;
     let bus = bus.map(|bus| bus::start(settings, bus)).transpose()?;
@@ -157,6 +157,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         bus: bus.map(|bus| bus.about),
         tasks: opened.tasks,
         wants_token,
+        tenants: settings.list("tenants").into_iter().map(str::trim).collect(),
     };
     place.announce(context, &about)?;
     run(server).await
@@ -213,7 +214,7 @@ async fn run(server: Server) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The tenants that are answered for: names, or `any`.
+/// The tenants that the server answers for: names, or `any`.
 fn tenants(settings: &Settings) -> Result<Tenants, CliError> {
     let names: Vec<_> = settings.list("tenants").into_iter().map(str::trim).collect();
     let wrong = |reason: &str| settings.wrong("tenants", reason).with_hint("name tenants (acme,other), or say any");
@@ -222,10 +223,10 @@ fn tenants(settings: &Settings) -> Result<Tenants, CliError> {
         names if names.iter().any(|name| matches!(*name, "any" | "*")) => {
             Err(wrong("`any` stands for every tenant, so no other is named beside it"))
         }
-        names if names.iter().any(|name| name.is_empty() || name.contains(char::is_control)) => {
-            Err(wrong("a tenant has a name without control characters"))
+        names => {
+            names.iter().try_for_each(|name| Tenants::check_name(name)).map_err(|error| wrong(&error.to_string()))?;
+            Ok(Tenants::named(names.iter().copied()))
         }
-        names => Ok(Tenants::named(names.iter().copied())),
     }
 }
 
@@ -300,7 +301,7 @@ fn explain(error: &BindError, host: &str) -> CliError {
             "give callers tokens (--token) without --anonymous, take securityRequirements out of the file of --card, or say \
              --allow-open where something before the server asks callers who they are",
         ),
-        (Some((message, hint)), BindError::Card { .. } | BindError::Bindings) => CliError::new(Code::Usage, message).with_hint(hint),
+        (Some((message, hint)), BindError::Card { .. } | BindError::Bindings | BindError::Tenant(_)) => CliError::new(Code::Usage, message).with_hint(hint),
         _ => CliError::new(Code::Usage, format!("the host `{host}` cannot be resolved"))
             .with_hint("--host must be an address or a name of this machine"),
     }

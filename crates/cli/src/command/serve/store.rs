@@ -12,7 +12,10 @@ use nuncio_engine::{MemoryStore, TaskStore, address, store::MemoryStoreBuilder};
 use nuncio_model::error::with_causes;
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 
-use super::settings::Settings;
+use super::{
+    identity::{DEMO_FILE, Identity},
+    settings::Settings,
+};
 use crate::{diag, error::CliError};
 
 /// A store, and what people are told of it.
@@ -35,8 +38,8 @@ pub(crate) enum Place {
 
 impl Place {
     /// The place that the settings name; by default a file named after the agent.
-    pub(super) fn of(settings: &Settings, agent: &str) -> Result<Self, CliError> {
-        let Some(wanted) = settings.get("store") else { return Ok(Self::Sqlite(file_of(agent).into())) };
+    pub(super) fn of(settings: &Settings, agent: &Identity) -> Result<Self, CliError> {
+        let Some(wanted) = settings.get("store") else { return Ok(Self::Sqlite(agent.file().into())) };
         if wanted == "memory" {
             return Ok(Self::Memory);
         }
@@ -74,7 +77,7 @@ pub(super) enum Wanted {
 }
 
 /// The store that the settings want.
-pub(super) fn wanted(settings: &Settings, agent: &str) -> Result<Wanted, CliError> {
+pub(super) fn wanted(settings: &Settings, agent: &Identity) -> Result<Wanted, CliError> {
     Ok(match Place::of(settings, agent)? {
         Place::Sqlite(_) | Place::Memory if settings.get("lease").is_some() => {
             return Err(settings
@@ -119,8 +122,8 @@ fn sqlite_options(settings: &Settings) -> Result<SqliteOptions, CliError> {
     Ok(options)
 }
 
-/// Opens a store for an agent of this name. A store with the tasks of another agent is refused unless it adopts them.
-pub(super) async fn open(wanted: Wanted, agent: &str, adopt: bool) -> Result<Opened, CliError> {
+/// Opens a store for an agent. A store with the tasks of another agent is refused unless it adopts them.
+pub(super) async fn open(wanted: Wanted, agent: &Identity, adopt: bool) -> Result<Opened, CliError> {
     let opened = match wanted {
         Wanted::Sqlite { path, options, is_default } => {
             if is_default {
@@ -134,7 +137,9 @@ pub(super) async fn open(wanted: Wanted, agent: &str, adopt: bool) -> Result<Ope
         Wanted::Postgres(address, options) => postgres::open(&address, options).await?,
         Wanted::Memory(builder) => Opened { store: Arc::new(builder.build()), database: None, tasks: 0 },
     };
-    let Some(other) = opened.store.belongs_to(agent, adopt).await.map_err(unreadable)? else { return Ok(opened) };
+    let Some(other) = opened.store.belongs_to(&agent.to_string(), adopt).await.map_err(unreadable)? else {
+        return Ok(opened);
+    };
     let database = opened.database.as_deref().unwrap_or("the store");
     let tasks = if opened.tasks == 1 { "1 task" } else { &*format!("{} tasks", opened.tasks) };
     let error = CliError::usage(format!(
@@ -144,42 +149,29 @@ pub(super) async fn open(wanted: Wanted, agent: &str, adopt: bool) -> Result<Ope
     if let Err(error) = opened.store.close().await {
         tracing::debug!(%error, "the store did not close");
     }
+    let own = free_file_of(agent, Path::new(database));
+    let reason = if is_of_same_name(&other, agent) {
+        "after its command line was changed for example"
+    } else {
+        "after the agent was renamed for example; --name keeps the name of an agent"
+    };
     Err(error.with_hint(format!(
-        "give this agent a place of its own, --store sqlite:{}; or take the tasks over with --adopt, after the agent was \
-         renamed for example; --name keeps the name of an agent",
-        free_file_of(agent, Path::new(database))
+        "give this agent a place of its own, --store sqlite:{own}; or take the tasks over with --adopt, {reason}"
     )))
+}
+
+/// Whether the owner of a store differs from an agent in its command line only.
+fn is_of_same_name(owner: &str, agent: &Identity) -> bool {
+    owner.strip_prefix(&agent.name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (command "))
 }
 
 fn unreadable(error: impl std::fmt::Display) -> CliError {
     CliError::internal(format!("stored tasks cannot be read: {error}"))
 }
 
-/// The file for the tasks of an agent: its name in lower case, with a hyphen for each run of other characters than
-/// letters, digits, `.` and `_`. The demo agent has `./nuncio.db`.
-fn file_of(agent: &str) -> String {
-    const LONGEST: usize = 60;
-    if agent == nuncio_demo::name() {
-        return EARLIER.to_owned();
-    }
-    let mut name = String::new();
-    for letter in agent.to_ascii_lowercase().chars() {
-        let is_plain = letter.is_ascii_alphanumeric() || "._".contains(letter) && !name.is_empty();
-        match if is_plain { letter } else { '-' } {
-            '-' if name.is_empty() || name.ends_with('-') => {}
-            letter if name.len() < LONGEST => name.push(letter),
-            _ => break,
-        }
-    }
-    match name.trim_end_matches(['-', '.']) {
-        "" => "./agent.db".to_owned(),
-        name => format!("./{name}.db"),
-    }
-}
-
 /// A file for the tasks of an agent that is not the database that was refused.
-fn free_file_of(agent: &str, refused: &Path) -> String {
-    let file = file_of(agent);
+fn free_file_of(agent: &Identity, refused: &Path) -> String {
+    let file = agent.file();
     let is_refused = |file: &str| {
         let same = |one: &Path, other: &Path| Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
         Path::new(file) == refused || same(Path::new(file), refused).unwrap_or(false)
@@ -195,23 +187,32 @@ fn free_file_of(agent: &str, refused: &Path) -> String {
         .unwrap_or_else(|| "PATH".to_owned())
 }
 
-/// The file that all agents had in earlier releases.
-const EARLIER: &str = "./nuncio.db";
-
-/// If the file named after the agent is not there, and tasks of the agent are where earlier releases kept them: says so.
-async fn tell_of_earlier_database(path: &Path, agent: &str) {
-    let earlier = Path::new(EARLIER);
-    if path == earlier || path.exists() || !earlier.exists() {
+/// If the default database is not there, and tasks of the agent are where earlier releases kept them, says so.
+async fn tell_of_earlier_database(path: &Path, agent: &Identity) {
+    if path.exists() {
         return;
     }
-    let is_ours = match SqliteStore::open_read_only(earlier).await {
-        Ok(store) => store.agent().await.is_ok_and(|owner| owner.as_deref() == Some(agent)),
-        Err(error) => matches!(error, OpenError::Older { .. }),
-    };
-    if is_ours {
+    let identity = agent.to_string();
+    for earlier in [agent.file_without_hash(), DEMO_FILE.to_owned()] {
+        let file = Path::new(&earlier);
+        if path == file || !file.exists() {
+            continue;
+        }
+        let owner = match SqliteStore::open_read_only(file).await {
+            Ok(store) => store.agent().await.ok().flatten(),
+            Err(OpenError::Older { .. }) => Some(agent.name.clone()),
+            Err(_) => None,
+        };
+        let flags = match owner {
+            Some(owner) if owner == identity => "",
+            // An earlier release did not keep the command line.
+            Some(owner) if owner == agent.name => " --adopt",
+            _ => continue,
+        };
         diag::hint(&format!(
-            "an earlier release kept tasks of this agent in {EARLIER}; go on with them by --store sqlite:{EARLIER}"
+            "an earlier release kept tasks of this agent in {earlier}; go on with them by --store sqlite:{earlier}{flags}"
         ));
+        return;
     }
 }
 
@@ -236,26 +237,5 @@ pub(crate) fn explain(error: &OpenError) -> CliError {
     match text.split_once("; ") {
         Some((message, hint)) => CliError::internal(message).with_hint(hint),
         None => CliError::internal(text).with_hint("choose another place with --store sqlite:PATH, or --store memory"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_database_is_named_after_its_agent() {
-        for (agent, file) in [
-            (nuncio_demo::name(), "./nuncio.db"),
-            ("wc", "./wc.db"),
-            ("Ada's  Planner v1.2", "./ada-s-planner-v1.2.db"),
-            ("../../etc/passwd", "./etc-passwd.db"),
-            ("日本", "./agent.db"),
-            (".hidden", "./hidden.db"),
-            ("- x -", "./x.db"),
-        ] {
-            assert_eq!(file_of(agent), file);
-        }
-        assert!(file_of(&"x".repeat(500)).len() < 80);
     }
 }

@@ -1,0 +1,40 @@
+//! A connection that is lost: stderr says so once, as the command is silent while it tries again.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_client::{ClientError, Watch};
+use nuncio_model::StreamEvent;
+
+use super::Follower;
+use crate::{connect::PATIENCE, diag};
+
+/// How often the connection is looked at, and how long it may be gone without a line.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How many intervals of `--poll-interval` pass before the client no longer asks for a task whose agent does not
+/// answer: one before the first attempt, two and four after the first failures.
+const POLLS: u32 = 7;
+
+impl Follower<'_> {
+    /// The next event of a stream. If the connection is gone for more than a moment, stderr says until when the command
+    /// tries again, and when the connection is back.
+    pub(super) async fn item(&self, watch: &mut Watch) -> Option<Result<Arc<StreamEvent>, ClientError>> {
+        loop {
+            match tokio::time::timeout(MOMENT, watch.next()).await {
+                Ok(item) => {
+                    if matches!(item, Some(Ok(_))) && self.is_lost.replace(false) {
+                        diag::line("the connection to the agent is back");
+                    }
+                    return item;
+                }
+                Err(_) if watch.lost_for().is_some_and(|time| time >= MOMENT) && !self.is_lost.replace(true) => {
+                    let patience = self.connection.idle.map_or(PATIENCE, |idle| idle.min(PATIENCE));
+                    let limit = (patience + self.interval.saturating_mul(POLLS)).as_secs();
+                    diag::warn(&format!("the connection to the agent is lost; trying again for up to {limit} s"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}
