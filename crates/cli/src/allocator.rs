@@ -1,4 +1,4 @@
-//! Which allocator the binary uses: jemalloc, where it can be built, and else the system's.
+//! The allocator of the binary: jemalloc where it can be built, otherwise the system allocator.
 //!
 //! By measurement: an echo makes some sixty small things and leaves twenty behind. jemalloc is quicker at both
 //! than glibc's malloc, which asks the kernel for each few pages by which a thread's heap grows, and takes a fifth

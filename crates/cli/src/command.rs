@@ -31,7 +31,7 @@ use crate::{
     signal::{self, Signal},
 };
 
-/// Runs a command, and gives the way to say how it failed.
+/// Runs a command, and returns the output that reports its failure.
 pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
     let agent = cli.command.agent();
     let context = match Context::load(&cli.global, agent, cli.command.reads_client_file(&cli.global)) {
@@ -118,7 +118,7 @@ impl Command {
         }
     }
 
-    /// How the command's agent is called, where it calls one.
+    /// The connection arguments of a command that calls an agent.
     fn connect_args(&self) -> Option<&ConnectArgs> {
         Some(match self {
             Self::Card(CardCommand::Get(args)) => &args.connect,

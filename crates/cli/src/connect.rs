@@ -18,7 +18,7 @@ use crate::{
     error::{CliError, Code},
 };
 
-/// A client, and what is to be known of how it was made.
+/// A client, and facts about its creation.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     /// What must be repeated on the command line to reach the same agent, without secrets.
@@ -192,7 +192,7 @@ fn idle(context: &Context, args: &ConnectArgs) -> Result<Option<Duration>, CliEr
     Ok(Some(idle).filter(|idle| !idle.is_zero()))
 }
 
-/// The client to be, whether it has credentials, and on stderr what may become of them.
+/// The builder of the client, and whether there are credentials. Warns on stderr about risks for the credentials.
 fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(ClientBuilder, bool), CliError> {
     let mut settings = HttpSettings::default();
     let is_insecure = context.switch(args.insecure, "insecure")?;
@@ -200,7 +200,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     // The waits of a command are its own: --timeout.
     settings.timeouts.answer = Some(Duration::from_mins(1));
     settings.timeouts.stall = idle(context, args)?;
-    // What a stream does not tell, the task does when it is asked for.
+    // After this time the task is read instead of its stream.
     let mut reconnect = Reconnect::default();
     reconnect.patience = settings.timeouts.stall.into_iter().chain([PATIENCE]).min();
     let mut builder = Client::builder().http(settings).reconnect(reconnect).prefer(bindings(context, args)?);
@@ -315,7 +315,7 @@ fn flags(context: &Context, args: &ConnectArgs) -> String {
     flags.join(" ")
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -61,7 +61,7 @@ impl Context {
         }
     }
 
-    /// A switch: on by its flag, or as a layer has it.
+    /// A switch: on by its flag, otherwise the value of a layer.
     pub(crate) fn switch(&self, flag: bool, name: &str) -> Result<bool, CliError> {
         Ok(flag || self.layers.switch(name)?.unwrap_or(false))
     }

@@ -26,7 +26,7 @@ pub(crate) enum Code {
     Usage,
     /// The reference leads to no card.
     CardNotFound,
-    /// What it leads to is no card.
+    /// The document is not a card.
     CardInvalid,
     /// No connection.
     Unreachable,
@@ -86,7 +86,7 @@ impl CliError {
         self
     }
 
-    /// The error with a hint that helps: not the command that just failed, and TLS where it is missing.
+    /// Corrects the hint: not the command that just failed, and TLS if the port expects TLS.
     pub(crate) async fn with_last_hint(self, place: Option<Url>) -> Self {
         hint::last(self, place).await
     }

@@ -128,7 +128,7 @@ fn push(c: char, to: &mut String) {
 }
 
 enum Beginning {
-    /// It looks like a line of this program.
+    /// The line looks like a line of this program.
     Ours,
     /// More characters decide.
     Unclear,

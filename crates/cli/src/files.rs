@@ -33,7 +33,7 @@ impl Saved {
 
 /// Bytes that are to be one file.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct UnsavedFile {
     name: String,
     media_type: String,
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ pub(crate) fn save_message(message: &Message, folder: &Path) -> Result<Vec<Saved
 }
 
 /// The files among these parts. Neighbours of one name and type are pieces of one file.
-fn collect<'a>(parts: impl Iterator<Item = PartRef<'a>>, otherwise: &str, wanted: &mut Vec<Wanted>) {
+fn collect<'a>(parts: impl Iterator<Item = PartRef<'a>>, otherwise: &str, wanted: &mut Vec<UnsavedFile>) {
     let mut is_open = false;
     for part in parts {
         let PartContentRef::Raw(bytes) = part.content else {
@@ -74,7 +74,7 @@ fn collect<'a>(parts: impl Iterator<Item = PartRef<'a>>, otherwise: &str, wanted
         let name = name(part.filename(), otherwise, media_type);
         match wanted.last_mut().filter(|last| is_open && last.name == name && last.media_type == media_type) {
             Some(last) => last.bytes.extend_from_slice(bytes),
-            None => wanted.push(Wanted { name, media_type: media_type.to_owned(), bytes: bytes.to_vec() }),
+            None => wanted.push(UnsavedFile { name, media_type: media_type.to_owned(), bytes: bytes.to_vec() }),
         }
         is_open = true;
     }
@@ -112,14 +112,14 @@ fn plain(name: &str) -> String {
     name
 }
 
-fn save(wanted: Vec<Wanted>, folder: &Path) -> Result<Vec<Saved>, CliError> {
+fn save(wanted: Vec<UnsavedFile>, folder: &Path) -> Result<Vec<Saved>, CliError> {
     let failed = |path: &Path, error: &io::Error| {
         CliError::internal(format!("cannot write {}: {error}", path.display()))
             .with_hint("name a folder that can be written")
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut saved = Vec::new();
-    for Wanted { name, media_type, bytes } in wanted {
+    for UnsavedFile { name, media_type, bytes } in wanted {
         let (mut file, path) = create(folder, &name).map_err(|error| failed(&folder.join(&name), &error))?;
         file.write_all(&bytes).map_err(|error| failed(&path, &error))?;
         saved.push(Saved { path, media_type, bytes: bytes.len() });

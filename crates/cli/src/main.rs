@@ -1,4 +1,4 @@
-//! The `nuncio` binary: reads the command line, runs one command, says how it went.
+//! The `nuncio` binary: parses the command line, runs a command, reports the result.
 
 mod allocator;
 mod args;

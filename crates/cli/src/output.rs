@@ -48,7 +48,7 @@ impl Output {
         self.is_answer
     }
 
-    /// Whether people read it: fields and blocks.
+    /// Whether the output is text for people.
     pub(crate) fn is_text(self) -> bool {
         self.format == Format::Text && !self.is_answer
     }
@@ -80,7 +80,7 @@ impl Output {
         print(&self.made(value, text)?)
     }
 
-    /// Writes what a server says when it starts. It goes on if nobody reads that.
+    /// Writes the banner of a server. The server starts even if stdout is closed.
     pub(crate) fn banner(self, value: &impl Serialize, text: impl FnOnce(&mut Text)) -> Result<(), CliError> {
         let banner = self.made(value, text)?;
         if let Err(error) = write(&banner) {
@@ -111,7 +111,7 @@ impl Output {
         if let Some(more) = growing::more(update) {
             return go_on(more.as_bytes());
         }
-        // The last chunk often says no more than that it is the last.
+        // The last chunk is often empty and only marks the end.
         if task::is_blank(&update.artifact) {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl Output {
     pub(crate) fn tasks(self, page: &ListTasksResponse, next: Option<&str>) -> Result<(), CliError> {
         if self.is_lines {
             page.tasks.iter().try_for_each(|task| self.task(task))?;
-            // No line has a place for it.
+            // No line can contain the token.
             if let Some(next) = next {
                 diag::warn("there are more tasks than these");
                 diag::hint(&format!("the next page: {next}"));
@@ -148,7 +148,7 @@ impl Output {
         self.document(config, |to| to.push_config(config))
     }
 
-    /// A card: the document as it was served, or what people want to know of it.
+    /// A card: the original document, or a summary as text.
     pub(crate) fn card(self, card: &AgentCard, document: &impl Serialize) -> Result<(), CliError> {
         self.document(document, |to| to.card(card))
     }
@@ -162,7 +162,7 @@ impl Output {
             }
             return;
         }
-        // One line, whatever came before it: readers look at the last.
+        // Always one line: readers parse the last line of the output.
         let envelope = document(&error.envelope(diag::redact), true);
         if let Err(failed) = envelope.and_then(|envelope| print(&envelope)) {
             diag::error(&failed.message);
@@ -170,7 +170,7 @@ impl Output {
     }
 }
 
-/// A JSON document, or a line of JSON, as a terminal can show it.
+/// A JSON document or a line of JSON, escaped for a terminal.
 pub(crate) fn document(value: &impl Serialize, is_line: bool) -> Result<Vec<u8>, CliError> {
     let text = serde_json::to_string(value).map_err(CliError::internal)?;
     let mut text = escape::json(if is_line { text } else { json::pretty(&text) });
@@ -197,7 +197,7 @@ fn print(bytes: &[u8]) -> Result<(), CliError> {
     if ended.is_empty() { go_on(bytes) } else { go_on(&[ended.as_bytes(), bytes].concat()) }
 }
 
-/// Writes to stdout at once, so that a reader sees each event when it happens. A reader that has gone is no error.
+/// Writes to stdout and flushes, so that a reader sees each event immediately. A closed pipe is not an error.
 fn go_on(bytes: &[u8]) -> Result<(), CliError> {
     match write(bytes) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),

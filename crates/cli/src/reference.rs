@@ -1,4 +1,4 @@
-//! The task in hand: named as soon as it is known, so that nothing is lost when a wait ends early.
+//! The current task. Its id is printed as early as possible, because a wait can end early.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct InHand {
     pub(crate) task: TaskId,
     pub(crate) context: Option<ContextId>,
-    /// As it was told last.
+    /// The last known state.
     pub(crate) state: TaskState,
     /// What reaches the same agent on the command line.
     pub(crate) flags: String,
@@ -61,7 +61,7 @@ impl InHand {
         self.command("task get --wait", "")
     }
 
-    /// What becomes of the task without us, and the command for it.
+    /// What happens to the task after this command, and the command that continues.
     pub(crate) fn way_on(&self) -> String {
         if self.state.is_interrupted() {
             format!("the task waits for its client; {}", self.resume_command())

@@ -44,7 +44,7 @@ struct Sealed {
     variables: BTreeMap<String, String>,
 }
 
-/// A variable of the environment, whether it was taken out or not.
+/// A variable of the environment, also if it was removed.
 pub(crate) fn variable_of(name: &str) -> Option<String> {
     let sealed = SEALED.get().and_then(|sealed| sealed.variables.get(name)).cloned();
     sealed.or_else(|| std::env::var(name).ok())

@@ -25,7 +25,7 @@ impl Signal {
     }
 }
 
-/// Runs a command until it is done, or a signal comes.
+/// Runs a command until the command ends or a signal arrives.
 pub(crate) async fn or_signal<T>(work: impl Future<Output = T>) -> Result<T, Signal> {
     let mut signals = Signals::new();
     tokio::select! {

@@ -62,7 +62,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// The message is the first paragraph, with what is listed below its first line behind it.
+    /// The message is the first paragraph: its first line, followed by the items of the list below.
     fn of(text: &'a str) -> Self {
         let mut said = Self::default();
         let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));

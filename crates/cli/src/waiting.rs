@@ -13,7 +13,7 @@ use crate::output;
 /// Whether the time stands on the line of the cursor.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// Does the work, and shows each second how long it takes, if stderr is a terminal.
+/// Runs the work. If stderr is a terminal, stderr shows the elapsed time each second.
 pub(crate) async fn shown<T>(work: impl Future<Output = T>) -> T {
     if !io::stderr().is_terminal() || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         return work.await;

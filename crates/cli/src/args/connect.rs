@@ -1,4 +1,4 @@
-//! Which agent, how to reach it and what to show it.
+//! The agent, its address and the credentials.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, error::E
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartArgs(pub(crate) Vec<PartFlag>);
 
-/// One part flag, and the media type that was given behind it.
+/// A part flag, and the media type behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PartFlag {
     pub(crate) kind: PartKind,
@@ -77,7 +77,7 @@ impl FromArgMatches for PartArgs {
     }
 }
 
-/// Each value of a flag, and where on the command line it stands.
+/// Each value of a flag, with its position on the command line.
 fn occurrences<'a>(matches: &'a ArgMatches, name: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let places = matches.indices_of(name).into_iter().flatten();
     places.zip(matches.get_many::<String>(name).into_iter().flatten().cloned())

@@ -19,7 +19,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(rest + years).map_err(|_| wrong())
 }
 
-/// What goes into a header and is not to be seen. What is wrong with it is said without it.
+/// A secret for a header. Errors do not show the value.
 pub(crate) fn secret(text: &str) -> Result<String, String> {
     if text.chars().any(|letter| letter.is_control() && letter != '\t') {
         return Err("it has a line break or another character that no header can have".to_owned());

@@ -25,7 +25,7 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// A setting as it holds.
+/// A setting with its effective value.
 pub(crate) struct Effective {
     pub(crate) name: String,
     pub(crate) value: String,
@@ -61,7 +61,7 @@ impl ConfigShowArgs {
 }
 
 impl Effective {
-    /// Whether it was set, and to something else than its default.
+    /// Whether the value differs from the default.
     fn is_changed(&self) -> bool {
         self.source != Source::Default && self.value != self.default
     }
@@ -75,7 +75,7 @@ impl Effective {
     }
 }
 
-/// A setting as the commands take it; what they would refuse is refused here, too.
+/// The effective value of a setting. A value that the commands refuse is refused here, too.
 fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Result<Effective, CliError> {
     let (value, source) = match given(context, args, setting.name) {
         Some(value) => (value, Source::Flag),

@@ -29,13 +29,13 @@ use crate::{context::Context, error::CliError};
 pub(crate) enum DbCommand {
     /// Bring a database to the schema of this release
     Migrate(migrate::MigrateArgs),
-    /// Look whether a database is whole; exits with 1 where it is not
+    /// Check a database; exits with 1 if there is a finding
     Check(check::CheckArgs),
-    /// Delete what is older than it is kept, and drop logs, once
+    /// Delete tasks and logs that are older than the retention, once
     Gc(gc::GcArgs),
     /// Write tasks as JSON, one a line
     Export(export::ExportArgs),
-    /// Copy a database, also while it is served
+    /// Copy a database; a server may use the database at the same time
     Backup(backup::BackupArgs),
     /// Delete all of a tenant, a caller, a context, or a task, for good
     Delete(delete::DeleteArgs),

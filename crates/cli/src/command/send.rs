@@ -31,7 +31,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A text, which comes before all other parts; - reads it from stdin
+    /// A text before all other parts; - reads the text from stdin
     #[arg(value_name = "MESSAGE")]
     message: Option<String>,
     #[command(flatten, next_help_heading = "Parts")]
@@ -61,7 +61,7 @@ pub(crate) struct SendArgs {
     /// Print only the text of the answer [default: off]
     #[arg(long, help_heading = "Answer", conflicts_with_all = ["stream", "return_at_once"])]
     answer: bool,
-    /// Write the files of the answer into this folder, made if it does not exist
+    /// Write the files of the answer into this folder; a missing folder is created
     #[arg(long, value_name = "DIR", help_heading = "Answer")]
     save_fileparts: Option<PathBuf>,
     /// A whole SendMessageRequest, as a file or inline
@@ -137,7 +137,7 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     let by_stream = follower.is_stream || !tells_errors_in_answers(&connection.client);
     if by_stream && known.is_none() && connection.client.card().is_none_or(|card| card.capabilities.streams()) {
         match connection.client.send_stream(request.clone()).await {
-            // A task that is continued may still stand where it stood when the stream begins.
+            // When the stream begins, a continued task may still have the state of the turn before.
             Ok(watch) => return follower.watch(watch, request.message.task_id.is_some()).await,
             // The card says too much, or there is none. Nothing was done, so the message can be sent another way.
             Err(error) if error.as_agent_error().is_some_and(|it| is_about_streaming(it, &request)) => {
@@ -148,7 +148,7 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     }
     if follower.is_stream {
         diag::progress("the agent does not stream; asking for the task instead");
-        // A task that is continued would be told as it stood before this turn.
+        // An immediate answer would have a continued task as it was before this turn.
         let is_new = request.message.task_id.is_none();
         request.configuration.get_or_insert_default().return_immediately = is_new;
     }

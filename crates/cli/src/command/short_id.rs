@@ -8,12 +8,12 @@ use nuncio_model::{
 
 use crate::{connect::Connection, error::CliError};
 
-/// How many characters of an id can stand for it.
+/// The possible lengths of a short id.
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=31;
 /// How many pages of a hundred tasks are searched.
 const MOST_PAGES: usize = 10;
 
-/// The id of the task that is meant: the text itself, or the id that begins or ends with it.
+/// The id of a task: the text itself, or the only id that begins or ends with the text.
 ///
 /// The agent is asked only if the text can be a part of an id of this engine: hexadecimal digits and hyphens.
 pub(crate) async fn resolve(connection: &Connection, text: &str) -> Result<TaskId, CliError> {
@@ -21,7 +21,7 @@ pub(crate) async fn resolve(connection: &Connection, text: &str) -> Result<TaskI
     if !is_part || exists(&connection.client, text).await {
         return Ok(text.into());
     }
-    // An agent that lists no tasks says of the task itself that it is not there.
+    // If the agent cannot list tasks, its answer to the command reports the missing task.
     let found = search(&connection.client, text).await;
     match &found[..] {
         [] => Ok(text.into()),

@@ -45,7 +45,7 @@ pub(crate) async fn run(context: &Context, args: &TaskCancelArgs) -> Result<(), 
     .await
 }
 
-/// The task, where it was canceled already: to cancel twice is to cancel.
+/// The task if it is canceled already: a second cancel succeeds.
 async fn canceled_before(connection: &Connection, task: &str, error: &ClientError) -> Option<Task> {
     let refusal = error.as_agent_error().filter(|error| error.kind() == ErrorKind::TaskNotCancelable);
     refusal?;

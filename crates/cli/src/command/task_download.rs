@@ -20,7 +20,7 @@ pub(crate) struct TaskDownloadArgs {
     /// The task's id
     #[arg(value_name = "TASK_ID")]
     task: String,
-    /// The folder, made if it does not exist
+    /// The folder; a missing folder is created
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(crate) struct TaskGetArgs {
     /// Wait until the task has ended or is interrupted [default: false]
     #[arg(long, visible_alias = "watch", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     wait: Option<bool>,
-    /// Write the files of the answer into this folder, made if it does not exist
+    /// Write the files of the answer into this folder; a missing folder is created
     #[arg(long, value_name = "DIR")]
     save_fileparts: Option<PathBuf>,
     /// Exit with 1 when the task ends failed, rejected or canceled [default: off]

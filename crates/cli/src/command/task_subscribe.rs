@@ -24,7 +24,7 @@ pub(crate) struct TaskSubscribeArgs {
     /// The task's id
     #[arg(value_name = "TASK_ID")]
     task: String,
-    /// Write the files of the answer into this folder, made if it does not exist
+    /// Write the files of the answer into this folder; a missing folder is created
     #[arg(long, value_name = "DIR")]
     save_fileparts: Option<PathBuf>,
     /// Exit with 1 when the task ends failed, rejected or canceled [default: off]
@@ -45,7 +45,7 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
         let streams = connection.client.card().is_none_or(|card| card.capabilities.streams());
         let outcome = if streams {
             let came = match connection.client.watch(id.clone()).await {
-                // Who waits for the outcome has it when the task stands still; who wants events wants the next.
+                // Without `--stream`, a task that waits is the outcome. With `--stream`, the events of the next turn follow.
                 Ok(watch) => follower.watch(watch, is_stream).await,
                 Err(ClientError::Transport(failure @ Failure::TimedOut { .. })) if is_older(&connection) => {
                     diag::progress(&format!("{failure}; asking for the task instead"));
@@ -78,12 +78,12 @@ pub(crate) async fn run(context: &Context, args: &TaskSubscribeArgs) -> Result<E
     .await
 }
 
-/// Whether the agent may have nothing to say when it is subscribed to: from 1.0 on the task comes first.
+/// Whether a subscription may begin without an event: since 1.0 the first event is the task.
 fn is_older(connection: &Connection) -> bool {
     connection.client.version().is_some_and(|version| version < Version::V1_0)
 }
 
-/// A task that has ended has no events to come (section 3.1.6), but can be read: what came of it is the task.
+/// The outcome of a task that has ended: no event follows (section 3.1.6), but the task can be read.
 async fn ended(follower: &Follower<'_>, id: &TaskId) -> Option<Outcome> {
     let task = follower.connection.client.task(id.clone()).await.ok().filter(|task| task.state().is_terminal())?;
     if follower.is_stream {
@@ -92,7 +92,7 @@ async fn ended(follower: &Follower<'_>, id: &TaskId) -> Option<Outcome> {
     Some(Outcome::Task(Box::new(task)))
 }
 
-/// The agent does not let the task be followed; it may be read.
+/// The agent refuses the subscription; the hint reads the task.
 fn refused(error: CliError, task: &str, connection: &Connection) -> CliError {
     error.with_hint(InHand::named(task, connection).get_command())
 }

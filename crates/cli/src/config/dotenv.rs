@@ -1,6 +1,6 @@
 //! Files of `NAME=value` lines, with sections.
 
-/// A value, the section that it stands in, and the line.
+/// A value, its section and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) section: Option<String>,
@@ -36,7 +36,7 @@ fn unquote(value: &str) -> Option<String> {
         return rest.find('\'').map(|end| rest[..end].to_owned());
     }
     let Some(rest) = value.strip_prefix('"') else {
-        // A comment needs a space before it, so that a value may hold the sign.
+        // A comment begins behind a space, because a value may contain the sign.
         return Some(value.split(" #").next().unwrap_or_default().trim_end().to_owned());
     };
     let mut text = String::new();

@@ -40,7 +40,7 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// A value from here that its setting cannot have, and where to mend it.
+    /// The error for a wrong value of this source, with the place to correct the value.
     pub(crate) fn refuse(&self, name: &str, reason: &str) -> CliError {
         match self {
             Self::Flag => {
@@ -152,7 +152,7 @@ impl Layers {
         self.get(flag).map(|(value, _)| value)
     }
 
-    /// The value of a flag that was not given, as what it is of; a value that is none is named with its source.
+    /// The parsed value of a setting without its flag. The error for a wrong value names the source.
     pub(crate) fn parsed<T>(
         &self,
         flag: &str,
@@ -198,7 +198,7 @@ fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String
         .collect()
 }
 
-/// Whether it is the variable of a setting.
+/// Whether this is the variable of a setting.
 fn is_setting(name: &str) -> bool {
     SETTINGS.iter().any(|setting| variable(setting.name) == name)
 }

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct Setting {
     /// The long flag.
     pub(crate) name: &'static str,
-    /// What holds without it.
+    /// The default.
     pub(crate) default: &'static str,
     /// Whether its value is to be hidden.
     pub(crate) is_secret: bool,
@@ -65,7 +65,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("debug", "false", is_switch),
 ];
 
-/// Whether it can be read is all that counts.
+/// Only the result of the parser counts.
 fn words<T>(read: Result<T, impl ToString>) -> Result<(), String> {
     read.map(drop).map_err(|error| error.to_string())
 }

@@ -17,7 +17,7 @@ pub(super) fn of_interface(interface: &AgentInterface, version: Version) {
     diag::line(&format!("interface: {}, {} {version}", interface.url, interface.protocol_binding));
 }
 
-/// Says which version is spoken where that is not the newest and nobody has asked for it.
+/// Names the version in use if it is older than the newest and was not requested.
 pub(super) fn of_version(version: Version) {
     if version != Version::LATEST {
         diag::line_once(&format!("the agent speaks version {version} of the protocol, which is used"));
@@ -43,7 +43,7 @@ pub(super) fn of_plain_text(url: &Url) {
 /// Where the path of a reference leads that has no card of its own.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Path {
-    /// To the agent of the card: there is no path, or the card names an address at it.
+    /// The agent of the card: there is no path, or the card has an address with this path.
     Agent,
     /// To a tenant that the card names.
     Tenant(String),
@@ -139,7 +139,7 @@ impl Connection {
     }
 }
 
-/// The flag that lets the interface see the credentials which it does not get otherwise.
+/// The flag that sends the credentials to the interface.
 pub(super) fn trust_flag(client: &Client) -> Option<String> {
     let url = client.url().filter(|_| client.withholds_credentials())?;
     Some(format!("--trust-origin {}", url.origin().ascii_serialization()))

@@ -42,7 +42,7 @@ fn code(error: &Error) -> Code {
         Kind::Unavailable | Kind::ResourceExhausted => Code::Unreachable,
         Kind::DeadlineExceeded => Code::Timeout,
         Kind::Internal if is_numbered_so(error) => Code::Agent("InternalError"),
-        // The protocol has no name for it.
+        // The protocol has no name for this error.
         _ => Code::Internal,
     }
 }
@@ -58,7 +58,7 @@ fn is_numbered_so(error: &Error) -> bool {
     }
 }
 
-/// What to do where the agent went away with a task that it has: the message is not to be sent again.
+/// The remedy if the connection broke after the agent got the task: do not send the message again.
 fn stored(error: &Error) -> Option<String> {
     let id = error.metadata().get("taskId").filter(|_| error.kind() == ErrorKind::Unavailable)?;
     Some(format!("`nuncio task get --wait {id}` reads it when the agent is back"))
@@ -73,13 +73,13 @@ fn later(error: &Error) -> Option<String> {
 
 fn hint(error: &Error) -> Option<&'static str> {
     use ErrorKind as Kind;
-    // The status of HTTP says it, and no error of JSON-RPC or gRPC.
+    // The error has an HTTP status, and no code of JSON-RPC or gRPC.
     let is_refused = matches!(PeerCode::of(error), Some(PeerCode::Http(_)));
     Some(match error.kind() {
         Kind::TaskNotFound => "check the task's id and the agent; --debug shows what was sent",
         Kind::TaskNotCancelable => "the task has ended; `nuncio task get` shows how",
         Kind::PushNotificationNotSupported => "the agent sends no notifications; poll with `nuncio task get --wait`",
-        // No peer has answered: the version in use cannot say it.
+        // The client refused the call: the version in use cannot express it.
         Kind::UnsupportedOperation if PeerCode::of(error).is_none() => {
             "`nuncio card get` shows the versions of the agent; choose one with --a2a-version"
         }

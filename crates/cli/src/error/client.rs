@@ -43,7 +43,7 @@ impl From<ClientError> for CliError {
                 Self::new(Code::CardInvalid, message).with_hint("`nuncio card get --validate` shows what is wrong")
             }
             ClientError::NoInterface { pinned, is_for_version, .. } => {
-                // What the protocol calls it where a server finds it.
+                // The name of the same error in the protocol, for errors of a server.
                 let code = if is_for_version { Code::Agent("VersionNotSupportedError") } else { Code::CardInvalid };
                 Self::new(code, message).with_hint(match pinned {
                     Some(version) => format!(

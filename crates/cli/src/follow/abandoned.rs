@@ -28,11 +28,11 @@ const BEGINNING: Duration = Duration::from_secs(15);
 /// What a stream gives next.
 pub(super) enum Next {
     Item(Option<Result<Arc<StreamEvent>, ClientError>>),
-    /// The stream broke, and what took it up again has no events.
+    /// The stream broke, and the new subscription has no events.
     Stalled,
 }
 
-/// Whether an agent says so: to a subscription, of a task that it has named itself.
+/// Whether an agent refuses a subscription to a task that the agent itself has named.
 pub(super) fn is_told(error: &ClientError) -> bool {
     error.as_agent_error().is_some_and(|error| error.kind() == ErrorKind::TaskNotFound)
 }

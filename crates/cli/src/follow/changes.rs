@@ -30,7 +30,7 @@ pub(super) fn between(before: Option<&Task>, after: &Task) -> Vec<StreamResponse
     events
 }
 
-/// What is new of an artifact, and whether it goes behind what is known.
+/// The new parts of an artifact, and whether they are appended to the known parts.
 fn news(known: Option<&Artifact>, now: &Artifact) -> Option<(Artifact, bool)> {
     let Some(known) = known else { return Some((now.clone(), false)) };
     if known == now {

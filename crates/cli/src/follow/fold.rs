@@ -3,7 +3,7 @@
 use nuncio_engine::{Record, lifecycle};
 use nuncio_model::{StreamResponse, Task, TaskId};
 
-/// A task as its events tell it.
+/// A task folded from its events.
 #[derive(Debug, Default)]
 pub(super) struct Fold(Option<Task>);
 

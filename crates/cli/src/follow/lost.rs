@@ -1,4 +1,4 @@
-//! A connection that is lost: stderr says so once, as the command is silent while it tries again.
+//! Reports a lost connection on stderr once, because stdout is silent during the attempts to reconnect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use nuncio_model::StreamEvent;
 use super::Follower;
 use crate::{connect::PATIENCE, diag};
 
-/// How often the connection is looked at, and how long it may be gone without a line.
+/// The interval of the check, and the longest interruption without a warning.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// How many intervals of `--poll-interval` pass before the client no longer asks for a task whose agent does not

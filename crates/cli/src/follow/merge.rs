@@ -1,4 +1,4 @@
-//! One task of two looks at it: what a stream told, and what the agent keeps. Some agents keep less than they tell.
+//! Merges a task from its stream and from `GetTask`. Some agents store less than they stream.
 
 use nuncio_model::{Artifact, Task, TaskState};
 
@@ -33,7 +33,7 @@ pub(super) fn merged(told: Task, kept: Task) -> Task {
     task
 }
 
-/// How much an artifact says: a text by its length, however it is cut into parts.
+/// The size of an artifact: the length of its text, independent of the number of parts.
 fn size(artifact: &Artifact) -> usize {
     let parts = artifact.parts.iter();
     parts

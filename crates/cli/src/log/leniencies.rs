@@ -26,7 +26,7 @@ pub(super) fn layer<S: Subscriber + for<'span> LookupSpan<'span>>() -> impl Laye
 
 impl<S: Subscriber> Layer<S> for Leniencies {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = FieldTexts::default();
         event.record(&mut fields);
         if let (Some(mistake), Some(reading)) = (fields.0.get("mistake"), fields.0.get("reading")) {
             diag::warn_once(&format!("the agent sends {mistake}; it is read as {reading}"));
@@ -35,9 +35,9 @@ impl<S: Subscriber> Layer<S> for Leniencies {
 }
 
 #[derive(Default)]
-struct Fields(BTreeMap<&'static str, String>);
+struct FieldTexts(BTreeMap<&'static str, String>);
 
-impl Visit for Fields {
+impl Visit for FieldTexts {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name(), value.to_owned());
     }

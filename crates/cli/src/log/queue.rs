@@ -18,7 +18,7 @@ const LAST: Duration = Duration::from_secs(1);
 
 enum Item {
     Record(String),
-    /// Answered once all before it is written.
+    /// Answered after all earlier records are written.
     Flush(SyncSender<()>),
 }
 
@@ -33,7 +33,7 @@ pub(super) fn start() {
     }
 }
 
-/// Writes a record, or lets the thread do it.
+/// Writes a record directly or through the thread.
 pub(super) fn write(record: String) {
     match QUEUE.get() {
         None => put(&record),

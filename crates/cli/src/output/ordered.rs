@@ -8,7 +8,7 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 
-/// A document to be shown as it was served.
+/// A document with its members in their original order.
 #[derive(Debug)]
 pub(crate) enum Ordered {
     Object(Vec<(String, Ordered)>),

@@ -70,7 +70,7 @@ impl Text {
         self.metadata(artifact.metadata.as_deref());
     }
 
-    /// One event of a stream; the last says once more which task and context it was.
+    /// An event of a stream. The last event repeats the ids of the task and the context.
     pub(crate) fn event(&mut self, event: &StreamResponse) {
         match event {
             StreamResponse::Task(task) => self.task(task),

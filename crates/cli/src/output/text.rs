@@ -4,7 +4,7 @@
 
 use crate::{escape, style};
 
-/// Text for people, as it grows.
+/// A growing text for people.
 pub(crate) struct Text {
     written: String,
     /// The block that was opened last.
@@ -58,7 +58,7 @@ impl Text {
         self.block(label, &escape::json(text));
     }
 
-    /// A block without its end, as there may be more of it.
+    /// A block without its end, because more text may follow.
     pub(super) fn open_block(&mut self, label: &str, content: &str) {
         self.label(label);
         self.written.push('\n');

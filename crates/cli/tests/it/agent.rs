@@ -117,7 +117,7 @@ fn finish(mut command: Command, stdin: &str) -> Run {
     }
 }
 
-/// An agent that is served until it is dropped.
+/// An agent that is stopped on drop.
 pub(crate) struct Agent {
     pub(crate) child: Child,
     /// `127.0.0.1:PORT`

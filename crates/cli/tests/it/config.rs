@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::agent::{Home, Run};
 
-/// The value of a setting and where it is from.
+/// The value of a setting and its source.
 fn setting(run: Run, name: &str) -> (String, String) {
     let document = run.ok().json();
     let found = document["settings"].as_array().unwrap().iter().find(|it| it["name"] == name).cloned().unwrap();

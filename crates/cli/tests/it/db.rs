@@ -358,7 +358,7 @@ fn each_agent_has_a_database_of_its_own_by_default() {
         assert!(show.out.contains("sqlite:./nuncio.db"), "{show:?}");
     }
     assert_eq!(home.run(&["db", "check", "-o", "json"]).ok().json()["tasks"], 1);
-    // What an earlier release kept is not lost: it knew the name only.
+    // A database of an earlier release has the name only.
     let database = rusqlite::Connection::open(home.path().join("cat.db")).unwrap();
     database.execute("UPDATE store SET agent = 'cat'", []).unwrap();
     drop(database);

@@ -1,4 +1,4 @@
-//! What a program can read of the server that runs it.
+//! What a program can read of its server.
 
 use std::{os::unix::fs::MetadataExt as _, process::Stdio};
 

@@ -91,7 +91,7 @@ fn follow_through_cuts(home: &Home, agent: &str, transport: &str, is_sent: bool)
     let mut seen = Vec::new();
     for (count, line) in BufReader::new(child.stdout.take().unwrap()).lines().enumerate() {
         seen.push(serde_json::from_str(&line.unwrap()).unwrap());
-        // Not before it is known which task it is.
+        // The id of the task is known from here on.
         if count % 50 == 1 {
             proxy.cut();
         }
@@ -301,7 +301,7 @@ fn an_older_agent_that_says_nothing_when_it_is_subscribed_to_is_asked_instead() 
     assert_eq!(run.json()["status"]["state"], "TASK_STATE_COMPLETED", "{run:?}");
 }
 
-/// It is neither an end nor an interruption.
+/// This state is neither an end nor an interruption.
 #[test]
 fn a_task_whose_state_is_not_known_is_asked_on_about() {
     let home = Home::new();

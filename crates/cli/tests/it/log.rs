@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Home};
 
-/// What the server wrote to stderr until it ended.
+/// The stderr of the server up to its end.
 fn ended(mut agent: Agent) -> Vec<String> {
     agent.signal("TERM");
     agent.wait();

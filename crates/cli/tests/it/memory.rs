@@ -109,7 +109,7 @@ fn a_page_of_large_tasks_is_cut_before_it_takes_more_memory_than_its_limit() {
         ids.sort_unstable();
         assert_eq!(listed, ids, "each task once");
         assert!((4..=6).contains(&pages), "{store}: {pages} pages");
-        // The tasks of a page, and the page as it is sent.
+        // The tasks of a page and the encoded page.
         assert!(growth < 2 * (16 + 16) * MIB, "{store}: {} MiB more", growth / MIB);
     }
 }

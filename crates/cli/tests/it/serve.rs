@@ -130,7 +130,7 @@ fn a_program_is_an_agent() {
 #[test]
 fn no_program_outlives_a_server_that_is_killed() {
     let home = Home::new();
-    // Neither it nor its child takes a hint.
+    // The program and its child ignore SIGTERM.
     let script =
         "trap '' HUP INT TERM; sleep 300 & echo $$ $! >pids.new; mv pids.new pids; while :; do sleep 300; done";
     for way in ["--exec", "--jsonl"] {

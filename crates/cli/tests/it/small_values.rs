@@ -31,7 +31,7 @@ fn status(agent: &Agent, field: &str) -> usize {
     number.parse::<usize>().unwrap() << 10
 }
 
-/// A server, and what it had in memory at its start.
+/// A server and its resident memory at the start.
 struct Watched {
     agent: Agent,
     idle: usize,
@@ -44,7 +44,7 @@ impl Watched {
         Self { agent, idle }
     }
 
-    /// Fails if the server ever took more than it may.
+    /// Fails if the peak memory of the server is above the limit.
     fn check(&self, after: &str) {
         let most = status(&self.agent, "VmHWM") - self.idle;
         assert!(most <= 2 * LIMITED, "{after}: {} MiB", most >> 20);

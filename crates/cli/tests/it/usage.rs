@@ -1,4 +1,4 @@
-//! What is wrong with a command line or a setting, and what to do about it.
+//! Errors for wrong command lines and settings, with their hints.
 
 use serde_json::json;
 
@@ -110,7 +110,7 @@ fn settings_of_a_server_are_no_negative_numbers_and_some_not_zero() {
             (format!("{flag}: it must be more than 0"), format!("leave it out for the default: {default}"));
         assert_eq!(said, (message, hint));
     }
-    // There it says that something is off.
+    // In this context the word means a disabled feature.
     home.serve(&[
         "--store",
         "memory",

@@ -1,4 +1,4 @@
-//! What is wrong with a card (section 4.4): of version 1.0, of a version before it, or of both in one document.
+//! Checks a card (section 4.4) of version 1.0, of an older version, or of both in one document.
 //!
 //! Addresses are checked by the client's own rules, so that a card that is valid here can be used by `send`.
 
@@ -22,11 +22,11 @@ pub(crate) struct Findings {
     pub(crate) mistakes: Vec<String>,
     /// What may be meant.
     pub(crate) remarks: Vec<String>,
-    /// The version that the card was held against, if it is one before 1.0.
+    /// The version before 1.0 that the card was checked against.
     pub(crate) older: Option<&'static str>,
 }
 
-/// Checks a document, whatever it is.
+/// Checks any document.
 pub(crate) fn document(document: &[u8]) -> Findings {
     match serde_json::from_slice::<Value>(document) {
         Err(error) => Findings { mistakes: vec![format!("it is not JSON: {error}")], ..Findings::default() },
@@ -64,7 +64,7 @@ fn check(document: &Struct) -> Findings {
     found
 }
 
-/// The version of a card without a word on it, by its members.
+/// The version of a card that does not declare a version, by its members.
 fn assumed(document: &Struct) -> Older {
     let card = serde_json::to_vec(document).ok().and_then(|document| nuncio_wire::card::decode(&document).ok());
     let version = card.and_then(|card| card.supported_interfaces.first().map(|it| it.protocol_version.clone()));
@@ -94,7 +94,7 @@ fn readable(document: &Struct, mistakes: &mut Vec<String>) -> AgentCard {
     serde_json::from_value(Value::Object(good)).unwrap_or_default()
 }
 
-/// A value if it can be read, or an object without the members that cannot.
+/// A value if it can be read, or an object without its unreadable members.
 fn kept(
     path: &str,
     value: &Value,
@@ -206,7 +206,7 @@ impl Findings {
         }
     }
 
-    /// What a message lacks, and what is in it.
+    /// The missing members of a message, and the mistakes in the others.
     fn message(&mut self, path: &str, members: &Struct, shape: &Shape) {
         self.members(path, members, shape.fields);
         if shape.is_one_of && !shape.fields.iter().any(|field| member(members, field).is_some_and(|it| !it.is_null())) {

@@ -11,7 +11,7 @@ use crate::{command::serve::Place, context::Context, error::CliError};
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file to write, which must not be there yet; to restore it, serve it
+    /// The file to write; it must not exist. To restore the backup, serve the file
     #[arg(value_name = "FILE")]
     to: PathBuf,
     #[command(flatten)]

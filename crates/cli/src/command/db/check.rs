@@ -112,13 +112,13 @@ enum Fault {
     Store(StoreError),
 }
 
-/// Whether the log of a task is there and folds to it; it may be gone on meanwhile.
+/// Whether the log of a task exists and folds to the task. The task may have changed since it was read.
 async fn log(store: &dyn TaskStore, scanned: &Scanned) -> Result<bool, Fault> {
     let (stored, mut folded, mut sequence) = (&scanned.stored, Task::default(), 0);
     while sequence < stored.sequence {
         let records = match store.events_after(&scanned.scope, &stored.task.id, sequence, PAGE).await {
             Ok(records) => records,
-            // It went meanwhile, unless it still begins as it did.
+            // The log was dropped since it was read, unless its beginning is still the same.
             Err(StoreError::Compacted) if sequence > 0 => {
                 return match store.events_after(&scanned.scope, &stored.task.id, 0, Portion::records(1)).await {
                     Ok(first) if !first.is_empty() => Err(Fault::Log(format!("record {} is missing", sequence + 1))),
@@ -135,7 +135,7 @@ async fn log(store: &dyn TaskStore, scanned: &Scanned) -> Result<bool, Fault> {
             sequence = record.sequence();
         }
         if records.is_empty() {
-            // It was deleted meanwhile, or its log ends too early.
+            // The task was deleted since it was read, or its log ends too early.
             return match store.load(&scanned.scope, &stored.task.id).await.map_err(Fault::Store)? {
                 None => Ok(false),
                 Some(_) => Err(Fault::Log(format!("its log ends with record {sequence} of {}", stored.sequence))),

@@ -1,4 +1,4 @@
-//! A database of either kind, as the commands open it.
+//! The database of a command: SQLite or PostgreSQL.
 
 use nuncio_engine::{StoreError, TaskStore};
 use nuncio_store::{Owner, SchemaVersion, SqliteStore, Which};
@@ -19,7 +19,7 @@ pub(super) enum Database {
 }
 
 impl Database {
-    /// Opens it for reading; servers may have it.
+    /// Opens the database for reading; servers may use the database at the same time.
     pub(super) async fn reading(kept: &Kept) -> Result<Self, CliError> {
         match &kept.place {
             Place::Sqlite(path) => sqlite::reading(path).await.map(Self::Sqlite),
@@ -29,7 +29,7 @@ impl Database {
         }
     }
 
-    /// Opens it for writing. It must be there; one of SQLite nobody else may have.
+    /// Opens the database for writing. The database must exist, and no other process may use a database of SQLite.
     pub(super) async fn writing(kept: &Kept) -> Result<Self, CliError> {
         match &kept.place {
             Place::Sqlite(path) => sqlite::writing(path).await.map(Self::Sqlite),
@@ -54,7 +54,7 @@ impl Database {
         }
     }
 
-    /// What to do where it is damaged.
+    /// The remedy for a damaged database.
     pub(super) const fn advice(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => {
@@ -76,7 +76,7 @@ impl Database {
         }
     }
 
-    /// What is not as it should be, in words.
+    /// The findings as text.
     pub(super) async fn verify(&self) -> Result<Vec<String>, StoreError> {
         match self {
             Self::Sqlite(store) => store.verify().await,
@@ -96,7 +96,7 @@ pub(super) fn shown(kept: &Kept) -> Result<String, CliError> {
     }
 }
 
-/// Which schema it has; changes nothing.
+/// Reads the version of the schema.
 pub(super) async fn schema(kept: &Kept) -> Result<SchemaVersion, CliError> {
     match &kept.place {
         Place::Sqlite(path) => sqlite::schema(path).await,
@@ -106,7 +106,7 @@ pub(super) async fn schema(kept: &Kept) -> Result<SchemaVersion, CliError> {
     }
 }
 
-/// Brings it to the schema of this release, and says which it had.
+/// Migrates the database to the schema of this release, and returns the version before.
 pub(super) async fn migrate(kept: &Kept) -> Result<SchemaVersion, CliError> {
     match &kept.place {
         Place::Sqlite(path) => sqlite::migrate(path).await,

@@ -72,7 +72,7 @@ async fn owners(opened: &Database, args: &DeleteArgs) -> Result<Vec<Owner>, Stor
     Ok(owners.filter(|owner| args.whose.is_of(&owner.scope)).collect())
 }
 
-/// What is to be erased for it.
+/// The selection of the tasks to erase.
 async fn meant(opened: &Database, args: &DeleteArgs) -> Result<Vec<Erase>, StoreError> {
     let Whose { tenant, caller, context } = &args.whose;
     if let (Some(tenant), None, None, None) = (tenant, caller, context, &args.task) {

@@ -63,7 +63,7 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> Result<(), CliE
         Err(error) => Err(error),
     };
     let written = written.inspect_err(|_| {
-        // What was written of it is of no use.
+        // An incomplete file is of no use.
         let _ = std::fs::remove_file(path);
     })?;
     context.output.document(&json!({"export": path, "tasks": written}), |text| {
@@ -81,7 +81,7 @@ async fn export(
         for scanned in page.tasks.iter().filter(|scanned| args.is_meant(scanned)) {
             match out.write_all(&output::document(&line(scanned, args.with_secrets), true)?) {
                 Ok(()) => written += 1,
-                // Whoever reads it has enough.
+                // The reader closed the pipe.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(written),
                 Err(error) => return Err(CliError::internal(format!("the export cannot be written: {error}"))),
             }

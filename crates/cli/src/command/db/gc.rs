@@ -20,7 +20,7 @@ pub(crate) struct GcArgs {
     /// How long the events of a task that has ended or waits are kept
     #[arg(long, value_name = "DURATION")]
     log_retention: Option<String>,
-    /// Write the database anew, too, so that it is as small as it can be; SQLite alone
+    /// Rewrite the database file to its smallest size; SQLite only
     #[arg(long)]
     vacuum: bool,
     #[command(flatten)]

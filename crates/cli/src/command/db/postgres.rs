@@ -13,7 +13,7 @@ fn options() -> PostgresOptions {
     PostgresOptions::new().with_connections(1).with_timeouts(LONGEST, LONGEST + Duration::from_secs(5))
 }
 
-/// Opens it; it is no node for the others.
+/// Opens the store without a node: other nodes do not see this process.
 pub(super) async fn open(url: &str) -> Result<PostgresStore, CliError> {
     PostgresStore::open_beside(url, options()).await.map_err(|error| refused(&error))
 }

@@ -11,12 +11,12 @@ use crate::{
     error::{CliError, Code},
 };
 
-/// Opens it for reading; a server may have it.
+/// Opens the database for reading; a server may use the database at the same time.
 pub(super) async fn reading(path: &Path) -> Result<SqliteStore, CliError> {
     SqliteStore::open_read_only(path).await.map_err(|error| refused(path, &error))
 }
 
-/// Opens it for writing; nobody else may have it. It must be there.
+/// Opens the database for writing. The database must exist, and no other process may use the database.
 pub(super) async fn writing(path: &Path) -> Result<SqliteStore, CliError> {
     schema(path).await?;
     // Logs go by the settings that were given, and not while something else is done.
@@ -30,7 +30,7 @@ pub(super) async fn schema(path: &Path) -> Result<SchemaVersion, CliError> {
 
 pub(super) async fn migrate(path: &Path) -> Result<SchemaVersion, CliError> {
     let before = schema(path).await?;
-    // One that is as it should be may be in use.
+    // A database without damage may be in use by a server.
     if before.found < before.known {
         writing(path).await?.close().await.map_err(|error| failed(&error))?;
     }

@@ -106,7 +106,7 @@ pub(super) fn choose(settings: &Settings, has_callers: bool) -> Result<Chosen, C
     Ok(Chosen { engine, card, about, identity })
 }
 
-/// A text of the card, where it is set; one that says nothing makes a card that is none.
+/// A text of the card, if it is set. A card with an empty text is not valid.
 fn text<'a>(settings: &'a Settings, name: &str) -> Result<Option<&'a str>, CliError> {
     match settings.get(name) {
         Some(text) if text.trim().is_empty() => Err(settings

@@ -1,4 +1,4 @@
-//! What a server says when it starts: where the agent is, and how to call it.
+//! The banner of a server: the addresses of the agent, and a command that calls the agent.
 
 use std::net::SocketAddr;
 
@@ -48,13 +48,13 @@ impl About<'_> {
 }
 
 /// Where the agent is.
-pub(super) struct Place {
+pub(super) struct Address {
     pub(super) local: SocketAddr,
     pub(super) public: Option<String>,
 }
 
-impl Place {
-    /// Tells people, and programs that start us, where the agent is and how to call it.
+impl Address {
+    /// Prints the banner, for people and for programs that start the server.
     pub(super) fn announce(&self, context: &Context, about: &About<'_>) -> Result<(), CliError> {
         let About { agent, name, .. } = about;
         let near = self.near();

@@ -49,7 +49,7 @@ impl Args for ServeArgs {
                 Kind::One => arg
                     .action(ArgAction::Set)
                     .value_name(setting.value)
-                    // So that it is refused as a value, and not as a flag that nobody gave.
+                    // A negative number is refused as a value, and not as an unknown flag.
                     .allow_negative_numbers(matches!(setting.value, "N" | "SIZE" | "DURATION" | "PORT"))
                     .allow_hyphen_values(matches!(setting.name, "chunk" | "name" | "description")),
                 Kind::Program => {

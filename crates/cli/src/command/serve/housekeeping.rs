@@ -8,7 +8,7 @@ use nuncio_model::TaskState;
 use super::settings::Settings;
 use crate::{args::duration, error::CliError};
 
-/// What the settings say of it.
+/// Reads the settings of housekeeping.
 pub(super) fn housekeeping(settings: &Settings) -> Result<Housekeeping, CliError> {
     let mut house = Housekeeping::default();
     for item in settings.list("retention").into_iter().map(str::trim).filter(|item| !item.is_empty()) {

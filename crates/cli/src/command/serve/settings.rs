@@ -18,7 +18,7 @@ use crate::{
     sealed,
 };
 
-/// A variable with a slip in its name does nothing, so it is said.
+/// A variable with a misspelt name has no effect: warn.
 fn warn_of_unknown_variables() {
     let known =
         |name: &str| name == variable("config") || SETTINGS.iter().any(|setting| variable(setting.name) == name);
@@ -83,12 +83,12 @@ impl Settings {
         self.set.get(name).map(|(values, _)| &**values)
     }
 
-    /// The value of a setting, where it was given.
+    /// The value of a setting, if it is set.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.set.get(name)?.0.last().map(String::as_str)
     }
 
-    /// The value of a setting as what it is of.
+    /// The parsed value of a setting.
     pub(super) fn parsed<T>(
         &self,
         name: &str,
@@ -98,7 +98,7 @@ impl Settings {
         parse(value).map(Some).map_err(|reason| self.wrong(name, &reason))
     }
 
-    /// A value that cannot be, with where it is from.
+    /// The error for a wrong value, with the source of the value.
     pub(super) fn wrong(&self, name: &str, reason: &str) -> CliError {
         self.set.get(name).map_or(&Source::Default, |(_, source)| source).refuse(name, reason)
     }
@@ -125,7 +125,7 @@ impl Settings {
         })
     }
 
-    /// Fails with the first value that is not of its setting's sort, as the table has it.
+    /// Fails with the first value that does not have the type of its setting.
     pub(super) fn check(&self) -> Result<(), CliError> {
         for setting in SETTINGS {
             match (setting.kind, setting.value) {
@@ -154,7 +154,7 @@ impl Settings {
             .with_hint(format!("leave it out for the default: {default}")))
     }
 
-    /// Each setting as it holds.
+    /// Each setting with its effective value.
     pub(super) fn effective(&self) -> Vec<Effective> {
         SETTINGS
             .iter()

@@ -11,7 +11,7 @@ use nuncio_wire::Versions;
 
 use super::{
     agent,
-    announce::{About, Place},
+    announce::{About, Address},
     bindings, bus, housekeeping, limits, origin,
     settings::Settings,
     store, versions,
@@ -24,7 +24,7 @@ use crate::{
     signal::Signals,
 };
 
-/// What is to be served, as far as the settings decide it: nothing is opened yet, and nothing begun.
+/// The server as the settings define it. Nothing is opened or started yet.
 pub(super) struct Plan {
     tokens: Option<Tokens>,
     chosen: agent::Chosen,
@@ -33,8 +33,8 @@ pub(super) struct Plan {
     port: u16,
     house: Housekeeping,
     spoken: Versions,
-    store: store::Wanted,
-    bus: Option<bus::Wanted>,
+    store: store::WantedStore,
+    bus: Option<bus::WantedBus>,
     retry: Retry,
     public: Option<PublicUrl>,
     listed: bindings::Listed,
@@ -145,7 +145,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
     // Only now: a server that cannot listen is to touch no task, nor those of other nodes.
     recover(&engine).await?;
-    let place = Place { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
+    let place = Address { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
     let (agent, name) = (&*chosen.about, &*chosen.card.name);
     let about = About {
@@ -194,7 +194,7 @@ async fn recover(engine: &Engine) -> Result<(), CliError> {
     }
 }
 
-/// Serves until the first signal, and in good order from there; the second ends it at once.
+/// Serves until the first signal, and then shuts down gracefully; the second signal ends the process at once.
 async fn run(server: Server) -> Result<ExitCode, CliError> {
     let (told, first) = tokio::sync::oneshot::channel::<()>();
     let signals = async {
@@ -255,7 +255,7 @@ fn tokens(settings: &Settings) -> Result<Option<Tokens>, CliError> {
     Ok(Some(tokens.with_anonymous(is_anonymous)))
 }
 
-/// Why a secret may not be what it should be.
+/// The weakness of a secret, if there is one.
 fn weakness(secret: &str) -> Option<&'static str> {
     if secret.contains('$') {
         Some("contains `$`: a shell did not put in the value of a variable, as single quotes and TOML files prevent")

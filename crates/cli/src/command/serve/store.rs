@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{diag, error::CliError};
 
-/// A store, and what people are told of it.
+/// A store, and its description in the banner.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn TaskStore>,
     /// The database; `None` where there is none.
@@ -27,7 +27,7 @@ pub(super) struct Opened {
     pub(super) tasks: u64,
 }
 
-/// Where it is.
+/// The location of the store.
 #[derive(Debug)]
 pub(crate) enum Place {
     Memory,
@@ -64,7 +64,7 @@ impl Place {
 }
 
 /// A store that is yet to be opened.
-pub(super) enum Wanted {
+pub(super) enum WantedStore {
     Memory(MemoryStoreBuilder),
     Sqlite {
         path: PathBuf,
@@ -77,7 +77,7 @@ pub(super) enum Wanted {
 }
 
 /// The store that the settings want.
-pub(super) fn wanted(settings: &Settings, agent: &Identity) -> Result<Wanted, CliError> {
+pub(super) fn wanted(settings: &Settings, agent: &Identity) -> Result<WantedStore, CliError> {
     Ok(match Place::of(settings, agent)? {
         Place::Sqlite(_) | Place::Memory if settings.get("lease").is_some() => {
             return Err(settings
@@ -86,21 +86,21 @@ pub(super) fn wanted(settings: &Settings, agent: &Identity) -> Result<Wanted, Cl
         }
         Place::Sqlite(path) => {
             let is_default = settings.get("store").is_none();
-            Wanted::Sqlite { path, options: sqlite_options(settings)?, is_default }
+            WantedStore::Sqlite { path, options: sqlite_options(settings)?, is_default }
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => {
             let options = postgres::options(settings)?;
             postgres::check(settings, &address, &options)?;
-            Wanted::Postgres(address, options)
+            WantedStore::Postgres(address, options)
         }
         #[cfg(not(feature = "postgres"))]
         Place::Postgres(address) => {
             let reason = format!("`{}`: PostgreSQL is not built into this nuncio", address::without_secrets(&address));
             return Err(settings.wrong("store", &reason));
         }
-        // Without it logs go with the end of their tasks.
-        Place::Memory => Wanted::Memory(MemoryStore::builder().keep_log(settings.get("log-retention").is_some())),
+        // Without this setting, a log is dropped when its task ends.
+        Place::Memory => WantedStore::Memory(MemoryStore::builder().keep_log(settings.get("log-retention").is_some())),
     })
 }
 
@@ -122,10 +122,10 @@ fn sqlite_options(settings: &Settings) -> Result<SqliteOptions, CliError> {
     Ok(options)
 }
 
-/// Opens a store for an agent. A store with the tasks of another agent is refused unless it adopts them.
-pub(super) async fn open(wanted: Wanted, agent: &Identity, adopt: bool) -> Result<Opened, CliError> {
+/// Opens a store for an agent. A store with tasks of another agent is refused without `--adopt`.
+pub(super) async fn open(wanted: WantedStore, agent: &Identity, adopt: bool) -> Result<Opened, CliError> {
     let opened = match wanted {
-        Wanted::Sqlite { path, options, is_default } => {
+        WantedStore::Sqlite { path, options, is_default } => {
             if is_default {
                 tell_of_earlier_database(&path, agent).await;
             }
@@ -134,8 +134,8 @@ pub(super) async fn open(wanted: Wanted, agent: &Identity, adopt: bool) -> Resul
             Opened { store: Arc::new(store), database: Some(path.display().to_string()), tasks }
         }
         #[cfg(feature = "postgres")]
-        Wanted::Postgres(address, options) => postgres::open(&address, options).await?,
-        Wanted::Memory(builder) => Opened { store: Arc::new(builder.build()), database: None, tasks: 0 },
+        WantedStore::Postgres(address, options) => postgres::open(&address, options).await?,
+        WantedStore::Memory(builder) => Opened { store: Arc::new(builder.build()), database: None, tasks: 0 },
     };
     let Some(other) = opened.store.belongs_to(&agent.to_string(), adopt).await.map_err(unreadable)? else {
         return Ok(opened);

@@ -27,7 +27,7 @@ impl Place {
         home.serve(&[&["--store", &self.url, "--lease", "1s"], arguments].concat())
     }
 
-    /// Runs a command; it tells nobody the password.
+    /// Runs a command; its output must not contain the password.
     fn run(&self, home: &Home, arguments: &[&str]) -> Run {
         let run = home.run(&[&["db"], arguments, &["--store", &self.url, "-o", "json"]].concat());
         assert!(!format!("{run:?}").contains(SECRET), "{run:?}");
@@ -88,7 +88,7 @@ fn all_but_a_backup_goes_beside_a_node_and_leaves_its_work_alone() {
     };
     let other = place.serve(&home, &[]);
     assert!(is_gone(&other));
-    // The node at work has it in memory until it writes to it.
+    // The node has the task in memory until its next write.
     eventually("its turn ends", || is_gone(&agent).then_some(()));
     send(&home, &agent, &["it serves on"]);
     assert!(place.findings(&home).is_empty());

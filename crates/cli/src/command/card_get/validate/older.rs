@@ -18,11 +18,11 @@ pub(super) enum Older {
 pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) is_required: bool,
-    kind: Kind,
+    kind: MemberKind,
 }
 
 /// What a member holds.
-enum Kind {
+enum MemberKind {
     Text,
     /// One of these texts.
     OneOf(&'static [&'static str]),
@@ -40,15 +40,15 @@ enum Kind {
     Requirements,
 }
 
-const fn must(name: &'static str, kind: Kind) -> Field {
+const fn must(name: &'static str, kind: MemberKind) -> Field {
     Field { name, is_required: true, kind }
 }
 
-const fn may(name: &'static str, kind: Kind) -> Field {
+const fn may(name: &'static str, kind: MemberKind) -> Field {
     Field { name, is_required: false, kind }
 }
 
-use Kind::{Flag, Message, Messages, Object, OneOf, Requirements, Schemes, Text, Texts, TextsByName};
+use MemberKind::{Flag, Message, Messages, Object, OneOf, Requirements, Schemes, Text, Texts, TextsByName};
 
 static CARD: [Field; 18] = [
     must("protocolVersion", Text),
@@ -144,7 +144,7 @@ static SKILL_0_1: [Field; 7] = [
 ];
 
 impl Older {
-    /// The version that a card says it is of, if it is one of these.
+    /// The version before 1.0 that a card declares.
     pub(super) fn declared(version: &str) -> Option<Self> {
         let mut numbers = version.trim().split('.');
         match (numbers.next()?, numbers.next()?) {
@@ -176,7 +176,7 @@ impl Older {
     }
 }
 
-/// Whether a version before 1.0 knows a member, by the path of the message that has it.
+/// Whether a version before 1.0 knows a member of the message at this path.
 pub(super) fn knows(path: &str, name: &str) -> bool {
     let has = |fields: &[Field]| fields.iter().any(|field| field.name == name);
     match path.split(['.', '[']).next().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Which messages a card is made of, so that each is held against the fields that the model says it has.
+//! The messages of a card. Each message is checked against the fields of the model.
 
 use nuncio_model::{
     AgentCard,
@@ -11,12 +11,12 @@ use nuncio_model::{
     json::{Described, FieldInfo},
 };
 
-/// A message, and the messages in it.
+/// A message and its nested messages.
 pub(super) struct Shape {
     pub(super) fields: &'static [FieldInfo],
     /// By their names in JSON.
     pub(super) members: &'static [(&'static str, Holds)],
-    /// Whether it is one of its members, and nothing without any.
+    /// Whether the message is a oneof: exactly one member must be set.
     pub(super) is_one_of: bool,
 }
 
@@ -117,7 +117,7 @@ mod tests {
         facts["messages"].clone()
     }
 
-    /// A message of this type with all of its members, once for each kind that a part of it can be of.
+    /// A message of this type with all members, once for each kind of a nested oneof.
     fn samples(messages: &Value, kind: &str) -> Vec<Value> {
         let fields = messages[kind]["fields"].as_array().unwrap();
         let is_one_of = fields.iter().all(|field| field["oneof"].is_string());

@@ -86,7 +86,7 @@ fn a_card_before_1_0_is_held_against_its_version() {
         let found = check(&with(older(), change.0, change.1));
         assert!(found.mistakes.join("; ").contains(mistake), "{mistake}: {found:?}");
     }
-    // Not all versions have a word for it.
+    // Some versions have no name for this value.
     let mut first = json!({"name": "n", "url": "https://a", "version": "1", "capabilities": {}, "skills": []});
     let found = check(&first);
     assert!(found.mistakes.is_empty() && found.older == Some("0.1"), "{found:?}");

@@ -26,7 +26,7 @@ pub(super) fn after(words: &[&str]) -> String {
     }
 }
 
-/// The name for a line for a shell: that of its first program, where it is as plain as that.
+/// The name for a line for a shell: the name of the first program if the line is a plain command.
 pub(super) fn after_line(line: &str) -> String {
     let words: Vec<_> = line.split_whitespace().collect();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./+".contains(letter);

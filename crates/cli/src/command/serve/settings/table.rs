@@ -11,7 +11,7 @@ pub(in crate::command::serve) struct Setting {
     pub(in crate::command::serve) is_positive: bool,
     /// What stands for the value in the help.
     pub(in crate::command::serve) value: &'static str,
-    /// What holds without it.
+    /// The default.
     pub(in crate::command::serve) default: &'static str,
     pub(in crate::command::serve) heading: &'static str,
     pub(in crate::command::serve) help: &'static str,
@@ -333,7 +333,7 @@ pub(crate) fn variable(name: &str) -> String {
     format!("NUNCIO_SERVE_{}", name.replace('-', "_").to_ascii_uppercase())
 }
 
-/// Whether the value of a setting may be an address with a password in it.
+/// Whether the value of a setting may be an address that contains a password.
 pub(in crate::command::serve) fn is_address(name: &str) -> bool {
     matches!(name, "store" | "bus" | "public-url" | "grpc-url")
 }

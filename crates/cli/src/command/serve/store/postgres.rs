@@ -41,7 +41,7 @@ pub(in crate::command::serve) fn options(settings: &Settings) -> Result<Postgres
         options = options.with_log_retention(retention);
     }
     if let Some(timeout) = settings.duration("webhook-timeout")? {
-        // Room for an attempt, and for what the database takes around it.
+        // The time of an attempt, with a margin for the database.
         let claim = timeout.saturating_mul(2).saturating_add(CourierBuilder::TIMEOUT);
         options.push_claim = options.push_claim.max(claim);
     }
