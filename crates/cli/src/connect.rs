@@ -15,6 +15,7 @@ use crate::{
     args::{ConnectArgs, duration, file_bytes, key_value, secret},
     config::Source,
     context::Context,
+    diag,
     error::{CliError, Code},
 };
 
@@ -90,7 +91,11 @@ impl Connection {
 pub(crate) async fn resolve(context: &Context, args: &ConnectArgs) -> Result<Resolved, CliError> {
     let (reference, builder, has_credentials) = card(context, args)?;
     let resolved = builder.resolve(&reference).await.map_err(|error| explain(error, has_credentials))?;
-    notice::of_other_place(&reference, &resolved)?;
+    // A card can be looked at in any case; a call could reach another agent.
+    if let Err(error) = notice::of_other_place(&reference, &resolved) {
+        diag::warn(&error.message);
+        error.hint.iter().for_each(|hint| diag::hint(hint));
+    }
     Ok(resolved)
 }
 

@@ -332,12 +332,15 @@ fn a_path_without_a_card_is_no_silent_way_to_another_agent() {
     let home = Home::new();
     let agent = home.serve(&[]);
     let wrong = format!("http://{}/wrong", agent.address);
-    for command in [&["send", "echo x"][..], &["task", "list"], &["card", "get"]] {
+    for command in [&["send", "echo x"][..], &["task", "list"]] {
         let error = home.run(&[command, &["-o", "json", "-a", &wrong]].concat()).error("A2ACLI_ERR_CARD_NOT_FOUND", 3);
         assert!(error["message"].as_str().unwrap().starts_with(&format!("no card at {wrong}: ")), "{error}");
         let hint = error["hint"].as_str().unwrap();
         assert!(hint.ends_with(&format!("say -a http://{} --tenant wrong", agent.address)), "{error}");
     }
+    // A card is shown, with a warning.
+    let shown = home.run(&["card", "get", "-o", "json", "-a", &wrong]).ok();
+    assert!(shown.err.starts_with(&format!("warning: no card at {wrong}: ")), "{}", shown.err);
     assert_eq!(home.run(&["send", "echo x", "-a", &format!("http://{}", agent.address)]).ok().err, "");
 }
 
