@@ -135,7 +135,7 @@ pub(crate) mod sealed {
 
 /// The error for a reply of another kind than the method returns.
 pub(crate) fn wrong_reply(method: nuncio_model::Method) -> Error {
-    Error::internal(format!("{} was given the reply of another operation", method.name()))
+    Error::internal(format!("the reply does not belong to the operation {}", method.name()))
 }
 
 /// The error for a list of tasks. No version before 1.0 can list tasks.

@@ -273,7 +273,7 @@ impl Versions {
 
     /// The error for a request whose declared version does not match its method, path or service.
     fn contradiction(&self, what: &str, is: Version, declared: Version) -> Error {
-        self.refuse(format!("{what} is of version {is}, and not of version {declared} that the request declares"))
+        self.refuse(format!("{what} belongs to version {is}, but the request declares version {declared}"))
     }
 
     /// The error for a request of this version that must declare the version, or whose version is not spoken.
@@ -281,7 +281,7 @@ impl Versions {
         if !self.spoken.contains(&version) {
             self.unsupported(version.as_str())
         } else if self.speaks_older() {
-            self.refuse(format!("a request of version {version} must say so: {VERSION_HEADER}: {version}"))
+            self.refuse(format!("a request of version {version} must have the header {VERSION_HEADER}: {version}"))
         } else {
             self.missing()
         }
@@ -291,7 +291,7 @@ impl Versions {
         let newest = self.newest().version();
         self.refuse(format!(
             "a request without {VERSION_HEADER} means version {UNDECLARED}, which is not supported here; \
-             one of version {newest} must say so: {VERSION_HEADER}: {newest}"
+             a request of version {newest} must have the header {VERSION_HEADER}: {newest}"
         ))
     }
 

@@ -99,7 +99,7 @@ pub struct UnknownVersion;
 
 impl fmt::Display for UnknownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a version of the protocol that is spoken here")
+        f.write_str("not a supported version of the protocol")
     }
 }
 

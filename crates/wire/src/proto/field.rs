@@ -104,7 +104,7 @@ pub(crate) mod implicit {
 }
 
 pub(crate) mod presence {
-    #![expect(clippy::ref_option, reason = "as the other words have their fields")]
+    #![expect(clippy::ref_option, reason = "all words take a reference to the field")]
 
     use super::{Fault, Item, Reader, Tag, write_item};
 

@@ -39,7 +39,7 @@ pub fn write(
 #[non_exhaustive]
 pub enum FrameError {
     /// A message exceeds the limit.
-    #[error("a message of {size} bytes is over the limit of {limit}")]
+    #[error("a message of {size} bytes exceeds the limit of {limit} bytes")]
     TooLarge {
         /// The size of the message, in bytes.
         size: usize,
@@ -47,10 +47,10 @@ pub enum FrameError {
         limit: usize,
     },
     /// A message is compressed, although no compression was negotiated.
-    #[error("the message is compressed and no encoding was agreed on")]
+    #[error("the message is compressed, but no compression was negotiated")]
     Compressed,
     /// gRPC does not define this flag.
-    #[error("the body is not made of gRPC messages")]
+    #[error("the body does not consist of gRPC messages")]
     Garbled,
     /// The body ended inside a message.
     #[error("the body ended inside a message")]
@@ -92,7 +92,7 @@ impl Frames {
 
     /// Adds the next chunk of the body. [`next`](Self::next) must have returned `None` before.
     pub fn push(&mut self, piece: Bytes) {
-        debug_assert!(self.rest.is_empty(), "messages are taken out before more is put in");
+        debug_assert!(self.rest.is_empty(), "all complete messages must be taken before the next chunk");
         self.rest = piece;
     }
 

@@ -35,7 +35,9 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
         Question { file_by_filename: Some(name), .. } => answer.files(FILES.by_name(name), name),
         Question { file_containing_symbol: Some(symbol), .. } => answer.files(FILES.by_symbol(symbol), symbol),
         // The extensions are options of HTTP and of fields. Tools find them through their files.
-        _ => answer.error = Some(Failure { error_code: UNIMPLEMENTED, error_message: "not answered here".to_owned() }),
+        _ => {
+            answer.error = Some(Failure { error_code: UNIMPLEMENTED, error_message: "unsupported request".to_owned() })
+        }
     }
     answer.original_request = Some(question);
     answer.write_fields(to);
@@ -96,7 +98,7 @@ impl Answer {
             let file_descriptor_proto = FILES.with_dependencies(file).into_iter().map(Box::from).collect();
             self.files = Some(FileDescriptorResponse { file_descriptor_proto });
         } else {
-            let error_message = format!("there is no {what} here");
+            let error_message = format!("{what} is unknown");
             self.error = Some(Failure { error_code: NOT_FOUND, error_message });
         }
     }

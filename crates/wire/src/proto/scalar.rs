@@ -92,7 +92,7 @@ numbers! {
 }
 
 /// Protobuf truncates a number that is too wide for its field to the lower half.
-#[expect(clippy::cast_possible_truncation, reason = "as the encoding demands")]
+#[expect(clippy::cast_possible_truncation, reason = "the encoding requires truncation")]
 fn truncate(varint: u64) -> i32 {
     varint as i32
 }

@@ -154,7 +154,7 @@ impl<V> Read<V> for i64 {
                 }
                 #[expect(
                     clippy::cast_possible_truncation,
-                    reason = "it has no fraction, and the cast stops at the ends"
+                    reason = "the number has no fraction, and the cast saturates"
                 )]
                 Ok(number as i64)
             }

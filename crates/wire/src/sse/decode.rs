@@ -31,7 +31,7 @@ pub struct TooLarge {
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an event of the stream is over {} bytes", self.limit)
+        write!(f, "an event of the stream exceeds the limit of {} bytes", self.limit)
     }
 }
 

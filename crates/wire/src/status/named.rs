@@ -3,7 +3,7 @@
 
 #![cfg_attr(
     not(any(feature = "v0-2", feature = "v0-3")),
-    allow(dead_code, reason = "without these versions errors are read so, and not written")
+    allow(dead_code, reason = "without these versions, such errors are only read")
 )]
 
 use std::borrow::Cow;

@@ -144,7 +144,7 @@ impl GrpcDialect for OlderGrpc {
             Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
             Method::GetExtendedAgentCard => Reply::Card(Arc::new(read::<AgentCard>(message)?.into_card()?)),
             Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {
-                return Err(Error::internal(format!("{} has no reply of this family", method.name())));
+                return Err(Error::internal(format!("{} has no reply in versions 0.2 and 0.3", method.name())));
             }
         })
     }

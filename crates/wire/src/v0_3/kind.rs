@@ -129,7 +129,7 @@ fn searched(json: &[u8]) -> Result<Kind, Error> {
         Members { parts: Some(_), .. } => Ok(Kind::Message),
         Members { status: Some(_), id: Some(_), .. } => Ok(Kind::Task),
         Members { status: Some(_), .. } => Ok(Kind::StatusUpdate),
-        _ => Err(unknown("of no kind")),
+        _ => Err(unknown("an object of an unknown kind")),
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn read(method: Method, json: &[u8]) -> Result<Reply, Error> {
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(card::decode(json)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {
-            return Err(Error::internal(format!("{} has no result of this family", method.name())));
+            return Err(Error::internal(format!("{} has no result in versions 0.2 and 0.3", method.name())));
         }
     })
 }

@@ -100,7 +100,7 @@ fn each_operation_has_a_dialect_method() {
     for method in Method::ALL {
         let (first, rest) = method.name().split_at(1);
         assert_eq!(rpc.method(&format!("a2a.{}{rest}", first.to_lowercase())), Some(method));
-        assert_eq!(rpc.method_name(method), Some(method.name()), "the dialect is not written");
+        assert_eq!(rpc.method_name(method), Some(method.name()), "a client never writes the dialect");
     }
     for other in
         ["a2a.", "a2a.x", "a2a.é", "a2a.éendMessage", "a2a.send", "A2A.sendMessage", "sendMessage", "a2a.a2a.getTask"]

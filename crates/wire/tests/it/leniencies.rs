@@ -359,5 +359,5 @@ fn the_documentation_has_the_table() {
         let _ = writeln!(table, "| {} | {} | {} |", row.mistake(), row.versions(), row.reading());
     }
     let document = include_str!("../../../../docs/versions.md");
-    assert!(document.contains(&table), "docs/versions.md is to have this table:\n\n{table}");
+    assert!(document.contains(&table), "docs/versions.md must have this table:\n\n{table}");
 }

@@ -149,10 +149,10 @@ pub(crate) fn hold<S: Strategy>(
     let (seen, told) = (ledger.0.into_inner(), told(way));
     let is_told = |name: &&String| matches!(told.get(*name), Some(Told::Partly | Told::Lost));
     let untold: Vec<_> = seen.iter().filter(|name| !is_told(name)).collect();
-    assert!(untold.is_empty(), "these are lost, and docs/versions.md does not say so: {untold:?}");
+    assert!(untold.is_empty(), "docs/versions.md lacks these losses: {untold:?}");
     let lost = told.iter().filter(|(name, told)| **told == Told::Lost && About::of(name) == about);
     let unseen: Vec<_> = lost.map(|(name, _)| name).filter(|name| !seen.contains(*name)).collect();
-    assert!(unseen.is_empty(), "docs/versions.md says that these are lost, and they are not: {unseen:?}");
+    assert!(unseen.is_empty(), "docs/versions.md lists these losses, but they do not occur: {unseen:?}");
 }
 
 /// The messages in an event.
@@ -226,11 +226,11 @@ fn each_row_names_a_specified_field_or_value_and_a_loss() {
         // These rows stand for many fields, or for an object that is not a message.
         let is_special = ["*.tenant", "Error.details"].contains(&name.as_str());
         if !is_special {
-            let (owner, member) = name.split_once('.').unwrap_or_else(|| panic!("{name} is no field"));
+            let (owner, member) = name.split_once('.').unwrap_or_else(|| panic!("{name} is not a field"));
             let is_field =
                 facts.messages.get(owner).is_some_and(|it| it.fields.iter().any(|field| field.json_name == member));
             let is_value = facts.enums.get(owner).is_some_and(|values| values.contains_key(member));
-            assert!(is_field || is_value, "{name} is nothing of 1.0");
+            assert!(is_field || is_value, "{name} is neither a field nor a value of 1.0");
         }
         assert!(seen.insert(name.clone()), "{name} has two rows");
     }

@@ -135,7 +135,7 @@ fn an_unsupported_version_is_refused_for_each_operation_and_binding() {
 fn an_absent_version_means_0_3_unless_the_server_is_lenient() {
     let strict = only_1_0();
     let missing = "a request without A2A-Version means version 0.3, which is not supported here; \
-                   one of version 1.0 must say so: A2A-Version: 1.0";
+                   a request of version 1.0 must have the header A2A-Version: 1.0";
     for method in ["SendMessage", "tasks/nonsense"] {
         assert_eq!(is_refused(strict.for_method(None, method)), missing, "{method}");
     }
@@ -238,8 +238,8 @@ mod with_older {
     #[test]
     fn a_wrong_declaration_is_refused_and_both_versions_are_named() {
         let names_both = |told: String, is: &str, declared: &str| {
-            assert!(told.contains(&format!("of version {is},")), "{told}");
-            assert!(told.contains(&format!("version {declared} that the request declares")), "{told}");
+            assert!(told.contains(&format!("belongs to version {is},")), "{told}");
+            assert!(told.contains(&format!("the request declares version {declared}")), "{told}");
         };
         for versions in [all(), all().with_lenient(true)] {
             names_both(is_refused(versions.for_method(Some("1.0"), "message/send")), "0.3", "1.0");
@@ -253,7 +253,7 @@ mod with_older {
 
     #[test]
     fn a_missing_declaration_is_refused_with_the_header_to_send() {
-        let told = "a request of version 1.0 must say so: A2A-Version: 1.0";
+        let told = "a request of version 1.0 must have the header A2A-Version: 1.0";
         assert_eq!(is_refused(all().for_method(None, "SendMessage")), told);
         assert_eq!(path_is_refused(all().for_path(None, &Verb::GET, "/tasks")), told);
         assert_eq!(is_refused(all().for_service(None, GET_TASK)), told);

@@ -140,7 +140,7 @@ pub(super) fn too_deep() -> Fault {
 }
 
 /// Writes a number as JSON. JSON has no infinity and no NaN.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only where nothing is cut")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range checks exclude truncation")]
 fn number(double: f64, to: &mut DataWriter) -> Result<(), Fault> {
     if !double.is_finite() {
         return Err(Fault::wrong("a number must be finite"));

@@ -188,13 +188,13 @@ impl<'de> Visitor<'de> for Write<'_, '_> {
         Ok(())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "numbers are doubles here")]
+    #[expect(clippy::cast_precision_loss, reason = "numbers of protobuf values are doubles")]
     fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
         self.number(number as f64);
         Ok(())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "numbers are doubles here")]
+    #[expect(clippy::cast_precision_loss, reason = "numbers of protobuf values are doubles")]
     fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
         self.number(number as f64);
         Ok(())

@@ -63,7 +63,7 @@ impl<'a> Desk<'a> {
     pub(super) async fn look(&self, id: &TaskId) -> Result<Option<Arc<Task>>, Error> {
         match self.call(GetTaskRequest::new(id.clone())).await {
             Ok(Reply::Task(task)) => Ok(Some(task)),
-            Ok(_) => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer to GetTask is no task")),
+            Ok(_) => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer to GetTask is not a task")),
             Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(None),
             Err(error) => Err(error),
         }

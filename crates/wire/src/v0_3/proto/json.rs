@@ -37,7 +37,7 @@ macro_rules! object {
     ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty = $json:literal $(| $alias:literal)*,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Default)]
-        #[allow(clippy::struct_field_names, reason = "the names are the protocol's")]
+        #[allow(clippy::struct_field_names, reason = "the protocol defines the names")]
         pub(in crate::v0_3) struct $name {
             $(pub(in crate::v0_3) $field: $type,)*
         }

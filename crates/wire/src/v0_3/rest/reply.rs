@@ -70,7 +70,7 @@ pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(card::decode(body)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask | Method::ListTasks => {
-            return Err(Error::internal(format!("{} has no reply of this family", method.name())));
+            return Err(Error::internal(format!("{} has no reply in versions 0.2 and 0.3", method.name())));
         }
     })
 }

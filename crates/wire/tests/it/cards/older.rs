@@ -114,7 +114,7 @@ fn a_card_of_0_1_names_its_schemes() {
     let again = read(&card);
     assert_eq!(reached(&again), [("https://0.1.example/JSONRPC", "JSONRPC", "0.1")]);
     let names: Vec<_> = again.security_schemes.keys().collect();
-    assert_eq!(names, ["apiKey", "openIdConnect"], "client certificates are not told");
+    assert_eq!(names, ["apiKey", "openIdConnect"], "0.1 has no client certificates");
 }
 
 #[test]
@@ -162,10 +162,10 @@ fn a_server_of_only_1_0_writes_only_members_of_1_0() {
     let mut newest = card;
     newest.supported_interfaces.truncate(3);
     let pure = serde_json::to_value(&newest).unwrap();
-    assert_eq!(json(&encode(&newest, &Versions::default())), pure, "it has no interface of an older version");
+    assert_eq!(json(&encode(&newest, &Versions::default())), pure, "the card has no interface of an older version");
     assert_eq!(encode_legacy(&newest, &Versions::default()), None);
     let url = json(&encode_for(&newest, Version::V0_3))["url"].clone();
-    assert_eq!(url, "https://1.0.example/JSONRPC", "who is asked in 0.3 has to say something");
+    assert_eq!(url, "https://1.0.example/JSONRPC", "a card of 0.3 needs a URL");
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn the_members_of_a_card_imply_an_undeclared_version() {
         card.as_object_mut().unwrap().extend(member.as_object().unwrap().clone());
         let read = read(&card);
         assert_eq!(read.supported_interfaces[0].protocol_version, expected, "{card}");
-        assert!(read.signatures.is_empty(), "a signature of what was not signed");
+        assert!(read.signatures.is_empty(), "the signature does not cover the converted card");
         let of_user = meant(card.to_string().as_bytes(), Version::LATEST);
         let is_declared = member.get("protocolVersion").or_else(|| member.get("protocolVersions")).is_some();
         assert_eq!(of_user.len(), usize::from(!is_declared), "{card}");
@@ -218,7 +218,7 @@ fn a_card_of_two_versions_is_read_as_1_0() {
     let one = |version: &str| json!([{"url": REST, "protocolBinding": "HTTP+JSON", "protocolVersion": version}]);
     let mut card = example("v03-agent-card");
     card["supportedInterfaces"] = json!([]);
-    assert_eq!(reached(&read(&card)).len(), 2, "an empty list says nothing");
+    assert_eq!(reached(&read(&card)).len(), 2, "an empty list counts as absent");
     card["supportedInterfaces"] = one("1.0");
     card["signatures"] = json!([{"protected": "e30", "signature": "x"}]);
     let older_too = read(&card);

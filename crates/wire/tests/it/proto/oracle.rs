@@ -56,7 +56,7 @@ fn whole_numbers(json: &mut Value) {
                 && double.fract() == 0.0
                 && double.abs() < 9e15
             {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+                #[expect(clippy::cast_possible_truncation, reason = "the number is whole and small")]
                 let whole = double as i64;
                 *json = whole.into();
             }

@@ -137,7 +137,7 @@ async fn operations_that_0_1_lacks_are_refused_with_their_name() {
     for version in [Version::V0_1, Version::V0_2, Version::V0_3] {
         let request = Request::new(Scope::open(), ListTasksRequest::default());
         let peer = Scripted::new(vec![], vec![]);
-        let Plan::Steps(steps) = dialect(version).ask(request, &peer) else { panic!("it is asked") };
+        let Plan::Steps(steps) = dialect(version).ask(request, &peer) else { panic!("the plan must have steps") };
         let error = within(steps).await.unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::UnsupportedOperation, message));
     }

@@ -75,7 +75,7 @@ pub(crate) fn v01() -> &'static dyn JsonRpcDialect {
 
 /// A limit for each wait, so that a blocked test fails.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future).await.expect("took too long")
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("the wait exceeded 20 seconds")
 }
 
 /// A caller of 0.1. Received documents are validated against the tables of the specification.

@@ -20,7 +20,7 @@ async fn a_task_can_be_reopened_repeatedly() {
     for text in ["dig", "sow", "ask"] {
         let next = garden.send("t", text).await.unwrap();
         assert_eq!((&next["id"], &next["sessionId"]), (&json!("t"), &first["sessionId"]));
-        assert!(next.get("artifacts").is_none(), "the output of before is hidden");
+        assert!(next.get("artifacts").is_none(), "the new task has no artifacts of the previous task");
         assert_eq!(garden.get("t").await.unwrap()["status"], next["status"]);
     }
     // The last task asked a question, so the message continues the task.
@@ -78,7 +78,7 @@ async fn lookups_stay_few_after_many_reopenings() {
     assert!(counted.1.load(Ordering::Relaxed) <= 14, "{:?}", counted.1);
     let fresh = Counted(&engine, AtomicUsize::new(0));
     Garden(&fresh, "ann").send("new", "ask").await.unwrap();
-    assert_eq!(fresh.1.load(Ordering::Relaxed), 3, "two looks and the message");
+    assert_eq!(fresh.1.load(Ordering::Relaxed), 3, "two lookups and the message");
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ static TYPES: LazyLock<BTreeMap<String, Type>> = LazyLock::new(|| {
         });
         types.insert(name.trim().to_owned(), is.map_or_else(|| Type::Object(members.collect()), Type::Is));
     }
-    assert!(types.len() > 20, "the tables are not where they were");
+    assert!(types.len() > 20, "the tables have moved");
     types
 });
 
@@ -48,7 +48,7 @@ pub(crate) fn assert_is(document: &Value, kind: &str) {
 /// The reason why a document does not have a type.
 pub(crate) fn check(document: &Value, kind: &str, at: &str) -> Result<(), String> {
     if let Some(item) = kind.strip_suffix("[]") {
-        let items = document.as_array().ok_or_else(|| format!("{at} is no list"))?;
+        let items = document.as_array().ok_or_else(|| format!("{at} is not a list"))?;
         return items.iter().enumerate().try_for_each(|(place, it)| check(it, item, &format!("{at}[{place}]")));
     }
     if kind.contains('∣') && !kind.starts_with("enum") {
@@ -76,7 +76,7 @@ fn check_named(document: &Value, kind: &str, at: &str) -> Result<(), String> {
         Some(Type::Is(kind)) => return check(document, kind, at),
         None => panic!("there is no type {kind}"),
     };
-    let object = document.as_object().ok_or_else(|| format!("{at} is no object"))?;
+    let object = document.as_object().ok_or_else(|| format!("{at} is not an object"))?;
     if let Some(unknown) = object.keys().find(|name| !members.iter().any(|member| member.name == **name)) {
         return Err(format!("{at} has no member {unknown}"));
     }

@@ -57,7 +57,7 @@ impl Caller for Prepared {
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is not ready"),
     }
 }
 

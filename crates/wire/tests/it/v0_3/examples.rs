@@ -156,7 +156,7 @@ fn of_pairs() {
 fn whole(value: &Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+            #[expect(clippy::cast_possible_truncation, reason = "the number is whole and small")]
             Some(double) if double.fract() == 0.0 => json!(double as i64),
             _ => value.clone(),
         },
