@@ -118,7 +118,7 @@ fn details(scheme: &SecurityScheme) -> Map<String, Value> {
     if let Some(Value::Object(flows)) = details.remove("flows") {
         details.extend(flows.into_iter().filter_map(|(_, flow)| flow.as_object().cloned()).flatten());
     }
-    let told = ["in", "name", "authorizationUrl", "tokenUrl", "scopes", "openIdConnectUrl"];
-    details.retain(|name, _| told.contains(&name.as_str()));
+    let facts = ["in", "name", "authorizationUrl", "tokenUrl", "scopes", "openIdConnectUrl"];
+    details.retain(|name, _| facts.contains(&name.as_str()));
     details
 }

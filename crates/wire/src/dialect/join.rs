@@ -59,14 +59,14 @@ pub(crate) async fn join(
         reading.as_mut().poll(cx).map(Some)
     });
     match read.await {
-        None => Ok(Joined::Begun(Box::pin(Behind { buffered, rest: Some(events) }))),
+        None => Ok(Joined::Begun(Box::pin(BufferedStream { buffered, rest: Some(events) }))),
         Some(reply) => {
             let task = Task::try_from(reply?)?;
             if task.state().is_terminal() {
-                return Ok(Joined::Read(Box::new(task), Box::pin(Behind::default())));
+                return Ok(Joined::Read(Box::new(task), Box::pin(BufferedStream::default())));
             }
-            let after = After::new(&task, buffered, events);
-            Ok(Joined::Read(Box::new(task), Box::pin(after)))
+            let new_events = NewEvents::new(&task, buffered, events);
+            Ok(Joined::Read(Box::new(task), Box::pin(new_events)))
         }
     }
 }
@@ -78,12 +78,12 @@ pub(crate) fn may_be_first(event: &StreamEvent) -> bool {
 
 /// Buffered events, followed by the rest of the stream.
 #[derive(Default)]
-struct Behind {
+struct BufferedStream {
     buffered: VecDeque<Result<Arc<StreamEvent>, Error>>,
     rest: Option<EventStream>,
 }
 
-impl Stream for Behind {
+impl Stream for BufferedStream {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
@@ -98,7 +98,7 @@ impl Stream for Behind {
 }
 
 /// The events of a stream that a task does not contain yet.
-struct After {
+struct NewEvents {
     /// Events that will be delivered.
     ready: VecDeque<Result<Arc<StreamEvent>, Error>>,
     /// The artifacts whose chunks can still be part of the task.
@@ -106,13 +106,13 @@ struct After {
     rest: Option<EventStream>,
 }
 
-impl After {
+impl NewEvents {
     fn new(task: &Task, buffered: VecDeque<Result<Arc<StreamEvent>, Error>>, rest: EventStream) -> Self {
         let known = |id: &ArtifactId| task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
         let mut overlaps = HashMap::new();
         // The task contains all statuses up to its own status.
         let old = buffered.iter().rposition(|item| status(item).is_some_and(|it| is_same(it, &task.status)));
-        let mut after = Self { ready: VecDeque::new(), overlaps: HashMap::new(), rest: Some(rest) };
+        let mut new_events = Self { ready: VecDeque::new(), overlaps: HashMap::new(), rest: Some(rest) };
         for item in buffered.iter().filter_map(|item| item.as_ref().ok()) {
             if let StreamResponse::ArtifactUpdate(update) = &item.response
                 && let Some(artifact) = known(&update.artifact.artifact_id)
@@ -121,14 +121,14 @@ impl After {
                 overlaps.entry(id).or_insert_with(|| Overlap::new(artifact.parts.clone().into_vec()));
             }
         }
-        after.overlaps = overlaps;
+        new_events.overlaps = overlaps;
         for (place, item) in buffered.into_iter().enumerate() {
             let is_old = |it: &TaskStatus| old.is_some_and(|old| place <= old) || is_before(it, &task.status);
             if !status(&item).is_some_and(is_old) {
-                after.take(item);
+                new_events.take(item);
             }
         }
-        after
+        new_events
     }
 
     fn take(&mut self, item: Result<Arc<StreamEvent>, Error>) {
@@ -166,7 +166,7 @@ impl After {
     }
 }
 
-impl Stream for After {
+impl Stream for NewEvents {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {

@@ -11,7 +11,7 @@ pub(crate) struct Fault(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: Vec<Step>,
-    nature: Nature,
+    kind: FaultKind,
     description: String,
 }
 
@@ -22,27 +22,27 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Nature {
+enum FaultKind {
     /// The bytes are not protobuf.
-    Garbage,
+    Malformed,
     /// The bytes are protobuf, but a value is not valid in the protocol.
-    Wrong,
+    Invalid,
 }
 
 impl Fault {
     /// The bytes are not protobuf, or are not this message.
-    pub(crate) fn garbage(description: impl Into<String>) -> Self {
-        Self::new(Nature::Garbage, description.into())
+    pub(crate) fn malformed(description: impl Into<String>) -> Self {
+        Self::new(FaultKind::Malformed, description.into())
     }
 
     /// The value is not valid in the protocol.
-    pub(crate) fn wrong(description: impl Into<String>) -> Self {
-        Self::new(Nature::Wrong, description.into())
+    pub(crate) fn invalid(description: impl Into<String>) -> Self {
+        Self::new(FaultKind::Invalid, description.into())
     }
 
     #[cold]
-    fn new(nature: Nature, description: String) -> Self {
-        Self(Box::new(Inner { path: Vec::new(), nature, description }))
+    fn new(kind: FaultKind, description: String) -> Self {
+        Self(Box::new(Inner { path: Vec::new(), kind, description }))
     }
 
     /// Adds the field that contains the fault to the path.
@@ -63,10 +63,10 @@ impl Fault {
     /// are not protobuf. A `Parse` error also names the field if the reader reached a field.
     pub(crate) fn into_request_error(self) -> Error {
         let path = self.path();
-        match self.0.nature {
-            Nature::Wrong => Error::invalid_params(path, self.0.description),
-            Nature::Garbage if path.is_empty() => Error::new(ErrorKind::Parse, self.0.description),
-            Nature::Garbage => {
+        match self.0.kind {
+            FaultKind::Invalid => Error::invalid_params(path, self.0.description),
+            FaultKind::Malformed if path.is_empty() => Error::new(ErrorKind::Parse, self.0.description),
+            FaultKind::Malformed => {
                 let message = format!("{path}: {}", self.0.description);
                 Error::new(ErrorKind::Parse, message).with_violation(path, self.0.description)
             }

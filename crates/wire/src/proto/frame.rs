@@ -91,9 +91,9 @@ impl Frames {
     }
 
     /// Adds the next chunk of the body. [`next`](Self::next) must have returned `None` before.
-    pub fn push(&mut self, piece: Bytes) {
+    pub fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.rest.is_empty(), "all complete messages must be taken before the next chunk");
-        self.rest = piece;
+        self.rest = chunk;
     }
 
     /// The next message, or `None` if the message is incomplete. A message inside one chunk is not copied.

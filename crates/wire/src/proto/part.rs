@@ -104,7 +104,7 @@ fn read_fields(mut from: Reader<'_>) -> Result<Part, Fault> {
             _ => from.skip(tag)?,
         }
     }
-    let content = content.ok_or_else(|| Fault::wrong("a part needs one of text, raw, url and data"))?;
+    let content = content.ok_or_else(|| Fault::invalid("a part needs one of text, raw, url and data"))?;
     let mut part = Part::new(content);
     if let Some(metadata) = metadata {
         part = part.with_metadata(metadata);

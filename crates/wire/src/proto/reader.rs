@@ -32,7 +32,7 @@ impl Tag {
         if self.wire == wire {
             return Ok(());
         }
-        Err(Fault::garbage(format!("field {} is of wire type {}, not {}", self.number, self.wire as u8, wire as u8)))
+        Err(Fault::malformed(format!("field {} is of wire type {}, not {}", self.number, self.wire as u8, wire as u8)))
     }
 }
 
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn str(&mut self) -> Result<&'a str, Fault> {
-        str::from_utf8(self.slice()?).map_err(|_| Fault::garbage("the string is not UTF-8"))
+        str::from_utf8(self.slice()?).map_err(|_| Fault::malformed("the string is not UTF-8"))
     }
 
     /// The message that follows a length.
@@ -175,10 +175,10 @@ const MAX_GROUPS: usize = 100;
 
 #[cold]
 fn garbled() -> Fault {
-    Fault::garbage("the body is not a protobuf message")
+    Fault::malformed("the body is not a protobuf message")
 }
 
 #[cold]
 fn cut_off() -> Fault {
-    Fault::garbage("the protobuf message is cut off")
+    Fault::malformed("the protobuf message is cut off")
 }

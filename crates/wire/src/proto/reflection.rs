@@ -35,9 +35,7 @@ pub fn answer(question: &[u8], versions: &Versions, to: &mut Vec<u8>) -> Result<
         Question { file_by_filename: Some(name), .. } => answer.files(FILES.by_name(name), name),
         Question { file_containing_symbol: Some(symbol), .. } => answer.files(FILES.by_symbol(symbol), symbol),
         // The extensions are options of HTTP and of fields. Tools find them through their files.
-        _ => {
-            answer.error = Some(Failure { error_code: UNIMPLEMENTED, error_message: "unsupported request".to_owned() })
-        }
+        _ => answer.error = Some(Failure { error_code: UNIMPLEMENTED, error_message: "not supported".to_owned() }),
     }
     answer.original_request = Some(question);
     answer.write_fields(to);

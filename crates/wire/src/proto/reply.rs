@@ -73,7 +73,7 @@ fn read_reply(method: Method, bytes: &[u8]) -> Result<Reply, Fault> {
         Method::SendMessage => match read_response(bytes)? {
             StreamResponse::Task(task) => Reply::Task(Arc::new(task)),
             StreamResponse::Message(message) => Reply::Message(Box::new(message)),
-            _ => return Err(Fault::wrong("needs one of task and message")),
+            _ => return Err(Fault::invalid("needs one of task and message")),
         },
         Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(decode::<Task>(bytes, Side::Reply)?)),
         Method::ListTasks => Reply::Tasks(decode(bytes, Side::Reply)?),
@@ -84,7 +84,7 @@ fn read_reply(method: Method, bytes: &[u8]) -> Result<Reply, Fault> {
         Method::DeleteTaskPushNotificationConfig => Reply::Deleted,
         Method::GetExtendedAgentCard => Reply::Card(Arc::new(decode::<AgentCard>(bytes, Side::Reply)?)),
         Method::SendStreamingMessage | Method::SubscribeToTask => {
-            return Err(Fault::wrong(format!("{} answers with a stream", method.name())));
+            return Err(Fault::invalid(format!("{} answers with a stream", method.name())));
         }
     })
 }
@@ -124,5 +124,5 @@ fn read_response(bytes: &[u8]) -> Result<StreamResponse, Fault> {
             }
         });
     }
-    response.ok_or_else(|| Fault::wrong("needs one of task, message, statusUpdate and artifactUpdate"))
+    response.ok_or_else(|| Fault::invalid("needs one of task, message, statusUpdate and artifactUpdate"))
 }

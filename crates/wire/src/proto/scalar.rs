@@ -117,7 +117,7 @@ macro_rules! enums {
                         Self::default()
                     }
                     (None, Side::Request) => {
-                        return Err(Fault::wrong(format!("unknown {} {number}", stringify!($type))));
+                        return Err(Fault::invalid(format!("unknown {} {number}", stringify!($type))));
                     }
                 };
                 Ok(())

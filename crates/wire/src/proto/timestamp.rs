@@ -38,7 +38,7 @@ impl Item for Timestamp {
             .contains(&parts.nanos)
             .then(|| Self::from_parts(parts.seconds, parts.nanos))
             .flatten()
-            .ok_or_else(|| Fault::wrong("is not a time between the years 1 and 9999"))?;
+            .ok_or_else(|| Fault::invalid("is not a time between the years 1 and 9999"))?;
         Ok(())
     }
 }

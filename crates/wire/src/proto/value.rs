@@ -61,7 +61,7 @@ impl Item for Struct {
     }
 
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        let more = members(&read_object(from)?).map_err(|error| Fault::wrong(error.to_string()))?;
+        let more = members(&read_object(from)?).map_err(|error| Fault::invalid(error.to_string()))?;
         self.extend(more);
         Ok(())
     }

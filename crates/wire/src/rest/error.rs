@@ -118,8 +118,8 @@ fn problems(detail: &Value) -> Option<String> {
     };
     match detail {
         Value::Array(problems) => {
-            let told: Vec<_> = problems.iter().take(ENOUGH).filter_map(problem).collect();
-            (!told.is_empty()).then(|| told.join("; "))
+            let lines: Vec<_> = problems.iter().take(ENOUGH).filter_map(problem).collect();
+            (!lines.is_empty()).then(|| lines.join("; "))
         }
         Value::Object(_) => Some(detail.to_string()),
         _ => None,

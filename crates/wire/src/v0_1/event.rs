@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::{
     Oldest, mark,
     message::{StatusOut, complete_status, state_around},
-    task::{ArtifactOut, Piece},
+    task::{ArtifactIn, ArtifactOut},
 };
 use crate::{dialect::finality, shape::reads};
 
@@ -74,7 +74,7 @@ pub(super) fn answered(message: &Message) -> TaskStatus {
 pub(super) struct EventIn {
     id: TaskId,
     status: Option<TaskStatus>,
-    artifact: Option<Piece>,
+    artifact: Option<ArtifactIn>,
     is_final: Value,
     metadata: Option<Box<Struct>>,
 }
@@ -94,8 +94,8 @@ impl EventIn {
     pub(super) fn into_event(self) -> Result<StreamResponse, Error> {
         let Self { id: task_id, status, artifact, is_final, mut metadata } = self;
         let context_id = ContextId::default();
-        if let Some(piece) = artifact {
-            let (append, last_chunk, artifact) = (piece.append, piece.last_chunk, piece.into());
+        if let Some(received) = artifact {
+            let (append, last_chunk, artifact) = (received.append, received.last_chunk, received.into());
             let update = TaskArtifactUpdateEvent { task_id, context_id, artifact, append, last_chunk, metadata };
             return Ok(StreamResponse::ArtifactUpdate(update));
         }

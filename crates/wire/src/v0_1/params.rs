@@ -25,10 +25,10 @@ pub(super) fn read(method: Method, params: &str) -> Result<Call, Error> {
         Method::SendStreamingMessage => Call::SendStreamingMessage(SendStreamingMessageRequest(send(params)?)),
         Method::GetTask => {
             let params: TaskQueryParams = value(params)?;
-            let mut wrong = Wrong::default();
-            let id = wrong.id(params.id);
-            let history_length = Some(wrong.history_length(params.history_length));
-            wrong.or(Call::GetTask(GetTaskRequest { id, history_length, ..Default::default() }))?
+            let mut violations = ParamViolations::default();
+            let id = violations.id(params.id);
+            let history_length = Some(violations.history_length(params.history_length));
+            violations.or(Call::GetTask(GetTaskRequest { id, history_length, ..Default::default() }))?
         }
         Method::CancelTask => {
             let (id, metadata) = task(params)?;
@@ -89,47 +89,47 @@ fn value<T: Read<Oldest>>(params: &str) -> Result<T, Error> {
 
 fn send(params: &str) -> Result<SendMessageRequest, Error> {
     let params: Send = value(params)?;
-    let mut wrong = Wrong::default();
-    let mut message = wrong.message(params.message);
+    let mut violations = ParamViolations::default();
+    let mut message = violations.message(params.message);
     // A client that omits the id of the task gets a generated id.
     message.task_id = Some(if params.id.is_empty() { TaskId::generate() } else { params.id });
     message.context_id = params.session_id;
     let hook = params.push_notification;
     if hook.as_ref().is_some_and(|config| config.url.is_empty()) {
-        wrong.add("pushNotification.url", "is required");
+        violations.add("pushNotification.url", "is required");
     }
     let configuration = SendMessageConfiguration {
         task_push_notification_config: hook,
-        history_length: Some(wrong.history_length(params.history_length)),
+        history_length: Some(violations.history_length(params.history_length)),
         ..Default::default()
     };
     let request = SendMessageRequest { metadata: params.metadata, ..SendMessageRequest::new(message) };
-    wrong.or(request.with_configuration(configuration))
+    violations.or(request.with_configuration(configuration))
 }
 
 /// A configuration without an address removes the existing webhook.
 fn set_push(params: &str) -> Result<TaskPushNotificationConfig, Error> {
     let OldestTaskConfig { id, config } = value(params)?;
-    let mut wrong = Wrong::default();
-    let task_id = Some(wrong.id(id));
+    let mut violations = ParamViolations::default();
+    let task_id = Some(violations.id(id));
     if config.as_ref().is_some_and(|config| config.url.is_empty()) {
-        wrong.add("pushNotificationConfig.url", "is required");
+        violations.add("pushNotificationConfig.url", "is required");
     }
-    wrong.or(TaskPushNotificationConfig { task_id, ..config.unwrap_or_default() })
+    violations.or(TaskPushNotificationConfig { task_id, ..config.unwrap_or_default() })
 }
 
 fn task(params: &str) -> Result<(TaskId, Option<Box<Struct>>), Error> {
     let params: TaskQueryParams = value(params)?;
-    let mut wrong = Wrong::default();
-    let id = wrong.id(params.id);
-    wrong.or((id, params.metadata))
+    let mut violations = ParamViolations::default();
+    let id = violations.id(params.id);
+    violations.or((id, params.metadata))
 }
 
 /// The violations in params.
 #[derive(Default)]
-struct Wrong(Vec<FieldViolation>);
+struct ParamViolations(Vec<FieldViolation>);
 
-impl Wrong {
+impl ParamViolations {
     fn add(&mut self, field: &str, description: &str) {
         self.0.push(FieldViolation { field: field.to_owned(), description: description.to_owned() });
     }

@@ -14,19 +14,19 @@ use nuncio_model::{
 use super::{error, show};
 use crate::dialect::{Judging, Plan};
 
-use find::{Desk, Found};
+use find::{CallerContext, Found};
 
 /// The plan that executes a call of 0.1 with the calls of an engine.
 pub(super) fn serve(request: Request, engine: &dyn Caller) -> Plan<'_> {
-    let desk = Desk::new(engine, &request);
+    let context = CallerContext::new(engine, &request);
     let last_event = request.last_event;
     match request.call {
-        Call::SendMessage(_) | Call::SendStreamingMessage(_) => Plan::Steps(Box::pin(send::send(desk, request))),
-        Call::GetTask(call) => Plan::Steps(Box::pin(get(desk, call))),
-        Call::CancelTask(call) => Plan::Steps(Box::pin(cancel(desk, call))),
-        Call::SubscribeToTask(call) => Plan::Steps(Box::pin(resubscribe(desk, call, last_event))),
-        Call::CreateTaskPushNotificationConfig(config) => Plan::Steps(Box::pin(push::set(desk, config))),
-        Call::GetTaskPushNotificationConfig(call) => Plan::Steps(Box::pin(push::get(desk, call))),
+        Call::SendMessage(_) | Call::SendStreamingMessage(_) => Plan::Steps(Box::pin(send::send(context, request))),
+        Call::GetTask(call) => Plan::Steps(Box::pin(get(context, call))),
+        Call::CancelTask(call) => Plan::Steps(Box::pin(cancel(context, call))),
+        Call::SubscribeToTask(call) => Plan::Steps(Box::pin(resubscribe(context, call, last_event))),
+        Call::CreateTaskPushNotificationConfig(config) => Plan::Steps(Box::pin(push::set(context, config))),
+        Call::GetTaskPushNotificationConfig(call) => Plan::Steps(Box::pin(push::get(context, call))),
         _ => Plan::Direct(request),
     }
 }
@@ -40,19 +40,19 @@ pub(super) fn claims<'a>(call: &Call, scope: &Scope, engine: &'a dyn Caller) -> 
         Call::SubscribeToTask(call) => call.id.clone(),
         _ => return Box::pin(std::future::ready(true)),
     };
-    let desk = Desk::new(engine, &Request::new(scope.clone(), call.clone()));
-    Box::pin(async move { desk.has_begun(&id).await })
+    let context = CallerContext::new(engine, &Request::new(scope.clone(), call.clone()));
+    Box::pin(async move { context.has_created(&id).await })
 }
 
-async fn get(desk: Desk<'_>, call: GetTaskRequest) -> Result<Reply, Error> {
-    let Found { task, .. } = desk.find(&call.id).await?;
+async fn get(context: CallerContext<'_>, call: GetTaskRequest) -> Result<Reply, Error> {
+    let Found { task, .. } = context.find(&call.id).await?;
     Ok(Reply::Task(show::task(task, &call.id, call.history_length)))
 }
 
-async fn cancel(desk: Desk<'_>, call: CancelTaskRequest) -> Result<Reply, Error> {
+async fn cancel(context: CallerContext<'_>, call: CancelTaskRequest) -> Result<Reply, Error> {
     let client_id = call.id.clone();
-    let id = desk.find(&client_id).await?.task.id.clone();
-    let reply = desk.call(CancelTaskRequest { id: id.clone(), ..call }).await;
+    let id = context.find(&client_id).await?.task.id.clone();
+    let reply = context.call(CancelTaskRequest { id: id.clone(), ..call }).await;
     match reply.map_err(|error| show::error(error, &id, &client_id))? {
         Reply::Task(task) => Ok(Reply::Task(show::task(task, &client_id, Some(0)))),
         reply => Ok(reply),
@@ -62,18 +62,22 @@ async fn cancel(desk: Desk<'_>, call: CancelTaskRequest) -> Result<Reply, Error>
 /// The stream begins with the current state of the task, because 0.1 has no other way to catch up (`tasks/resubscribe`
 /// leaves a backfill to the implementation). If the client names the last event that it received, the stream begins
 /// after that event. If the task has ended and its events are gone, the stream has only the current state.
-async fn resubscribe(desk: Desk<'_>, call: SubscribeToTaskRequest, last_event: Option<u64>) -> Result<Reply, Error> {
+async fn resubscribe(
+    context: CallerContext<'_>,
+    call: SubscribeToTaskRequest,
+    last_event: Option<u64>,
+) -> Result<Reply, Error> {
     let client_id = call.id.clone();
-    let Found { task, .. } = desk.find(&client_id).await?;
+    let Found { task, .. } = context.find(&client_id).await?;
     let id = task.id.clone();
-    let request = desk.ask(SubscribeToTaskRequest { id: id.clone(), ..call });
-    match desk.request(Request { last_event, ..request }).await {
+    let request = context.request_of(SubscribeToTaskRequest { id: id.clone(), ..call });
+    match context.execute(Request { last_event, ..request }).await {
         Ok(Reply::Events(events)) => {
             let seen = last_event.map(|_| &*task);
             Ok(Reply::Events(stream::watched(events, id, client_id, seen)))
         }
         Ok(reply) => Ok(reply),
-        Err(error) if error::is_about_a_task(&error) => match desk.look(&id).await? {
+        Err(error) if error::is_about_a_task(&error) => match context.read(&id).await? {
             Some(task) => Ok(Reply::Events(stream::ended(&task, client_id))),
             None => Err(Error::task_not_found(client_id.as_str())),
         },

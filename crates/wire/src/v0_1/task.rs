@@ -104,7 +104,7 @@ impl Serialize for ArtifactOut<'_> {
 
 /// A received artifact, complete or a chunk.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct ArtifactIn {
     index: i64,
     name: Option<Box<str>>,
     description: Option<Box<str>>,
@@ -115,7 +115,7 @@ pub(super) struct Piece {
 }
 
 reads! {
-    Piece as Oldest, named Artifact {
+    ArtifactIn as Oldest, named Artifact {
         name => implicit "name",
         description => implicit "description",
         parts => required "parts",
@@ -126,14 +126,14 @@ reads! {
     }
 }
 
-impl From<Piece> for Artifact {
-    fn from(piece: Piece) -> Self {
+impl From<ArtifactIn> for Artifact {
+    fn from(artifact: ArtifactIn) -> Self {
         Self {
-            artifact_id: piece.index.to_string().into(),
-            name: piece.name,
-            description: piece.description,
-            parts: piece.parts,
-            metadata: piece.metadata,
+            artifact_id: artifact.index.to_string().into(),
+            name: artifact.name,
+            description: artifact.description,
+            parts: artifact.parts,
+            metadata: artifact.metadata,
             extensions: Vec::new(),
         }
     }
@@ -141,6 +141,6 @@ impl From<Piece> for Artifact {
 
 impl Read<Oldest> for Artifact {
     fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Piece::read(from).map(Self::from)
+        ArtifactIn::read(from).map(Self::from)
     }
 }

@@ -9,7 +9,7 @@ use nuncio_model::{
 
 use super::{
     habits::Habits,
-    stream::{Begun, Chained, without_history},
+    stream::{Chained, TaskFirst, without_history},
 };
 use crate::dialect::{
     Plan,
@@ -59,7 +59,7 @@ async fn trimmed(request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
 
 async fn stream(without_history: bool, request: Request, peer: &dyn Caller) -> Result<Reply, Error> {
     Ok(match peer.call(request).await? {
-        Reply::Events(events) => Reply::Events(Begun::of(events, without_history)),
+        Reply::Events(events) => Reply::Events(TaskFirst::of(events, without_history)),
         other => other,
     })
 }

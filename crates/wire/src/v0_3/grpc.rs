@@ -41,7 +41,7 @@ impl Events for OlderGrpc {
 
     fn decode_event(&self, bytes: &[u8]) -> Result<StreamResponse, Error> {
         let event: reply::StreamResponse = read(bytes)?;
-        let event = event.into_event().map_err(|reason| Fault::wrong(reason).into_reply_error())?;
+        let event = event.into_event().map_err(|reason| Fault::invalid(reason).into_reply_error())?;
         Ok(files::read(self.0.files, event))
     }
 }
@@ -128,7 +128,7 @@ impl GrpcDialect for OlderGrpc {
             Method::SendMessage => match self.decode_event(message)? {
                 StreamResponse::Task(task) => Reply::Task(Arc::new(task)),
                 StreamResponse::Message(message) => Reply::Message(Box::new(message)),
-                _ => return Err(Fault::wrong("needs one of task and message").into_reply_error()),
+                _ => return Err(Fault::invalid("needs one of task and message").into_reply_error()),
             },
             Method::GetTask | Method::CancelTask => {
                 let task = Task::from(read::<task::Task>(message)?);

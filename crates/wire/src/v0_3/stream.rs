@@ -28,7 +28,7 @@ pub(super) struct UntilFinal {
     /// The event after a question.
     next: Option<Result<Arc<StreamEvent>, Error>>,
     /// The latest event with a status that was not final.
-    told: Option<Arc<StreamEvent>>,
+    last_status: Option<Arc<StreamEvent>>,
 }
 
 impl UntilFinal {
@@ -43,7 +43,7 @@ impl UntilFinal {
     }
 
     fn new(events: EventStream) -> Self {
-        Self { inner: Some(events), is_sent: false, question: None, next: None, told: None }
+        Self { inner: Some(events), is_sent: false, question: None, next: None, last_status: None }
     }
 
     /// Takes the next event and returns the event to deliver, if any.
@@ -57,7 +57,7 @@ impl UntilFinal {
                 }
                 self.inner = None;
             }
-            StreamResponse::StatusUpdate(_) | StreamResponse::Task(_) => self.told = Some(Arc::clone(&event)),
+            StreamResponse::StatusUpdate(_) | StreamResponse::Task(_) => self.last_status = Some(Arc::clone(&event)),
             StreamResponse::ArtifactUpdate(_) => {}
         }
         Some(event)
@@ -70,7 +70,7 @@ impl UntilFinal {
         let mut update = update.clone();
         finality::set_last(&mut update, false);
         let event = Arc::new(StreamEvent::new(event.sequence, StreamResponse::StatusUpdate(update)));
-        self.told = Some(Arc::clone(&event));
+        self.last_status = Some(Arc::clone(&event));
         Some(event)
     }
 }
@@ -102,7 +102,7 @@ impl Stream for UntilFinal {
                 }
                 Poll::Ready(None) => {
                     this.inner = None;
-                    let last = this.question.take().or_else(|| this.told.take().and_then(|event| last(&event)));
+                    let last = this.question.take().or_else(|| this.last_status.take().and_then(|event| last(&event)));
                     return Poll::Ready(last.map(Ok));
                 }
                 Poll::Pending if this.question.is_some() => return Poll::Ready(this.pass_question().map(Ok)),
@@ -157,17 +157,17 @@ impl Stream for Chained {
 }
 
 /// Client: makes a new stream begin with its task, if the stream of the peer begins with another event of the task.
-pub(super) struct Begun {
+pub(super) struct TaskFirst {
     inner: EventStream,
     is_under_way: bool,
     without_history: bool,
     /// The event that follows the inserted task.
-    held: Option<Arc<StreamEvent>>,
+    next: Option<Arc<StreamEvent>>,
 }
 
-impl Begun {
+impl TaskFirst {
     pub(super) fn of(events: EventStream, without_history: bool) -> EventStream {
-        Box::pin(Self { inner: events, is_under_way: false, without_history, held: None })
+        Box::pin(Self { inner: events, is_under_way: false, without_history, next: None })
     }
 
     fn begin(&mut self, event: Arc<StreamEvent>) -> Arc<StreamEvent> {
@@ -181,16 +181,16 @@ impl Begun {
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, &update.context_id),
         };
         let task = task_of(id, context_id);
-        self.held = Some(event);
+        self.next = Some(event);
         task
     }
 }
 
-impl Stream for Begun {
+impl Stream for TaskFirst {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Arc<StreamEvent>, Error>>> {
-        if let Some(event) = self.held.take() {
+        if let Some(event) = self.next.take() {
             return Poll::Ready(Some(Ok(event)));
         }
         let next = ready!(self.inner.as_mut().poll_next(cx));

@@ -14,7 +14,7 @@ pub(super) struct Overlap {
     parts: Vec<Part>,
     /// For each possible position that has not reached the end: the index of the part that the next chunk must match.
     open: Vec<usize>,
-    pieces: Vec<Arc<StreamEvent>>,
+    chunks: Vec<Arc<StreamEvent>>,
     /// The number of chunks that the artifact contains for certain.
     known: usize,
 }
@@ -22,7 +22,7 @@ pub(super) struct Overlap {
 impl Overlap {
     pub(super) fn new(parts: Vec<Part>) -> Self {
         let open = (0..parts.len()).collect();
-        Self { parts, open, pieces: Vec::new(), known: 0 }
+        Self { parts, open, chunks: Vec::new(), known: 0 }
     }
 
     /// Takes the next chunk. Once the start of the stream is known, returns the chunks that the artifact does not
@@ -32,27 +32,27 @@ impl Overlap {
         event: &Arc<StreamEvent>,
         update: &TaskArtifactUpdateEvent,
     ) -> Option<Vec<Arc<StreamEvent>>> {
-        let Self { parts, open, pieces, known } = self;
-        let piece = &update.artifact.parts;
-        pieces.push(Arc::clone(event));
+        let Self { parts, open, chunks, known } = self;
+        let chunk = &update.artifact.parts;
+        chunks.push(Arc::clone(event));
         // A chunk that replaces the artifact can only match at the beginning.
-        open.retain(|at| (update.append || *at == 0) && begins_with(&parts[*at..], piece));
+        open.retain(|at| (update.append || *at == 0) && begins_with(&parts[*at..], chunk));
         for at in open.iter_mut() {
-            *at += piece.len();
+            *at += chunk.len();
         }
         if open.contains(&parts.len()) {
-            *known = pieces.len();
+            *known = chunks.len();
             open.retain(|at| *at < parts.len());
         }
-        open.is_empty().then(|| pieces.split_off(*known))
+        open.is_empty().then(|| chunks.split_off(*known))
     }
 
     /// The chunks that are not known to be in the artifact.
     pub(super) fn settle(mut self) -> Vec<Arc<StreamEvent>> {
-        self.pieces.split_off(self.known)
+        self.chunks.split_off(self.known)
     }
 }
 
-fn begins_with(parts: &[Part], piece: &Parts) -> bool {
-    parts.len() >= piece.len() && piece.iter().eq(parts[..piece.len()].iter().map(PartRef::from))
+fn begins_with(parts: &[Part], chunk: &Parts) -> bool {
+    parts.len() >= chunk.len() && chunk.iter().eq(parts[..chunk.len()].iter().map(PartRef::from))
 }

@@ -136,14 +136,14 @@ fn deeper(depth: usize) -> Result<usize, Fault> {
 }
 
 pub(super) fn too_deep() -> Fault {
-    Fault::wrong("lists and objects nest too deep")
+    Fault::invalid("lists and objects nest too deep")
 }
 
 /// Writes a number as JSON. JSON has no infinity and no NaN.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range checks exclude truncation")]
 fn number(double: f64, to: &mut DataWriter) -> Result<(), Fault> {
     if !double.is_finite() {
-        return Err(Fault::wrong("a number must be finite"));
+        return Err(Fault::invalid("a number must be finite"));
     }
     if double.fract() == 0.0 && !(double == 0.0 && double.is_sign_negative()) {
         if (-TWO_TO_63..TWO_TO_63).contains(&double) {

@@ -13,41 +13,41 @@ use crate::{dialect::is_marked_last, v0_1::event::is_stop};
 
 /// The stream of a sent message. The task is delivered with the first event, which has the current status.
 pub(super) fn sent(events: EventStream, task: Task) -> EventStream {
-    Box::pin(Completed { events: Some(events), next: None, is_told: false, task })
+    Box::pin(CompletedEvents { events: Some(events), next: None, is_task_delivered: false, task })
 }
 
 /// The stream of a watched task, which begins with the task.
 pub(super) fn watched(events: EventStream, task: Task) -> EventStream {
     let first = (None, snapshot(&task));
-    Box::pin(Completed { events: Some(events), next: Some(first), is_told: true, task })
+    Box::pin(CompletedEvents { events: Some(events), next: Some(first), is_task_delivered: true, task })
 }
 
 /// The stream of a resumed subscription. The task was delivered before, so the stream begins with the next event.
 pub(super) fn resumed(events: EventStream, task: Task) -> EventStream {
-    Box::pin(Completed { events: Some(events), next: None, is_told: true, task })
+    Box::pin(CompletedEvents { events: Some(events), next: None, is_task_delivered: true, task })
 }
 
 /// The stream of a task that has ended: only the task.
 pub(super) fn ended(task: Task) -> EventStream {
     let first = (None, snapshot(&task));
-    Box::pin(Completed { events: None, next: Some(first), is_told: true, task })
+    Box::pin(CompletedEvents { events: None, next: Some(first), is_task_delivered: true, task })
 }
 
 fn snapshot(task: &Task) -> StreamResponse {
     StreamResponse::Task(task.clone())
 }
 
-struct Completed {
+struct CompletedEvents {
     /// `None` after the last event.
     events: Option<EventStream>,
     /// An event to deliver before the next read, with its sequence number.
     next: Option<(Option<u64>, StreamResponse)>,
     /// Whether the task was delivered.
-    is_told: bool,
+    is_task_delivered: bool,
     task: Task,
 }
 
-impl Completed {
+impl CompletedEvents {
     /// Converts an event to the form of 1.0. If the task was not delivered yet, the task comes first. Each event has
     /// its sequence number.
     fn complete(&mut self, sequence: Option<u64>, response: StreamResponse) -> (Option<u64>, StreamResponse) {
@@ -62,12 +62,12 @@ impl Completed {
                     message.task_id = Some(id.clone());
                     message.context_id = Some(context.clone());
                 }
-                if self.is_told {
+                if self.is_task_delivered {
                     update.task_id = id;
                     update.context_id = context;
                     return (sequence, StreamResponse::StatusUpdate(update));
                 }
-                self.is_told = true;
+                self.is_task_delivered = true;
                 self.task.status = update.status;
                 if self.task.metadata.is_none() {
                     self.task.metadata = update.metadata;
@@ -78,7 +78,7 @@ impl Completed {
                 update.task_id = id;
                 update.context_id = context;
                 let response = StreamResponse::ArtifactUpdate(update);
-                if std::mem::replace(&mut self.is_told, true) {
+                if std::mem::replace(&mut self.is_task_delivered, true) {
                     return (sequence, response);
                 }
                 self.next = Some((sequence, response));
@@ -90,7 +90,7 @@ impl Completed {
     }
 }
 
-impl Stream for Completed {
+impl Stream for CompletedEvents {
     type Item = Result<Arc<StreamEvent>, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

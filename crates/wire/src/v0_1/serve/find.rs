@@ -9,7 +9,7 @@ use nuncio_model::{
 use crate::v0_1::id::{Search, server_id};
 
 /// Makes calls on behalf of one caller.
-pub(super) struct Desk<'a> {
+pub(super) struct CallerContext<'a> {
     engine: &'a dyn Caller,
     scope: Scope,
     tenant: Option<Tenant>,
@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub(super) task: Arc<Task>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> CallerContext<'a> {
     pub(super) fn new(engine: &'a dyn Caller, request: &Request) -> Self {
         Self {
             engine,
@@ -37,18 +37,18 @@ impl<'a> Desk<'a> {
 
     /// Executes a call on behalf of the caller.
     pub(super) async fn call(&self, call: impl Operation) -> Result<Reply, Error> {
-        self.request(self.ask(call)).await
+        self.execute(self.request_of(call)).await
     }
 
     /// The request for a call on behalf of the caller.
-    pub(super) fn ask(&self, call: impl Operation) -> Request {
+    pub(super) fn request_of(&self, call: impl Operation) -> Request {
         let mut call: Call = call.into();
         call.set_tenant(self.tenant.clone());
         Request { push_format: self.push_format, ..Request::new(self.scope.clone(), call) }
     }
 
     /// Executes a request with more settings than a call.
-    pub(super) async fn request(&self, request: Request) -> Result<Reply, Error> {
+    pub(super) async fn execute(&self, request: Request) -> Result<Reply, Error> {
         self.engine.call(Request { extensions: self.extensions.clone(), ..request }).await
     }
 
@@ -60,7 +60,7 @@ impl<'a> Desk<'a> {
     /// Reads the task with a server's id.
     ///
     /// The task is read with its whole history, because an engine can then share the task instead of copying it.
-    pub(super) async fn look(&self, id: &TaskId) -> Result<Option<Arc<Task>>, Error> {
+    pub(super) async fn read(&self, id: &TaskId) -> Result<Option<Arc<Task>>, Error> {
         match self.call(GetTaskRequest::new(id.clone())).await {
             Ok(Reply::Task(task)) => Ok(Some(task)),
             Ok(_) => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer to GetTask is not a task")),
@@ -70,21 +70,21 @@ impl<'a> Desk<'a> {
     }
 
     /// Whether a task was created with this client's id.
-    pub(super) async fn has_begun(&self, client_id: &TaskId) -> bool {
-        matches!(self.look(&self.id(client_id, 1)).await, Ok(Some(_)))
+    pub(super) async fn has_created(&self, client_id: &TaskId) -> bool {
+        matches!(self.read(&self.id(client_id, 1)).await, Ok(Some(_)))
     }
 
     /// The newest task that was created with a client's id. If there is none, the task of another version with this id.
     pub(super) async fn find_any(&self, client_id: &TaskId) -> Result<Option<Found>, Error> {
         let (mut search, mut found) = (Search::default(), None);
         while let Some(generation) = search.next() {
-            let task = self.look(&self.id(client_id, generation)).await?;
+            let task = self.read(&self.id(client_id, generation)).await?;
             search.found(generation, task.is_some());
             found = task.map(|task| Found { generation, task }).or(found);
         }
         match found {
             Some(found) => Ok(Some(found)),
-            None => Ok(self.look(client_id).await?.map(|task| Found { generation: 0, task })),
+            None => Ok(self.read(client_id).await?.map(|task| Found { generation: 0, task })),
         }
     }
 

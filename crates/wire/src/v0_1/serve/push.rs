@@ -8,50 +8,52 @@ use nuncio_model::{
     },
 };
 
-use super::{Desk, show};
+use super::{CallerContext, show};
 
 /// Sets the webhook, or removes the webhook if the configuration has no address.
-pub(super) async fn set(desk: Desk<'_>, mut config: TaskPushNotificationConfig) -> Result<Reply, Error> {
+pub(super) async fn set(context: CallerContext<'_>, mut config: TaskPushNotificationConfig) -> Result<Reply, Error> {
     let client_id = config.task_id.take().unwrap_or_default();
-    let Some(found) = desk.find_any(&client_id).await? else { return before_the_task(&desk, client_id, config).await };
+    let Some(found) = context.find_any(&client_id).await? else {
+        return set_before_task(&context, client_id, config).await;
+    };
     let task = found.task.id.clone();
     let id = PushConfigId::from(task.as_str());
     let outcome = if config.url.is_empty() {
-        let known = list(&desk, &task).await;
+        let known = list(&context, &task).await;
         let known = known.map(|configs| of_task(configs, &task).and_then(|config| config.id));
         match known {
             Ok(None) => Ok(none()),
-            Ok(Some(id)) => remove(&desk, task.clone(), id).await,
+            Ok(Some(id)) => remove(&context, task.clone(), id).await,
             Err(error) => Err(error),
         }
     } else {
         config.id = Some(id);
         config.task_id = Some(task.clone());
-        desk.call(config).await
+        context.call(config).await
     };
     Ok(shown(outcome.map_err(|error| show::error(error, &task, &client_id))?, client_id))
 }
 
 /// Sets the webhook of a task that does not exist yet. The server stores the webhook until the first message arrives.
-async fn before_the_task(
-    desk: &Desk<'_>,
+async fn set_before_task(
+    context: &CallerContext<'_>,
     client_id: TaskId,
     mut config: TaskPushNotificationConfig,
 ) -> Result<Reply, Error> {
     if config.url.is_empty() {
         return Err(Error::task_not_found(client_id.as_str()));
     }
-    let id = desk.id(&client_id, 1);
+    let id = context.id(&client_id, 1);
     config.id = Some(PushConfigId::from(id.as_str()));
     config.task_id = Some(id.clone());
-    let mut request = desk.ask(config);
+    let mut request = context.request_of(config);
     request.begins = Some(Box::new(Begins { id: id.clone(), metadata: None, webhooks_of: None }));
-    let outcome = desk.request(request).await.map_err(|error| show::error(error, &id, &client_id));
+    let outcome = context.execute(request).await.map_err(|error| show::error(error, &id, &client_id));
     Ok(shown(outcome?, client_id))
 }
 
-async fn remove(desk: &Desk<'_>, task_id: TaskId, id: PushConfigId) -> Result<Reply, Error> {
-    match desk.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await {
+async fn remove(context: &CallerContext<'_>, task_id: TaskId, id: PushConfigId) -> Result<Reply, Error> {
+    match context.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await {
         // Another caller removed the webhook first.
         Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(none()),
         outcome => outcome.map(|_| none()),
@@ -59,17 +61,20 @@ async fn remove(desk: &Desk<'_>, task_id: TaskId, id: PushConfigId) -> Result<Re
 }
 
 /// The webhook of the task, without its secrets.
-pub(super) async fn get(desk: Desk<'_>, call: GetTaskPushNotificationConfigRequest) -> Result<Reply, Error> {
+pub(super) async fn get(
+    context: CallerContext<'_>,
+    call: GetTaskPushNotificationConfigRequest,
+) -> Result<Reply, Error> {
     let client_id = call.task_id;
-    let task = desk.find(&client_id).await?.task.id.clone();
-    let configs = list(&desk, &task).await.map_err(|error| show::error(error, &task, &client_id))?;
+    let task = context.find(&client_id).await?.task.id.clone();
+    let configs = list(&context, &task).await.map_err(|error| show::error(error, &task, &client_id))?;
     let config = of_task(configs, &task).map_or_else(none, |config| Reply::PushConfig(Box::new(config)));
     Ok(shown(config, client_id))
 }
 
-async fn list(desk: &Desk<'_>, task_id: &TaskId) -> Result<Vec<TaskPushNotificationConfig>, Error> {
+async fn list(context: &CallerContext<'_>, task_id: &TaskId) -> Result<Vec<TaskPushNotificationConfig>, Error> {
     let call = ListTaskPushNotificationConfigsRequest { task_id: task_id.clone(), ..Default::default() };
-    Ok(ListTaskPushNotificationConfigsResponse::try_from(desk.call(call).await?)?.configs)
+    Ok(ListTaskPushNotificationConfigsResponse::try_from(context.call(call).await?)?.configs)
 }
 
 /// The webhook that has the id of the task. If there is none, the first webhook, because callers of other versions can

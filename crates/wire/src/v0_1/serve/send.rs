@@ -7,7 +7,7 @@ use nuncio_model::{
     op::{SendMessageRequest, SendStreamingMessageRequest},
 };
 
-use super::{Desk, Found, stream, streaming};
+use super::{CallerContext, Found, stream, streaming};
 use crate::v0_1::{error, event, mark::Mark, show, task::numbered};
 
 /// The maximum number of attempts. An attempt fails if the task ends between the lookup and the delivery of the
@@ -15,14 +15,14 @@ use crate::v0_1::{error, event, mark::Mark, show, task::numbered};
 /// failures.
 const ATTEMPTS: u32 = 256;
 
-pub(super) async fn send(desk: Desk<'_>, request: Request) -> Result<Reply, Error> {
+pub(super) async fn send(context: CallerContext<'_>, request: Request) -> Result<Reply, Error> {
     let client_id = message_of(&request.call).and_then(|it| it.message.task_id.clone()).unwrap_or_default();
     let mut attempts = 1..ATTEMPTS;
     loop {
         let mut request = request.clone();
         let history = message_of(&request.call).and_then(SendMessageRequest::history_length);
-        let id = aim(&desk, &client_id, &mut request).await?;
-        match desk.request(request).await {
+        let id = address(&context, &client_id, &mut request).await?;
+        match context.execute(request).await {
             Ok(reply) => return Ok(shown(reply, id, client_id, history)),
             // The task has ended in the meantime, so the next attempt reopens it.
             Err(error) if error::is_about_a_task(&error) && attempts.next().is_some() => {}
@@ -39,8 +39,8 @@ fn message_of(call: &Call) -> Option<&SendMessageRequest> {
 }
 
 /// Addresses a request to the task of the client's id, and returns the server's id of the task.
-async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Result<TaskId, Error> {
-    let found = desk.find_any(client_id).await?;
+async fn address(context: &CallerContext<'_>, client_id: &TaskId, request: &mut Request) -> Result<TaskId, Error> {
+    let found = context.find_any(client_id).await?;
     let (Call::SendMessage(send) | Call::SendStreamingMessage(SendStreamingMessageRequest(send))) = &mut request.call
     else {
         return Ok(client_id.clone());
@@ -54,7 +54,7 @@ async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Resu
     let (generation, continues) = match found {
         Some(Found { task, .. }) if !task.state().is_terminal() => {
             message.task_id = Some(task.id.clone());
-            return Ok(hook(send, &task.id));
+            return Ok(name_webhook(send, &task.id));
         }
         Some(Found { generation, task }) => {
             message.reference_task_ids.push(task.id.clone());
@@ -62,18 +62,18 @@ async fn aim(desk: &Desk<'_>, client_id: &TaskId, request: &mut Request) -> Resu
         }
         None => (1, None),
     };
-    let id = desk.id(client_id, generation);
+    let id = context.id(client_id, generation);
     let webhooks_of = continues.clone();
     let mark = Mark { client_id: client_id.as_str().into(), generation, continues };
     let metadata = Some(Box::new(mark.into_metadata()));
     request.begins = Some(Box::new(Begins { id: id.clone(), metadata, webhooks_of }));
-    Ok(hook(send, &id))
+    Ok(name_webhook(send, &id))
 }
 
 /// Gives the webhook of a message the id of the task, so that it replaces the previous webhook.
-fn hook(send: &mut SendMessageRequest, id: &TaskId) -> TaskId {
-    let hook = send.configuration.as_mut().and_then(|it| it.task_push_notification_config.as_mut());
-    if let Some(config) = hook {
+fn name_webhook(send: &mut SendMessageRequest, id: &TaskId) -> TaskId {
+    let webhook = send.configuration.as_mut().and_then(|it| it.task_push_notification_config.as_mut());
+    if let Some(config) = webhook {
         config.id = Some(PushConfigId::from(id.as_str()));
     }
     id.clone()

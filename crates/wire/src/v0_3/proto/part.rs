@@ -97,7 +97,7 @@ impl Item for Part {
     fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         let mut fields = Fields::default();
         fields.read(from)?;
-        self.0 = fields.into_part().map_err(Fault::wrong)?;
+        self.0 = fields.into_part().map_err(Fault::invalid)?;
         Ok(())
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn read(json: &[u8]) -> Result<StreamResponse, Error> {
         }
         _ => {
             let event: reply::StreamResponse = json::answer(json)?;
-            return event.into_event().map_err(|reason| Fault::wrong(reason).into_reply_error());
+            return event.into_event().map_err(|reason| Fault::invalid(reason).into_reply_error());
         }
     })
 }

@@ -59,7 +59,7 @@ pub(super) fn read(method: Method, body: &[u8]) -> Result<Reply, Error> {
         Method::SendMessage => match event::read(body)? {
             StreamResponse::Task(task) => Reply::Task(Arc::new(task)),
             StreamResponse::Message(message) => Reply::Message(Box::new(message)),
-            _ => return Err(Fault::wrong("needs one of task and message").into_reply_error()),
+            _ => return Err(Fault::invalid("needs one of task and message").into_reply_error()),
         },
         Method::GetTask | Method::CancelTask => Reply::Task(Arc::new(Task::from(json::answer::<task::Task>(body)?))),
         Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
