@@ -69,9 +69,9 @@ impl Versions {
         Self { spoken, lenient: false, files: None }
     }
 
-    /// Sets whether a request without a version is accepted if its method or path belongs to a version whose requests
-    /// must declare their version. By default such a request counts as one of an older version (section 3.6.2 "Server
-    /// Responsibilities") or is refused.
+    /// By default, a request of 1.0 must declare its version. A request without a version counts as a request of an
+    /// older version (section 3.6.2 "Server Responsibilities") or is refused. A lenient server also accepts requests of
+    /// 1.0 without a version, by their method or path.
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
@@ -271,12 +271,13 @@ impl Versions {
         version.ok_or_else(|| self.unsupported(declared))
     }
 
-    /// The error for a request whose declared version does not match its method, path or service.
+    /// The error for a request if the declared version does not match the method, path or service.
     fn contradiction(&self, what: &str, is: Version, declared: Version) -> Error {
         self.refuse(format!("{what} belongs to version {is}, but the request declares version {declared}"))
     }
 
-    /// The error for a request of this version that must declare the version, or whose version is not spoken.
+    /// The error for a request of this version without a declaration. Either the version is not spoken, or its requests
+    /// must declare the version.
     fn undeclared(&self, version: Version) -> Error {
         if !self.spoken.contains(&version) {
             self.unsupported(version.as_str())

@@ -85,7 +85,7 @@ pub fn check_media_type(dialect: &dyn RestDialect, content_type: Option<&str>, b
     Err(not_json(dialect.content_type(), content_type))
 }
 
-/// The error for a body whose media type is not JSON or is absent.
+/// The error for a body with an absent media type or a media type other than JSON.
 pub fn not_json(expected: &str, content_type: Option<&str>) -> Error {
     let or_json = if expected == "application/json" { "" } else { " or application/json" };
     let message = match content_type {

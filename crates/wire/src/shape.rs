@@ -1,6 +1,6 @@
-//! Shapes: the JSON form of values of the model in versions whose JSON differs from the JSON of the model.
+//! Shapes: the JSON form of values of the model in versions with other JSON than the model.
 //!
-//! Each older version with such JSON is a marker type. A type whose form differs has a [`Shape`] for the marker. Values
+//! Each older version with such JSON is a marker type. A type with another form has a [`Shape`] for the marker. Values
 //! are written in place and read directly into the model, without an intermediate tree. A message has one table,
 //! declared with [`shape!`], which uses these words:
 //!
@@ -160,7 +160,7 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// The reading half of [`shape!`], for types whose writing needs more than the value and is written by hand.
+/// The reading half of [`shape!`], for types that are written by hand because the writer needs more than the value.
 macro_rules! reads {
     (
         $type:ty as $version:ty, named $name:ty {

@@ -2,7 +2,7 @@
 
 use crate::dialect::Version;
 
-/// A family of versions whose cards have the same members.
+/// A family of versions with the same members in their cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Generation {
     /// 0.1: `url` and `authentication`.

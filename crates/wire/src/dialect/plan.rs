@@ -13,5 +13,5 @@ pub enum Plan<'a> {
     Steps(Calling<'a>),
 }
 
-/// A question whose answer needs calls.
+/// The answer to a question, if calls are needed to find the answer.
 pub type Judging<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;

@@ -13,7 +13,7 @@ use crate::{
     json,
 };
 
-/// A request whose params are still JSON.
+/// A request with params that are still JSON.
 #[derive(Debug)]
 pub struct Incoming<'a> {
     /// The id, or `None` for a notification, which gets no response.

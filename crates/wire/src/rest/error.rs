@@ -126,8 +126,8 @@ fn problems(detail: &Value) -> Option<String> {
     }
 }
 
-/// The kind of a 404 whose message names a task. SDKs of 0.3 send `Task 7 was specified but does not exist` without a
-/// reason.
+/// The kind of a 404 with a message that names a task. SDKs of 0.3 send `Task 7 was specified but does not exist`
+/// without a reason.
 fn kind_of_missing(by_http: ErrorKind, message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let is_task = message.starts_with("task ") || message.contains(" task ");

@@ -15,7 +15,7 @@ use serde::{
 use super::{In, Read, Shape, out};
 use crate::part;
 
-/// Types whose form is the form of the model in every version.
+/// Types with the form of the model in every version.
 macro_rules! same {
     ($($type:ty),*) => {$(
         impl<V> Read<V> for $type {

@@ -1,5 +1,5 @@
-//! The server's id of a task whose id the client made (0.1, `tasks/send`: `params.id`), and the search for the newest
-//! task under a client's id.
+//! The server's id of a task with an id that the client made (0.1, `tasks/send`: `params.id`), and the search for the
+//! newest task under a client's id.
 //!
 //! The server's id is computed from the scope of the caller, the id of the client and a generation. Therefore no table
 //! is needed to find a task, and the ids of two callers always differ. Generations have no gaps, so a search finds the

@@ -103,7 +103,8 @@ impl Serialize for StatusOut<'_> {
     }
 }
 
-/// The state for the metadata of the enclosing object, if the status has no message whose metadata can carry the state.
+/// The state for the metadata of the enclosing object. `None` if the status has a message, because the metadata of the
+/// message carries the state.
 pub(super) fn state_around(status: &TaskStatus) -> Option<TaskState> {
     Some(status.state).filter(|_| status.message.is_none())
 }

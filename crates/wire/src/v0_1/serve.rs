@@ -85,7 +85,8 @@ async fn resubscribe(
     }
 }
 
-/// A streaming operation is refused without a task only if the agent does not stream. The fact is added to the error.
+/// Adds a fact to the error of a streaming operation. An `UnsupportedOperation` error without a task means that the
+/// agent does not stream.
 fn streaming(error: Error) -> Error {
     if error.kind() == nuncio_model::ErrorKind::UnsupportedOperation && !error::is_about_a_task(&error) {
         let (name, value) = error::NO_STREAMING;

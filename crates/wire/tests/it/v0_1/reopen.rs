@@ -93,7 +93,8 @@ async fn a_streaming_message_reopens_a_task() {
     assert!(events.iter().all(|event| event["id"] == "t"));
 }
 
-/// An engine whose task ends between the lookup and the delivery, as often as requested: another message is faster.
+/// An engine in which the task ends between the lookup and the delivery, as often as requested: another message is
+/// faster.
 struct Hasty<'a>(&'a nuncio_engine::Engine, AtomicUsize);
 
 impl Caller for Hasty<'_> {

@@ -1,4 +1,4 @@
-//! A caller with prepared answers, and streams whose events are available at once.
+//! A caller with prepared answers, and streams with all events available at once.
 
 use std::{
     collections::VecDeque,
