@@ -1,4 +1,4 @@
-//! Connects to one of the servers.
+//! Connecting to a server.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -23,21 +23,22 @@ use crate::{
     options::{Login, NatsOptions},
 };
 
-/// How long one server may take to be connected to. The bus gives up a little later, and begins with another one.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+/// The timeout of a connection attempt to a server. This timeout is shorter than the timeout of the bus, so that the
+/// bus can try another server.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// After how much silence the client itself asks for a sign of life.
-const PING: Duration = Duration::from_secs(2);
+/// The interval of the client's pings on an idle connection.
+const PING_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Messages of one topic that may wait to be looked at. Looking is quick: with more, something is wrong.
-const WAITING: usize = 65_536;
+/// The capacity of the queue of a topic's messages. Messages are handled quickly, so a full queue is a fault.
+const QUEUE_CAPACITY: usize = 65_536;
 
-/// NATS, as the way that signals between nodes take.
+/// NATS as the broker of signals between nodes.
 #[derive(Debug)]
 pub struct NatsBroker(NatsOptions);
 
 impl NatsBroker {
-    /// Connects to nobody yet.
+    /// A broker without a connection.
     pub fn new(options: NatsOptions) -> Self {
         Self(options)
     }
@@ -47,25 +48,25 @@ impl NatsBroker {
         let lost = Arc::new(lost);
         let mut options = ConnectOptions::new()
             .name("nuncio")
-            .connection_timeout(PATIENCE)
-            .ping_interval(PING)
-            .subscription_capacity(WAITING)
+            .connection_timeout(CONNECT_TIMEOUT)
+            .ping_interval(PING_INTERVAL)
+            .subscription_capacity(QUEUE_CAPACITY)
             .ignore_discovered_servers()
             .event_callback(on_event(lost.clone()))
-            // The client would connect again by itself, and what was sent meanwhile would be missed in silence. It
-            // cannot be told not to, but asks here how long to wait for each attempt: with the second, this connection
-            // is over.
+            // The client reconnects by itself, and would silently miss the signals of the outage. Reconnecting cannot
+            // be turned off, but the client asks for the delay before each attempt: the second attempt ends this
+            // connection.
             .max_reconnects(1)
-            .reconnect_delay_callback(on_attempt(lost));
+            .reconnect_delay_callback(on_reconnect(lost));
         options = match &self.0.login {
-            Login::Nobody => options,
+            Login::Anonymous => options,
             Login::Token(token) => options.token(token.expose_secret().to_owned()),
             Login::User(user, password) => options.user_and_password(user.clone(), password.expose_secret().to_owned()),
         };
         if let Some(path) = &self.0.credentials {
             options = options.credentials_file(path).await?;
         }
-        // Who names certificates wants them looked at, and not plain text where the server is content with it.
+        // Configured certificates require TLS, even if the server accepts plain text.
         if let Some(path) = &self.0.ca {
             options = options.add_root_certificates(path.clone()).require_tls(true);
         }
@@ -83,13 +84,13 @@ impl Broker for NatsBroker {
     async fn connect(&self, listeners: Listeners) -> Result<NatsConnection, BoxError> {
         let servers = &self.0.servers;
         let first = usize::try_from(RandomState::new().build_hasher().finish() >> 1).unwrap_or_default();
-        let mut failure: BoxError = "there is no server".into();
+        let mut failure: BoxError = "no server is configured".into();
         for number in 0..servers.len() {
             let server = &servers[first.wrapping_add(number) % servers.len()];
             match self.try_connect(server).await {
                 Ok((client, lost)) => return NatsConnection::open(client, lost, &self.0.prefix, listeners).await,
                 Err(error) => {
-                    failure = format!("{}:{}: {}", server.host(), server.port(), because(&*error)).into();
+                    failure = format!("{}:{}: {}", server.host(), server.port(), describe(&*error)).into();
                 }
             }
         }
@@ -97,36 +98,36 @@ impl Broker for NatsBroker {
     }
 }
 
-/// What an error and its causes say, and what to do about it where that is clear.
-fn because(error: &(dyn std::error::Error + 'static)) -> String {
-    let (mut text, mut advice) = (error.to_string(), None);
+/// The text of an error and its causes, followed by a hint for known TLS errors.
+fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+    let (mut text, mut hint) = (error.to_string(), None);
     let mut source = error.source();
     while let Some(cause) = source {
-        advice = advice.or(advice_on_tls(cause));
+        hint = hint.or(tls_hint(cause));
         let cause_text = cause.to_string();
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }
         source = cause.source();
     }
-    advice.map_or(text.clone(), |advice| format!("{text}; {advice}"))
+    hint.map_or(text.clone(), |hint| format!("{text}; {hint}"))
 }
 
-fn advice_on_tls(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+fn tls_hint(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     match inner.and_then(|inner| inner.downcast_ref())? {
         rustls::Error::InvalidMessage(_) => {
-            Some("it speaks no TLS: leave out tls://, ca and cert, or turn TLS on there")
+            Some("the server does not use TLS: remove tls://, ca and cert, or enable TLS on the server")
         }
         rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => Some("name the host as its certificate does"),
-        rustls::Error::InvalidCertificate(_) => Some("name who signed its certificate with ca=FILE"),
+        ) => Some("use the host name of the certificate"),
+        rustls::Error::InvalidCertificate(_) => Some("set ca=FILE to the authority of the certificate"),
         _ => None,
     }
 }
 
-/// Whatever goes wrong ends the connection: then all that it missed is made up for.
+/// Every fault ends the connection. The bus then connects again and reports the lost signals.
 fn on_event(
     lost: Arc<watch::Sender<Option<String>>>,
 ) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync + 'static {
@@ -138,7 +139,7 @@ fn on_event(
     }
 }
 
-fn on_attempt(lost: Arc<watch::Sender<Option<String>>>) -> impl Fn(usize) -> Duration + Send + Sync + 'static {
+fn on_reconnect(lost: Arc<watch::Sender<Option<String>>>) -> impl Fn(usize) -> Duration + Send + Sync + 'static {
     let has_connected = AtomicBool::new(false);
     move |_| {
         if has_connected.swap(true, Ordering::Relaxed) {
@@ -148,7 +149,7 @@ fn on_attempt(lost: Arc<watch::Sender<Option<String>>>) -> impl Fn(usize) -> Dur
     }
 }
 
-/// The first reason stays.
+/// Keeps the first reason.
 fn lose(lost: &watch::Sender<Option<String>>, reason: &str) {
     lost.send_if_modified(|lost| {
         let is_first = lost.is_none();

@@ -12,24 +12,24 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::subjects::Subjects;
 
-/// A connection to NATS, until it fails.
+/// A connection to NATS, until its first failure.
 pub struct NatsConnection {
     client: Client,
     subjects: Subjects,
     listeners: Listeners,
-    /// Reads the messages of a topic.
+    /// The task that reads the messages of each topic.
     readers: Mutex<HashMap<Topic, AbortOnDropHandle<()>>>,
     echo: Echo,
-    /// Why it is lost.
+    /// The reason why the connection is lost.
     lost: watch::Receiver<Option<String>>,
 }
 
-/// What this connection writes to itself comes back once the server has done all that it was told before. It is not the
-/// answer to a request that nobody answers, as somebody may listen to everything.
+/// Messages from this connection to itself. An echo arrives after the server has handled all earlier commands. A
+/// request without responders would not prove the same, because a subscriber of `>` can receive the request.
 struct Echo {
     subject: String,
     sent: tokio::sync::Mutex<u64>,
-    come: watch::Receiver<u64>,
+    received: watch::Receiver<u64>,
     _reader: AbortOnDropHandle<()>,
 }
 
@@ -45,13 +45,13 @@ impl NatsConnection {
         Ok(Self { client, subjects, listeners, readers: Mutex::default(), echo, lost })
     }
 
-    /// Waits until the server has done everything that it was told.
+    /// Waits until the server has handled all earlier commands.
     async fn round_trip(&self) -> Result<(), BoxError> {
         let mut sent = self.echo.sent.lock().await;
         *sent += 1;
-        let mut come = self.echo.come.clone();
+        let mut received = self.echo.received.clone();
         self.client.publish(self.echo.subject.clone(), sent.to_string().into()).await?;
-        come.wait_for(|come| *come >= *sent).await?;
+        received.wait_for(|received| *received >= *sent).await?;
         Ok(())
     }
 }
@@ -59,14 +59,14 @@ impl NatsConnection {
 impl Echo {
     async fn open(client: &Client, subject: String) -> Result<Self, BoxError> {
         let mut subscriber = client.subscribe(subject.clone()).await?;
-        let (coming, come) = watch::channel(0);
+        let (arrived, received) = watch::channel(0);
         let reader = tokio::spawn(async move {
             while let Some(message) = subscriber.next().await {
                 let number = std::str::from_utf8(&message.payload).ok().and_then(|text| text.parse().ok());
-                coming.send_replace(number.unwrap_or_default());
+                arrived.send_replace(number.unwrap_or_default());
             }
         });
-        Ok(Self { subject, sent: tokio::sync::Mutex::default(), come, _reader: AbortOnDropHandle::new(reader) })
+        Ok(Self { subject, sent: tokio::sync::Mutex::default(), received, _reader: AbortOnDropHandle::new(reader) })
     }
 }
 
@@ -91,7 +91,7 @@ impl Connection for NatsConnection {
     }
 
     async fn leave(&self, topics: &[Topic]) -> Result<(), BoxError> {
-        // A subscriber says that it leaves when it is dropped.
+        // Dropping a subscriber unsubscribes.
         let mut readers = self.readers.lock();
         for topic in topics {
             readers.remove(topic);
@@ -114,7 +114,7 @@ impl Connection for NatsConnection {
         let mut lost = self.lost.clone();
         match lost.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default().into(),
-            Err(_) => "the client has ended".into(),
+            Err(_) => "the NATS client stopped".into(),
         }
     }
 }

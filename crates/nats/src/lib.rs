@@ -1,7 +1,7 @@
 //! Carries the signals between nodes over NATS.
 //!
-//! [`NatsBroker`] is a [`Broker`](nuncio_engine::bus::Broker): a [`RemoteBus`](nuncio_engine::bus::RemoteBus) over it is
-//! the bus. Core NATS alone is used: a signal need not be kept, as the store has what it speaks of.
+//! [`NatsBroker`] is a [`Broker`](nuncio_engine::bus::Broker) for a [`RemoteBus`](nuncio_engine::bus::RemoteBus). Core
+//! NATS is sufficient: signals need no persistence, because the store has the data.
 //!
 //! ```no_run
 //! use nuncio_engine::bus::{EventBus, RemoteBus};

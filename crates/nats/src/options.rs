@@ -1,22 +1,21 @@
-//! Where NATS is, and as whom to connect.
+//! The address of NATS, and the login.
 
 use std::{fmt, path::PathBuf};
 
 use async_nats::ServerAddr;
 use secrecy::SecretString;
 
-/// Where NATS is, and as whom to connect. Read from a URL:
+/// The address of NATS, and the login. Parsed from a URL:
 ///
 /// `nats://[USER:PASSWORD@ | TOKEN@]HOST[:PORT][,HOST[:PORT] …][/PREFIX][?credentials=FILE&ca=FILE&cert=FILE&key=FILE]`
 ///
-/// - `tls://` in the place of `nats://` insists on TLS, and so do `ca` and `cert`. It is used in any case where the
-///   server wants it.
-/// - `PREFIX` is what all subjects begin with, by default `nuncio`: several clusters of nodes can share a NATS, each
-///   under a prefix of its own. A user of NATS needs to publish and subscribe to `PREFIX.>` and to nothing else.
-/// - `credentials` is a `.creds` file, read at each connection; `ca` has the certificates to trust in the place of the
-///   system's; `cert` and `key` are for servers that ask for a client's certificate. All are paths of PEM files, and
-///   percent-encoded as in any URL.
-/// - Of several hosts one is taken by chance, and another when it fails.
+/// - `tls://`, `ca` and `cert` require TLS. With `nats://` alone, the server decides.
+/// - `PREFIX` is the first part of all subjects, by default `nuncio`. Several clusters of nodes can share a NATS server
+///   if each cluster has its own prefix. The user needs permissions to publish and subscribe to `PREFIX.>` only.
+/// - `credentials` is a `.creds` file, read at each connection. `ca` is a file of trusted certificates, which replace
+///   the certificates of the system. `cert` and `key` are the client's certificate and key. These files are in PEM
+///   format, and their paths are percent-encoded.
+/// - The client connects to a random host. If the connection fails, the client tries the other hosts.
 ///
 /// Neither `Debug` nor `Display` shows secrets.
 #[derive(Clone)]
@@ -29,25 +28,26 @@ pub struct NatsOptions {
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Who connects.
+/// The login.
 #[derive(Clone)]
 pub(crate) enum Login {
-    Nobody,
+    Anonymous,
     Token(SecretString),
     User(String, SecretString),
 }
 
 impl NatsOptions {
-    /// What all subjects begin with.
+    /// The first part of every subject.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Looks whether the files for TLS can be read: `ca`, `cert` and `key`. Those of `credentials` may come and go.
+    /// Checks that the files of `ca`, `cert` and `key` can be read. The file of `credentials` is not checked, because
+    /// the client reads the file at each connection.
     ///
     /// # Errors
     ///
-    /// Of the first that cannot be read, with its name.
+    /// Names the first file that cannot be read, with the reason.
     pub fn check_files(&self) -> Result<(), String> {
         let identity = self.identity.as_ref().map(|(cert, key)| [("cert", cert), ("key", key)]);
         let files = self.ca.as_ref().map(|ca| ("ca", ca)).into_iter().chain(identity.into_iter().flatten());
@@ -58,7 +58,7 @@ impl NatsOptions {
     }
 }
 
-/// The URL, without whoever connects.
+/// The URL, without the login.
 impl fmt::Display for NatsOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, server) in self.servers.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The names that topics have in NATS.
+//! The NATS subjects of topics.
 
 use nuncio_engine::bus::Topic;
 
-/// Names that begin with one prefix.
+/// Subjects with a common prefix.
 #[derive(Debug, Clone)]
 pub(crate) struct Subjects(String);
 
@@ -11,12 +11,12 @@ impl Subjects {
         Self(prefix.to_owned())
     }
 
-    /// `nuncio.tasks.17`, `nuncio.node.4`.
+    /// The subject of a topic, for example `nuncio.tasks.17` or `nuncio.node.4`.
     pub(crate) fn of(&self, topic: Topic) -> String {
         format!("{}.{topic}", self.0)
     }
 
-    /// Where one connection writes to itself.
+    /// A subject for the messages of a connection to itself.
     pub(crate) fn echo(&self) -> String {
         format!("{}.echo.{}", self.0, uuid::Uuid::new_v4().simple())
     }

@@ -1,4 +1,4 @@
-//! The URL of NATS. It may name several hosts, which no standard parser takes.
+//! Parses the URL of NATS. The URL can contain several hosts, so standard parsers reject the URL.
 
 use std::{path::PathBuf, str::FromStr};
 
@@ -8,32 +8,32 @@ use percent_encoding::percent_decode_str;
 
 use crate::options::{Login, NatsOptions};
 
-/// Where nothing is said.
+/// The default prefix.
 const PREFIX: &str = "nuncio";
 
-/// Why a URL cannot be. It repeats nothing of the part that has the password.
+/// The reason why a URL is invalid. The text contains no part of the password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NatsUrlError {
-    /// It does not begin as it should.
-    #[error("it does not begin with nats:// or tls://")]
+    /// The scheme is neither `nats://` nor `tls://`.
+    #[error("the URL does not begin with nats:// or tls://")]
     Scheme,
-    /// It cannot be told where the login ends.
+    /// The end of the login is ambiguous.
     #[error("{0}")]
     Login(AddressError),
-    /// A host is missing, or is none.
-    #[error("`{0}` is not a host, or HOST:PORT")]
+    /// A host is missing or invalid.
+    #[error("`{0}` is neither HOST nor HOST:PORT")]
     Host(String),
-    /// Not for the names of subjects.
-    #[error("the prefix `{0}` is not made of letters, digits, `-` and `_`, with single dots between")]
+    /// The prefix is not valid in a subject.
+    #[error("the prefix `{0}` must consist of letters, digits, `-` and `_`, separated by single dots")]
     Prefix(String),
-    /// What stands behind `?`.
-    #[error("`{0}` is none of credentials=FILE, ca=FILE, cert=FILE and key=FILE")]
+    /// A parameter is unknown or empty.
+    #[error("`{0}` is not a parameter: use credentials=FILE, ca=FILE, cert=FILE or key=FILE")]
     Parameter(String),
-    /// One without the other.
-    #[error("cert and key belong together")]
+    /// `cert` without `key`, or `key` without `cert`.
+    #[error("cert and key must be used together")]
     Identity,
-    /// Not UTF-8.
-    #[error("its user, password or parameters are not UTF-8 once they are decoded")]
+    /// The decoded text is not UTF-8.
+    #[error("the decoded user, password or parameters are not UTF-8")]
     Encoding,
 }
 
@@ -59,7 +59,7 @@ impl FromStr for NatsOptions {
         let mut options = Self {
             servers: hosts.split(',').map(|host| server(scheme, host)).collect::<Result<_, _>>()?,
             prefix: self::prefix(prefix)?,
-            login: address.login.map_or(Ok(Login::Nobody), login)?,
+            login: address.login.map_or(Ok(Login::Anonymous), login)?,
             credentials: None,
             ca: None,
             identity: None,
@@ -95,7 +95,8 @@ impl NatsOptions {
 }
 
 fn server(scheme: &str, host: &str) -> Result<ServerAddr, NatsUrlError> {
-    // What should be a port may be the password of a login whose `@` is missing.
+    // If the `@` of a login is missing, the password stands in the position of the port. The error therefore hides a
+    // port that is not a number.
     let wrong = || match host.split_once(':') {
         Some((name, port)) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
             NatsUrlError::Host(format!("{name}:***"))
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_read_and_not_shown() {
+    fn a_login_is_parsed_and_hidden() {
         let options = read("nats://us%40er:p%3Aa/ss:w@rd@localhost/x");
         let Login::User(user, password) = &options.login else { panic!("a user") };
         assert_eq!((&**user, password.expose_secret()), ("us@er", "p:a/ss:w@rd"));
@@ -165,7 +166,7 @@ mod tests {
         for shown in [format!("{options}"), format!("{options:?}")] {
             assert!(!shown.contains("rd") && !shown.contains("er:"), "{shown}");
         }
-        assert!(matches!(read("nats://localhost").login, Login::Nobody));
+        assert!(matches!(read("nats://localhost").login, Login::Anonymous));
     }
 
     #[test]
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named_without_secrets() {
+    fn errors_of_invalid_urls_contain_no_secrets() {
         use NatsUrlError::{Host, Identity, Login, Parameter, Prefix, Scheme};
         for (url, error) in [
             ("localhost", Scheme),
@@ -205,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_part_of_a_password_is_told(
+        fn errors_contain_no_part_of_a_password(
             parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
             query in prop_oneof![Just(""), Just("/x?ca=a.pem"), Just("?cert=a")],
             login in prop_oneof![Just("ann:"), Just("")],

@@ -1,4 +1,4 @@
-//! The contract of buses, through a proxy where nodes are to be cut off.
+//! The bus suites over NATS. A proxy cuts nodes off.
 
 use async_trait::async_trait;
 use nuncio_engine::bus::RemoteBus;

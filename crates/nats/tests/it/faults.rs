@@ -1,4 +1,4 @@
-//! What happens to real servers and networks.
+//! Faults of servers and networks.
 
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
 use nuncio_testbed::{
@@ -10,7 +10,7 @@ use crate::support::{node, prefix};
 
 const TOPIC: Topic = Topic::Tasks(1);
 
-/// A server of the test's own, with two nodes on it.
+/// Starts a separate server with two nodes.
 async fn own_server() -> (Nats, [RemoteBus; 2]) {
     let server = Nats::start(NatsOptions::new()).unwrap();
     let nodes = [node(server.url()).await, node(server.url()).await];
@@ -39,9 +39,9 @@ async fn what_a_network_swallowed_is_sent_again() {
 }
 
 #[tokio::test]
-async fn another_server_takes_the_place_of_one_that_is_gone() {
+async fn another_server_replaces_a_failed_server() {
     let servers = [Nats::start(NatsOptions::new()).unwrap(), Nats::start(NatsOptions::new()).unwrap()];
-    // They know nothing of one another, so both nodes have to end up at the one that is left.
+    // The servers are not a cluster, so both nodes must use the remaining server.
     let url = format!("nats://{},{}", servers[0].address(), servers[1].address());
     servers[0].kill().unwrap();
     let here = node(&url).await;
@@ -57,9 +57,9 @@ async fn another_server_takes_the_place_of_one_that_is_gone() {
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("task", 1))));
 }
 
-/// As administrators do when they look for something.
+/// Administrators subscribe to `>` when they look for a fault.
 #[tokio::test]
-async fn somebody_may_listen_to_everything() {
+async fn a_subscriber_of_all_subjects_does_not_disturb() {
     let server = Nats::start(NatsOptions::new()).unwrap();
     let client = async_nats::connect(server.url()).await.unwrap();
     let _everything = client.subscribe(">").await.unwrap();
@@ -83,9 +83,9 @@ async fn clusters_share_a_server_by_prefix() {
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("own", 1))));
 }
 
-/// What others write to our subjects may have meant anything.
+/// A message in an unknown format can be any signal.
 #[tokio::test]
-async fn a_message_that_is_not_understood_counts_as_lost() {
+async fn an_unknown_message_is_reported_as_lost() {
     let server = Nats::shared().unwrap();
     let prefix = prefix();
     let bus = node(&format!("{}/{prefix}", server.url())).await;

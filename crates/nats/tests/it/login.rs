@@ -1,4 +1,4 @@
-//! Who connects, and what is said where that is refused.
+//! Logins, and the errors of refused logins.
 
 use std::error::Error as _;
 
@@ -17,14 +17,14 @@ pub(crate) async fn works(bus: &RemoteBus) {
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("task", 1))));
 }
 
-/// Why a bus cannot be reached, as it is logged.
+/// The logged reason why the bus is not available.
 pub(crate) async fn refusal(bus: &RemoteBus) -> String {
     let error = bus.check().await.unwrap_err();
     format!("{error}: {}", error.source().unwrap())
 }
 
 #[tokio::test]
-async fn users_have_passwords() {
+async fn a_user_and_a_password_are_sent() {
     let server = Nats::start(NatsOptions::new().with_args(["--user", "nuncio", "--pass", "s3cr:et"])).unwrap();
     let address = server.address();
     works(&node(&format!("nats://nuncio:s3cr%3Aet@{address}")).await).await;
@@ -34,16 +34,16 @@ async fn users_have_passwords() {
 }
 
 #[tokio::test]
-async fn a_token_is_enough() {
+async fn a_token_is_sent() {
     let server = Nats::start(NatsOptions::new().with_args(["--auth", "s3cret"])).unwrap();
     works(&node(&format!("nats://s3cret@{}", server.address())).await).await;
     let refused = refusal(&node(server.url()).await).await;
     assert!(refused.contains("authorization violation"), "{refused}");
 }
 
-/// Its own subjects are all that a user needs.
+/// A user needs permissions for the subjects of the prefix only.
 #[tokio::test]
-async fn a_user_may_be_kept_to_the_prefix() {
+async fn permissions_for_the_prefix_are_sufficient() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("nats.conf");
     let user = r#"authorization { users = [
@@ -57,7 +57,7 @@ async fn a_user_may_be_kept_to_the_prefix() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn the_error_names_an_unreachable_server() {
     let port = nuncio_testbed::Port::take().unwrap();
     let refused = refusal(&node(&format!("nats://user:secret@127.0.0.1:{port}")).await).await;
     assert!(refused.contains(&format!("127.0.0.1:{port}")), "{refused}");
@@ -65,7 +65,7 @@ async fn a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn credentials_that_are_not_there_are_named() {
+async fn the_error_names_a_missing_credentials_file() {
     let refused = refusal(&node("nats://127.0.0.1?credentials=/nowhere/nuncio.creds").await).await;
     assert!(refused.contains("/nowhere/nuncio.creds"), "{refused}");
 }

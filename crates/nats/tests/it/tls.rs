@@ -1,4 +1,4 @@
-//! Over TLS: whose certificate is taken, and that nothing goes in plain text where TLS was asked for.
+//! TLS: trusted certificates, and no plain text when TLS is required.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::{
     support::node,
 };
 
-/// Files of certificates.
+/// A folder for certificate files.
 struct Files(TempDir);
 
 impl Files {
@@ -41,7 +41,7 @@ impl Files {
         self.file("other.pem", tls::OTHER_AUTHORITY)
     }
 
-    /// A server that speaks TLS alone, with more arguments.
+    /// Starts a server that requires TLS, with further arguments.
     fn serve(&self, arguments: &[&str]) -> Nats {
         let files = SERVER.write(self.0.path()).unwrap();
         let own = ["--tls", "--tlscert", text(&files.certificate), "--tlskey", text(&files.key)];
@@ -53,13 +53,13 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// By the name of the certificate.
+/// The address of the server with the host name of the certificate.
 fn named(server: &Nats) -> String {
     server.address().replace("127.0.0.1", "localhost")
 }
 
 #[tokio::test]
-async fn a_server_is_known_by_who_signed_its_certificate_and_by_its_name() {
+async fn a_server_needs_a_trusted_certificate_with_its_name() {
     let files = Files::new();
     let server = files.serve(&[]);
     let (right, wrong) = (files.authority(), files.other_authority());
@@ -68,11 +68,11 @@ async fn a_server_is_known_by_who_signed_its_certificate_and_by_its_name() {
         for (url, reason) in [
             (
                 format!("{scheme}://{}?ca={}", named(&server), text(&wrong)),
-                "; name who signed its certificate with ca=FILE",
+                "; set ca=FILE to the authority of the certificate",
             ),
-            // Nobody's system trusts it.
-            (format!("{scheme}://{}", named(&server)), "; name who signed"),
-            (format!("{scheme}://{}?ca={}", server.address(), text(&right)), "; name the host as its certificate does"),
+            // The system does not trust this authority.
+            (format!("{scheme}://{}", named(&server)), "; set ca=FILE"),
+            (format!("{scheme}://{}?ca={}", server.address(), text(&right)), "; use the host name of the certificate"),
         ] {
             let refused = refusal(&node(&url).await).await;
             assert!(refused.contains(reason), "{url}: {refused}");
@@ -81,7 +81,7 @@ async fn a_server_is_known_by_who_signed_its_certificate_and_by_its_name() {
 }
 
 #[tokio::test]
-async fn a_client_may_have_a_certificate_of_its_own() {
+async fn a_client_certificate_is_sent() {
     let (files, own) = (Files::new(), tempfile::tempdir().unwrap());
     let authority = files.authority();
     let server = files.serve(&["--tlsverify", "--tlscacert", text(&authority)]);
@@ -91,9 +91,10 @@ async fn a_client_may_have_a_certificate_of_its_own() {
     refusal(&node(&url).await).await;
 }
 
-/// A server that is content with plain text is not told who connects.
+/// If certificates are configured, the client does not send the login in plain text, even if the server accepts plain
+/// text.
 #[tokio::test]
-async fn who_names_certificates_gets_no_plain_text() {
+async fn certificates_require_tls() {
     let (files, own) = (Files::new(), tempfile::tempdir().unwrap());
     let authority = files.authority();
     let client = CLIENT.write(own.path()).unwrap();
@@ -113,11 +114,11 @@ async fn who_names_certificates_gets_no_plain_text() {
             first
         };
         let first = timeout(PATIENCE, talk).await.unwrap();
-        // The beginning of a handshake.
+        // The start of a TLS handshake.
         assert_eq!(first[..2], [22, 3], "{first:?}");
         connecting.abort();
     }
     let server = Nats::start(NatsOptions::new()).unwrap();
     let refused = refusal(&node(&format!("nats://{}?ca={}", named(&server), text(&authority))).await).await;
-    assert!(refused.contains("it speaks no TLS"), "{refused}");
+    assert!(refused.contains("the server does not use TLS"), "{refused}");
 }
