@@ -59,16 +59,16 @@ pub struct Credentials {
 #[non_exhaustive]
 pub enum CredentialError {
     /// The card requires schemes without a matching credential.
-    #[error("the agent wants credentials for {}, and none at hand is for that", .0.join(" or "))]
+    #[error("the agent requires credentials for {}; no configured credential matches", .0.join(" or "))]
     NoMatch(Vec<String>),
     /// A secret has characters that are not allowed at its place.
-    #[error("a credential has characters that {0} cannot carry")]
+    #[error("a credential has characters that are not allowed in {0}")]
     BadSecret(&'static str),
     /// The scheme of the card has an invalid location for the key.
-    #[error("the agent wants a key in `{0}`, which is none of header, query and cookie")]
+    #[error("the agent requires a key in `{0}`; only header, query and cookie are supported")]
     BadLocation(String),
     /// The card has an invalid name of a header, parameter or cookie.
-    #[error("the agent wants a key named `{0}`, which cannot be")]
+    #[error("the agent requires a key named `{0}`, which is not a valid name")]
     BadName(String),
 }
 

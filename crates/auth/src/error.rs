@@ -13,10 +13,10 @@ pub enum AuthError {
     #[error("the credentials were not accepted")]
     Invalid,
     /// The credentials are valid, but do not permit this request.
-    #[error("the caller may not do this")]
+    #[error("the caller lacks the permission for this operation")]
     Forbidden,
     /// The source of identities does not answer; a later try can succeed.
-    #[error("callers cannot be authenticated at the moment")]
+    #[error("authentication is temporarily unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

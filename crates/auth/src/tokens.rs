@@ -55,10 +55,10 @@ struct Entry {
 #[non_exhaustive]
 pub enum TokenError {
     /// The entry has no `=` between name and secret.
-    #[error("a token is written NAME=SECRET")]
+    #[error("a token must have the form NAME=SECRET")]
     NoSeparator,
     /// The name is empty.
-    #[error("a token needs a name before the `=`")]
+    #[error("a token requires a name before the `=`")]
     NoName,
     /// The secret is empty.
     #[error("the token of `{0}` is empty")]
@@ -67,7 +67,7 @@ pub enum TokenError {
     #[error("the token of `{0}` has characters other than visible ASCII and spaces inside")]
     BadSecret(String),
     /// Two names have the same secret, so the callers cannot be distinguished.
-    #[error("`{0}` and `{1}` have the same token: each caller needs one of its own")]
+    #[error("`{0}` and `{1}` have the same token; each caller needs its own token")]
     Shared(String, String),
 }
 

@@ -34,7 +34,7 @@ fn placed(placement: &Placement) -> (Vec<(&str, &str)>, String) {
 }
 
 #[test]
-fn without_a_word_from_the_card_they_go_to_their_usual_places() {
+fn credentials_have_default_places_if_the_card_declares_none() {
     let both = held([Credential::bearer("t"), Credential::api_key("k")]);
     let placement = both.place(AGENT, None).unwrap();
     assert_eq!(placed(&placement).0, [("authorization", "Bearer t"), ("x-api-key", "k")]);
@@ -43,7 +43,7 @@ fn without_a_word_from_the_card_they_go_to_their_usual_places() {
 }
 
 #[test]
-fn a_key_goes_where_the_scheme_says() {
+fn a_key_is_placed_as_the_scheme_requires() {
     let key = held([Credential::api_key("k &=")]);
     let place = |scheme| key.place(AGENT, Some(&card(&[("key", scheme)], &[&["key"]]))).unwrap();
     assert_eq!(placed(&place(key_in("header", "X-Key"))).0, [("x-key", "k &=")]);
@@ -55,7 +55,7 @@ fn a_key_goes_where_the_scheme_says() {
 }
 
 #[test]
-fn the_first_requirement_that_can_be_met_wins() {
+fn the_first_satisfiable_requirement_is_used() {
     let card = card(
         &[
             ("basic", http("Basic")),
@@ -71,20 +71,20 @@ fn the_first_requirement_that_can_be_met_wins() {
     let error = place(held([Credential::api_key("k")])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the agent wants credentials for basic or key with oauth or oauth, and none at hand is for that"
+        "the agent requires credentials for basic or key with oauth or oauth; no configured credential matches"
     );
     assert!(place(held([])).unwrap().is_empty());
 }
 
 #[test]
-fn an_empty_requirement_lets_a_client_in_without() {
+fn an_empty_requirement_needs_no_credentials() {
     let card = card(&[("bearer", http("bearer"))], &[&["bearer"], &[]]);
     assert!(held([Credential::api_key("k")]).place(AGENT, Some(&card)).unwrap().is_empty());
     assert_eq!(held([Credential::bearer("t")]).place(AGENT, Some(&card)).unwrap().headers().len(), 1);
 }
 
 #[test]
-fn they_go_to_their_origins_alone() {
+fn credentials_are_sent_only_to_their_origins() {
     let token = held([Credential::bearer("t")]).with_origin("http://127.0.0.1:8080".parse().unwrap());
     for mine in
         ["https://AGENT.example:443/x", "grpcs://agent.example", "agent.example:443", "http://127.0.0.1:8080/?a=b"]
@@ -106,7 +106,7 @@ fn they_go_to_their_origins_alone() {
 }
 
 #[test]
-fn nothing_shows_a_secret() {
+fn debug_forms_do_not_contain_secrets() {
     let token = held([Credential::bearer("hush"), Credential::api_key("hush")]);
     let scheme = card(&[("key", key_in("query", "key"))], &[]);
     let placement = token.place(AGENT, Some(&scheme)).unwrap();

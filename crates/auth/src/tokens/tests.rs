@@ -27,7 +27,7 @@ fn tokens() -> Tokens {
 }
 
 #[test]
-fn knows_a_caller_by_bearer_token_and_by_api_key() {
+fn a_caller_is_identified_by_bearer_token_and_by_api_key() {
     for headers in [
         [("authorization", "Bearer a1")],
         [("authorization", "bearer  a2")],
@@ -41,7 +41,7 @@ fn knows_a_caller_by_bearer_token_and_by_api_key() {
 }
 
 #[test]
-fn refuses_wrong_credentials_whether_or_not_anonymous_callers_are_let_in() {
+fn wrong_credentials_are_refused_even_if_anonymous_callers_are_accepted() {
     for tokens in [tokens(), tokens().with_anonymous(true)] {
         for headers in [
             &[("authorization", "Bearer no")][..],
@@ -62,10 +62,10 @@ fn refuses_wrong_credentials_whether_or_not_anonymous_callers_are_let_in() {
 }
 
 #[test]
-fn a_secret_is_of_one_caller() {
+fn a_secret_belongs_to_one_caller() {
     let refused = tokens().with("carol", "a2").unwrap_err();
     assert_eq!(refused, TokenError::Shared("alice".to_owned(), "carol".to_owned()));
-    assert_eq!(refused.to_string(), "`alice` and `carol` have the same token: each caller needs one of its own");
+    assert_eq!(refused.to_string(), "`alice` and `carol` have the same token; each caller needs its own token");
     assert!(tokens().with("alice", "a2").is_ok(), "said twice of one caller it says nothing new");
 }
 
@@ -76,10 +76,10 @@ fn a_caller_without_credentials_is_refused_or_anonymous() {
 }
 
 #[test]
-fn tells_what_is_wrong_with_an_entry_without_its_secret() {
+fn an_invalid_entry_is_described_without_its_secret() {
     let wrong = |entry: &str| Tokens::new().with_entry(entry).unwrap_err().to_string();
-    assert_eq!(wrong("alice"), "a token is written NAME=SECRET");
-    assert_eq!(wrong("=x"), "a token needs a name before the `=`");
+    assert_eq!(wrong("alice"), "a token must have the form NAME=SECRET");
+    assert_eq!(wrong("=x"), "a token requires a name before the `=`");
     assert_eq!(wrong("alice="), "the token of `alice` is empty");
     for bad in ["alice=a\nb", "alice= a", "alice=a\u{e9}"] {
         assert_eq!(wrong(bad), "the token of `alice` has characters other than visible ASCII and spaces inside");
@@ -87,7 +87,7 @@ fn tells_what_is_wrong_with_an_entry_without_its_secret() {
 }
 
 #[test]
-fn declares_both_schemes_and_that_none_is_needed_where_that_is_so() {
+fn both_schemes_and_anonymous_access_are_declared() {
     let json = |tokens: Tokens| {
         let declaration = tokens.declaration();
         (serde(&declaration.schemes), serde(&declaration.requirements))
@@ -106,7 +106,7 @@ fn serde(value: &impl serde::Serialize) -> String {
 }
 
 #[test]
-fn an_error_becomes_one_of_the_protocol() {
+fn authentication_errors_become_protocol_errors() {
     assert_eq!(Error::from(AuthError::Missing).kind(), ErrorKind::Unauthenticated);
     assert_eq!(Error::from(AuthError::Forbidden).kind(), ErrorKind::PermissionDenied);
     let unavailable = Error::from(AuthError::Unavailable("no route to the directory".into()));

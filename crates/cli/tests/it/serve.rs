@@ -238,7 +238,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--extension", "urn:a,,urn:b"], "an extension without a URI cannot be named", "one --extension for each"),
         (&["--extension", "urn:a b"], "`urn:a b` is no URI", "https://example.com/ext"),
         (&["--bogus"], "unexpected argument '--bogus'", "hint: `nuncio serve --help` lists the flags"),
-        (&["--token", "alice"], "--token: a token is written NAME=SECRET", ""),
+        (&["--token", "alice"], "--token: a token must have the form NAME=SECRET", ""),
         (&["--token", "a=s3cr3t", "--token", "b=s3cr3t"], "--token: `a` and `b` have the same token", ""),
         (&["--config", "twins.toml"], "`a` and `b` have the same token", ""),
         (
