@@ -15,16 +15,16 @@ pub(crate) struct Chunks<'a> {
     turn: &'a Turn,
     id: ArtifactId,
     /// The maximum delay of a chunk; `None` means no maximum.
-    patience: Option<Duration>,
+    max_delay: Option<Duration>,
     kept: Option<Part>,
     due: Option<Instant>,
     begun: bool,
 }
 
 impl<'a> Chunks<'a> {
-    /// The chunks of the turn's output. `patience` is the maximum delay of a chunk.
-    pub(crate) fn new(turn: &'a Turn, patience: Option<Duration>) -> Self {
-        Self { turn, id: free_id(turn), patience, kept: None, due: None, begun: false }
+    /// The chunks of the turn's output. `max_delay` is the maximum delay of a chunk.
+    pub(crate) fn new(turn: &'a Turn, max_delay: Option<Duration>) -> Self {
+        Self { turn, id: free_id(turn), max_delay, kept: None, due: None, begun: false }
     }
 
     /// The id of the artifact, different from all artifacts of earlier turns.
@@ -41,14 +41,14 @@ impl<'a> Chunks<'a> {
     /// Adds a chunk, which is written before the next chunk at the latest.
     pub(crate) async fn push(&mut self, part: Part) -> Result<(), AgentError> {
         let has_some = self.begun || self.kept.is_some();
-        if self.patience.is_some() && has_some && part == Part::text("") {
+        if self.max_delay.is_some() && has_some && part == Part::text("") {
             // An empty text adds no content. If it were stored, the timing would decide between an extra part and a
             // mere `lastChunk` flag.
             return Ok(());
         }
         self.flush().await?;
         self.kept = Some(part);
-        self.due = self.patience.map(|patience| Instant::now() + patience);
+        self.due = self.max_delay.map(|max_delay| Instant::now() + max_delay);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use self::output::Output;
 use crate::program::{Asked, Ended, Exit, Pipes, Program, Stop, Tail};
 
 /// The rejection of a message that requests data with a JSON schema.
-const NO_SCHEMA: &str = "this agent writes text, and cannot give data that follows a JSON schema";
+const NO_SCHEMA: &str = "this agent returns text and does not support JSON schemas";
 
 /// An agent that runs a program with text input and text output.
 ///
@@ -106,7 +106,7 @@ async fn conclude(ended: Ended, mut output: Output<'_>, tail: &Tail) -> Result<(
         Ended { stop: Some(Stop::Expired(expired)), .. } => tail.explain(expired),
         Ended { exit: Some(exit), .. } if exit.success() => return output.finish().await,
         Ended { exit: Some(exit), .. } => tail.explain(Exit(exit)),
-        Ended { exit: None, .. } => "the program could not be ended".to_owned(),
+        Ended { exit: None, .. } => "the program could not be stopped".to_owned(),
     };
     output.flush().await?;
     Err(AgentError::new(reason))

@@ -98,13 +98,13 @@ async fn conclude(ended: Ended, mut conversation: Conversation<'_>, tail: &Tail)
         (Some(Stop::Expired(expired)), ..) => tail.explain(expired),
         (_, _, exit) if conversation.is_settled() => {
             if let Some(exit) = exit.filter(|_| !ended_well) {
-                tracing::info!(target: "agent", "{exit} after its last word");
+                tracing::info!(target: "agent", "{exit} after its last event");
             }
             return Ok(());
         }
         _ if ended_well => return conversation.finish().await,
         (_, _, Some(exit)) => tail.explain(exit),
-        (_, _, None) => "the program could not be ended".to_owned(),
+        (_, _, None) => "the program could not be stopped".to_owned(),
     };
     conversation.flush().await?;
     Err(AgentError::new(reason))

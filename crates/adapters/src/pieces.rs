@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_delimiter_ends_a_piece_and_an_empty_rest_is_none() {
+    async fn a_delimiter_ends_a_piece_and_an_empty_rest_is_not_a_piece() {
         use End::{Delimiter, Output};
         assert_eq!(cut(b"", "\n", 10).await, []);
         assert_eq!(cut(b"a\nb\n", "\n", 10).await, [piece("a", Delimiter), piece("b", Delimiter)]);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_piece_over_the_limit_goes_on_in_the_next() {
+    async fn a_piece_over_the_limit_continues_in_the_next_piece() {
         use End::{Delimiter, Limit, Output};
         assert_eq!(cut(b"abcde\n", "\n", 2).await, [piece("ab", Limit), piece("cd", Limit), piece("e", Delimiter)]);
         assert_eq!(cut(b"ab--cd", "--", 2).await, [piece("ab", Delimiter), piece("cd", Output)]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_delimiter_that_comes_in_two_reads_is_found() {
+    async fn a_delimiter_in_two_reads_is_found() {
         let reader = (&b"ab-"[..]).chain(&b"-cd"[..]);
         let mut pieces = Pieces::new(reader, b"--", 10);
         assert_eq!(pieces.next().await.unwrap().unwrap().bytes, "ab");

@@ -52,7 +52,7 @@ lines [file: https://example.com/x] [binary 3 bytes] {"k":[1,null]}
     }
 
     #[test]
-    fn data_that_a_framework_adds_for_itself_is_left_out() {
+    fn vendor_data_next_to_other_parts_is_omitted() {
         let history = || Part::data(json!([1])).with_media_type("application/vnd.ag2.history+json");
         assert_eq!(text(&Message::new(Role::User, vec![Part::text("hi"), history()])), "hi\n");
         assert_eq!(text(&Message::new(Role::User, vec![history()])), "[1]\n");

@@ -16,7 +16,7 @@ use crate::{
 
 /// The maximum delay of a line. A line is held back until the next line or the end of the output, because only then the
 /// line is known to be the last or not.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_millis(50);
 
 /// Reads the output of a program and writes chunks.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn new(turn: &'a Turn, limits: &'a ProgramLimits, delimiter: Option<&'a [u8]>) -> Self {
-        let patience = delimiter.is_none().then_some(PATIENCE);
-        Self { chunks: Chunks::new(turn, patience), limits, delimiter, binary: None, torn: BytesMut::new() }
+        let max_delay = delimiter.is_none().then_some(MAX_DELAY);
+        Self { chunks: Chunks::new(turn, max_delay), limits, delimiter, binary: None, torn: BytesMut::new() }
     }
 
     /// Reads to the end.

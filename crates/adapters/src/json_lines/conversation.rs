@@ -17,7 +17,7 @@ use crate::{
 
 /// The maximum delay of a text. A text is held back until the next line or the end of the output, because only then the
 /// text is known to be the last or not.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_millis(50);
 
 /// The program's side of a turn.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(super) fn new(turn: &'a Turn, limits: &'a ProgramLimits, over: &'a CancellationToken) -> Self {
-        let chunks = Chunks::new(turn, Some(PATIENCE));
+        let chunks = Chunks::new(turn, Some(MAX_DELAY));
         Self { turn, limits, over, chunks, artifact: None, fate: Fate::Open }
     }
 
@@ -53,12 +53,12 @@ impl<'a> Conversation<'a> {
                 }
             };
             number += 1;
-            let heard = match next {
+            let handled = match next {
                 Ok(None) => return Ok(()),
-                Ok(Some(line)) => self.hear(&line, Origin(number)).await,
+                Ok(Some(line)) => self.handle(&line, Origin(number)).await,
                 Err(error) => Err(AgentError::new(error.to_string())),
             };
-            if let Err(error) = heard {
+            if let Err(error) = handled {
                 self.chunks.flush().await?;
                 return Err(error);
             }
@@ -80,10 +80,10 @@ impl<'a> Conversation<'a> {
         self.chunks.finish().await
     }
 
-    async fn hear(&mut self, line: &Piece, origin: Origin) -> Result<(), AgentError> {
+    async fn handle(&mut self, line: &Piece, origin: Origin) -> Result<(), AgentError> {
         let content = line.bytes.trim_ascii();
         if self.fate == Fate::Ended {
-            tracing::warn!(target: "agent", task = %self.turn.task_id(), "{origin} comes after the end, ignored");
+            tracing::warn!(target: "agent", task = %self.turn.task_id(), "program: {origin} follows the end of the task; ignored");
             return Ok(());
         }
         if line.end == End::Limit {
@@ -97,16 +97,20 @@ impl<'a> Conversation<'a> {
                 self.artifact = Some(self.chunks.id().clone());
                 self.chunks.push(Part::text(text)).await
             }
-            Ok(Line::Event(response)) => self.say(origin, response).await,
+            Ok(Line::Event(response)) => self.emit(origin, response).await,
             Err(complaint) => {
-                // A program that writes its log to stdout.
-                let hint = if complaint.starts_with("it is ") { line::HINT } else { "" };
+                // The program probably writes its log to stdout.
+                let hint = if ["not JSON", "JSON, but"].iter().any(|start| complaint.starts_with(start)) {
+                    line::HINT
+                } else {
+                    ""
+                };
                 Err(AgentError::new(format!("{origin}: {complaint}; the line is {}{hint}", line::shown(content))))
             }
         }
     }
 
-    async fn say(&mut self, origin: Origin, mut response: StreamResponse) -> Result<(), AgentError> {
+    async fn emit(&mut self, origin: Origin, mut response: StreamResponse) -> Result<(), AgentError> {
         let mut next = self.fate;
         let mut ends_well = false;
         match &mut response {

@@ -34,7 +34,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
     // A derived implementation would also accept a list with the members in order.
     if !line.starts_with(b"{") {
         serde_json::from_slice::<IgnoredAny>(line).map_err(|error| complaint(&error))?;
-        return Err("it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate".to_owned());
+        return Err("JSON, but not an object with one of text, message, statusUpdate and artifactUpdate".to_owned());
     }
     let members: Members<'_> = with_few_values(|| serde_json::from_slice(line)).map_err(|error| complaint(&error))?;
     let mut found = [
@@ -48,7 +48,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line, String> {
     .flatten();
     match (found.next(), found.next()) {
         (Some(line), None) => Ok(line),
-        (None, _) => Err("it needs one of text, message, statusUpdate and artifactUpdate".to_owned()),
+        (None, _) => Err("one of text, message, statusUpdate and artifactUpdate is required".to_owned()),
         (Some(_), Some(_)) => {
             Err("more than one of text, task, message, statusUpdate and artifactUpdate is set".to_owned())
         }
@@ -72,7 +72,7 @@ const SHOWN: usize = 120;
 
 /// The text of an error with the column only, because the parser always reports line 1.
 fn complaint(error: &serde_json::Error) -> String {
-    let not_json = if error.is_data() { "" } else { "it is not JSON: " };
+    let not_json = if error.is_data() { "" } else { "not JSON: " };
     format!("{not_json}{} at column {}", nuncio_model::json::reason(error), error.column())
 }
 
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_short_for_a_chunk() {
+    fn text_is_a_short_form_of_a_chunk() {
         assert_eq!(read(r#"{"text":"a\n✓"}"#.as_bytes()).unwrap(), Line::Text("a\n✓".into()));
         assert_eq!(read(br#"{"text":""}"#).unwrap(), Line::Text("".into()));
     }
 
     #[test]
-    fn an_event_may_leave_out_what_the_server_knows() {
+    fn an_event_may_omit_ids_times_and_roles() {
         let Line::Event(StreamResponse::StatusUpdate(update)) = read(
             br#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#,
         )
@@ -115,25 +115,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_reason() {
         for (line, complaint) in [
-            ("hello", "it is not JSON: expected value at column 1"),
-            (r#"{"text":"a"#, "it is not JSON: EOF while parsing a string at column 10"),
-            ("[]", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            ("hello", "not JSON: expected value at column 1"),
+            (r#"{"text":"a"#, "not JSON: EOF while parsing a string at column 10"),
+            ("[]", "JSON, but not an object with one of text, message, statusUpdate and artifactUpdate"),
             (
                 r#"["a",null,null,null,null]"#,
-                "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate",
+                "JSON, but not an object with one of text, message, statusUpdate and artifactUpdate",
             ),
-            ("5", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
-            ("null", "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
-            (r#""text""#, "it is JSON, but no object with one of text, message, statusUpdate and artifactUpdate"),
+            ("5", "JSON, but not an object with one of text, message, statusUpdate and artifactUpdate"),
+            ("null", "JSON, but not an object with one of text, message, statusUpdate and artifactUpdate"),
+            (r#""text""#, "JSON, but not an object with one of text, message, statusUpdate and artifactUpdate"),
             (
                 r#"{"text":"\ud800"}"#,
-                "it is not JSON: a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair at \
+                "not JSON: a lone surrogate: an escape from \\ud800 to \\udfff needs the other half of its pair at \
                  column 16",
             ),
-            ("[", "it is not JSON: EOF while parsing a list at column 1"),
-            ("{}", "it needs one of text, message, statusUpdate and artifactUpdate"),
+            ("[", "not JSON: EOF while parsing a list at column 1"),
+            ("{}", "one of text, message, statusUpdate and artifactUpdate is required"),
             (
                 r#"{"text":"a","message":{}}"#,
                 "more than one of text, task, message, statusUpdate and artifactUpdate is set",

@@ -14,11 +14,11 @@ pub(crate) struct Pulse(Arc<Mutex<Option<Instant>>>);
 
 impl Pulse {
     /// Listens with this future; until the future is ready, the program counts as silent.
-    pub(crate) async fn listen<T>(&self, hear: impl Future<Output = T>) -> T {
+    pub(crate) async fn listen<T>(&self, data: impl Future<Output = T>) -> T {
         *self.0.lock() = Some(Instant::now());
-        let heard = hear.await;
+        let received = data.await;
         *self.0.lock() = None;
-        heard
+        received
     }
 
     /// Notes an output.
@@ -73,7 +73,7 @@ mod tests {
     const UNIT: Duration = Duration::from_millis(20);
 
     #[tokio::test]
-    async fn silence_counts_only_while_somebody_listens() {
+    async fn silence_counts_only_while_the_output_is_read() {
         let (pulse, limits) = (Pulse::default(), ProgramLimits::default().with_silence(UNIT));
         let begun = Instant::now();
         let program = async {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_that_is_passed_first_counts() {
+    async fn the_limit_that_is_exceeded_first_counts() {
         let (pulse, begun) = (Pulse::default(), Instant::now());
         let limits = ProgramLimits::default().with_time(UNIT).with_silence(1000 * UNIT);
         assert_eq!(expired(&limits, begun, &pulse).await, Expired::Time(UNIT));

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exit_is_told_by_its_code_or_its_signal() {
+    fn an_exit_is_described_by_its_code_or_signal() {
         let shown = [0x0700, 9, 62].map(|status| Exit(ExitStatus::from_raw(status)).to_string());
         assert_eq!(
             shown,

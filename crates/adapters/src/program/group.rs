@@ -46,7 +46,9 @@ impl Group {
         match kill_process_group(group, signal) {
             // The group has ended. Some systems return EPERM if only zombies remain.
             Ok(()) | Err(io::Errno::SRCH | io::Errno::PERM) => {}
-            Err(error) => tracing::warn!(?group, ?signal, %error, "a process group could not be signalled"),
+            Err(error) => {
+                tracing::warn!(?group, ?signal, %error, "programs: cannot signal a process group; its processes may remain");
+            }
         }
     }
 }

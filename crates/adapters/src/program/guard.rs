@@ -25,12 +25,12 @@ pub(super) struct Guard(Child);
 impl Guard {
     /// `None` on a machine without a shell. A program can then survive a killed server; the log contains a warning.
     pub(super) fn start() -> Option<Self> {
-        static IS_TOLD: AtomicBool = AtomicBool::new(false);
+        static IS_LOGGED: AtomicBool = AtomicBool::new(false);
         match Self::shell() {
             Ok(guard) => Some(guard),
             Err(error) => {
-                if !IS_TOLD.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(%error, "/bin/sh cannot be started: should this server be killed, its programs go on");
+                if !IS_LOGGED.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(%error, "programs: cannot start /bin/sh as a guard; programs survive a killed server");
                 }
                 None
             }

@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_looked_for_in_the_search_path() {
+    fn a_name_is_searched_in_the_path_variable() {
         assert!(find("sh").unwrap().ends_with("sh"));
         assert_eq!(find("no-such-program").unwrap_err().to_string(), "there is no program `no-such-program`");
     }
 
     #[test]
-    fn a_path_is_taken_as_it_is() {
+    fn a_path_is_used_unchanged() {
         assert_eq!(find("/bin/sh").unwrap(), Path::new("/bin/sh"));
         assert!(matches!(find("/bin/no-such-program"), Err(ProgramError::NotFound(_))));
     }

@@ -28,8 +28,8 @@ impl Tail {
         while let Ok(Some(line)) = lines.next().await {
             pulse.beat();
             let line = String::from_utf8_lossy(&line.bytes).trim_end_matches('\r').to_owned();
-            if let Some(left_out) = rate.pass(Instant::now()) {
-                tell_of(left_out, task);
+            if let Some(omitted) = rate.pass(Instant::now()) {
+                log_omitted(omitted, task);
                 tracing::info!(target: "agent", task, "{line}");
             }
             if self.0.len() == LINES {
@@ -37,7 +37,7 @@ impl Tail {
             }
             self.0.push_back(line);
         }
-        tell_of(rate.take_left_out(), task);
+        log_omitted(rate.take_omitted(), task);
     }
 
     /// A reason, followed by the last lines.
@@ -52,13 +52,13 @@ impl Tail {
     }
 }
 
-fn tell_of(left_out: u64, task: &str) {
-    if left_out > 0 {
+fn log_omitted(omitted: u64, task: &str) {
+    if omitted > 0 {
         tracing::warn!(
             target: "agent",
             task,
-            left_out,
-            "programs: lines of stderr were left out of the log, as programs write more than program.log_lines"
+            omitted,
+            "programs: stderr exceeds program.log_lines; lines were omitted from the log"
         );
     }
 }
@@ -74,7 +74,7 @@ pub(crate) struct LogRate {
 struct Second {
     begun: Option<Instant>,
     passed: usize,
-    left_out: u64,
+    omitted: u64,
 }
 
 impl LogRate {
@@ -90,16 +90,16 @@ impl LogRate {
             second.passed = 0;
         }
         if second.passed >= self.most {
-            second.left_out += 1;
+            second.omitted += 1;
             return None;
         }
         second.passed += 1;
-        Some(std::mem::take(&mut second.left_out))
+        Some(std::mem::take(&mut second.omitted))
     }
 
     /// The number of omitted lines that were not yet reported.
-    fn take_left_out(&self) -> u64 {
-        std::mem::take(&mut self.second.lock().left_out)
+    fn take_omitted(&self) -> u64 {
+        std::mem::take(&mut self.second.lock().omitted)
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_lines_a_second_pass_and_the_others_are_counted() {
+    fn lines_over_the_rate_limit_are_omitted_and_counted() {
         let (rate, begun) = (LogRate::new(3), Instant::now());
         let pass = |millis, lines| -> Vec<_> {
             (0..lines).map(|_| rate.pass(begun + Duration::from_millis(millis))).collect()
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(pass(999, 1), [None]);
         assert_eq!(pass(1_000, 2), [Some(3), Some(0)]);
         assert_eq!(pass(1_999, 3), [Some(0), None, None]);
-        assert_eq!((rate.take_left_out(), rate.take_left_out()), (2, 0));
+        assert_eq!((rate.take_omitted(), rate.take_omitted()), (2, 0));
         assert_eq!(pass(5_000, 1), [Some(0)]);
     }
 

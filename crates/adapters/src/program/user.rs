@@ -24,7 +24,7 @@ pub struct User {
 #[non_exhaustive]
 pub enum UserError {
     /// The user is not known.
-    #[error("there is no user `{0}` in /etc/passwd; a user from elsewhere is written as UID:GID")]
+    #[error("there is no user `{0}` in /etc/passwd; write a user of another directory as UID:GID")]
     Unknown(String),
     /// The group is not known.
     #[error("there is no group `{0}` in /etc/group")]

@@ -54,7 +54,7 @@ async fn programs_and_children_that_ignore_a_cancel_are_killed() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_cut_off_takes_its_processes_along() {
+async fn a_dropped_turn_kills_its_processes() {
     let mut limits = Limits::default();
     limits.cancel_grace = Duration::from_millis(50);
     let patient = ProgramLimits::default().with_grace(Duration::from_secs(1000));
@@ -73,7 +73,7 @@ async fn a_turn_that_is_cut_off_takes_its_processes_along() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_engine_is_the_end_of_its_programs() {
+async fn the_end_of_the_engine_kills_its_programs() {
     let engine = exec("sleep 1000 & echo $$ $!; wait");
     let mut feed = Feed::open(&engine, "go").await;
     let pids = feed.artifact().await.artifact.text();
@@ -84,7 +84,7 @@ async fn the_end_of_the_engine_is_the_end_of_its_programs() {
 }
 
 #[tokio::test]
-async fn a_script_is_told_of_a_cancel_by_a_line() {
+async fn a_script_receives_a_cancellation_as_a_line() {
     let engine = json_lines(
         r#"
         read -r request
@@ -99,7 +99,7 @@ async fn a_script_is_told_of_a_cancel_by_a_line() {
     assert_eq!(feed.artifact().await.artifact.text(), "on");
     let canceled = cancel(&engine, &feed.task).await;
     assert_eq!(canceled.state(), TaskState::Canceled);
-    assert_eq!(crate::support::said(&canceled), "stopped");
+    assert_eq!(crate::support::status_text(&canceled), "stopped");
     let told =
         canceled.artifacts.iter().find(|artifact| artifact.artifact_id == "told").unwrap().parts.first().unwrap();
     assert_eq!(told.as_data().unwrap().as_str(), r#"{"cancel":{}}"#);

@@ -5,7 +5,7 @@ use nuncio_engine::Engine;
 use nuncio_model::{Message, Part, Task, TaskState};
 use serde_json::json;
 
-use crate::support::{answer, go_on, said, send, task};
+use crate::support::{answer, go_on, send, status_text, task};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agents");
 
@@ -18,7 +18,7 @@ fn planner(interpreter: &str, file: &str) -> Engine {
 }
 
 fn status(task: &Task) -> (TaskState, String) {
-    (task.state(), said(task))
+    (task.state(), status_text(task))
 }
 
 async fn plans_a_trip(engine: Engine) {
@@ -53,7 +53,7 @@ async fn the_planner_in_shell_plans_a_trip() {
 }
 
 #[tokio::test]
-async fn the_shape_that_a_client_asks_for_is_what_it_gets() {
+async fn the_output_follows_the_requested_schema() {
     let engine = planner("python3", "shape.py");
     let ask = async |metadata: Option<serde_json::Value>| {
         let part = json!({"text": "three little words", "metadata": metadata});

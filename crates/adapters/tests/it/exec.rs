@@ -4,7 +4,7 @@ use nuncio_adapters::{Exec, Program};
 use nuncio_engine::Engine;
 use nuncio_model::{Message, Part, Role, TaskState};
 
-use crate::support::{Feed, answer, cancel, chunks, exec, output, said, send, task};
+use crate::support::{Feed, answer, cancel, chunks, exec, output, send, status_text, task};
 
 fn cut_at(delimiter: &str, script: &str) -> Engine {
     Engine::builder(Exec::new(Program::shell(script)).with_delimiter(delimiter)).build()
@@ -54,7 +54,7 @@ async fn a_line_is_sent_before_the_next_one_is_there() {
 }
 
 #[tokio::test]
-async fn a_line_that_turns_out_to_be_the_last_is_followed_by_an_empty_one() {
+async fn an_empty_chunk_follows_if_the_last_line_was_already_sent() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("go");
     let script = format!("mkfifo {0}; echo one; read line < {0}", fifo.display());
@@ -66,7 +66,7 @@ async fn a_line_that_turns_out_to_be_the_last_is_followed_by_an_empty_one() {
 }
 
 #[tokio::test]
-async fn the_artifact_is_the_same_however_fast_the_output_comes() {
+async fn the_artifact_does_not_depend_on_the_speed_of_the_output() {
     for script in ["echo a; echo b", "echo a; sleep 0.2; echo b; sleep 0.2"] {
         assert_eq!(
             send(&exec(script), "go").await.artifacts[0].parts,
@@ -84,7 +84,7 @@ async fn a_delimiter_cuts_the_output_and_is_left_out() {
 }
 
 #[tokio::test]
-async fn an_empty_delimiter_is_none() {
+async fn an_empty_delimiter_has_no_effect() {
     assert_eq!(output(&send(&cut_at("", "cat"), "a\nb").await), "a\nb\n");
 }
 
@@ -100,7 +100,7 @@ async fn a_program_need_not_read_its_input() {
 }
 
 #[tokio::test]
-async fn a_big_input_and_a_big_output_do_not_lock_each_other() {
+async fn a_large_input_and_a_large_output_do_not_deadlock() {
     let text = "0123456789abcde\n".repeat(20_000);
     assert_eq!(output(&send(&exec("cat"), text.clone()).await), text);
 }
@@ -109,45 +109,45 @@ async fn a_big_input_and_a_big_output_do_not_lock_each_other() {
 async fn an_exit_code_fails_the_task_and_stderr_is_the_reason() {
     let task = send(&exec("echo part; echo 'no paper' >&2; echo 'no ink' >&2; exit 7"), "x").await;
     assert_eq!(task.state(), TaskState::Failed);
-    assert_eq!(said(&task), "the program ended with exit code 7\nno paper\nno ink");
+    assert_eq!(status_text(&task), "the program ended with exit code 7\nno paper\nno ink");
     assert_eq!(output(&task), "part\n");
 }
 
 #[tokio::test]
-async fn only_the_last_lines_of_stderr_are_told() {
+async fn the_reason_has_only_the_last_lines_of_stderr() {
     let task = send(&exec("for i in $(seq 1 30); do echo line $i >&2; done; exit 1"), "x").await;
-    let said = said(&task);
-    assert_eq!(said.lines().count(), 21);
-    assert_eq!((said.lines().nth(1), said.lines().last()), (Some("line 11"), Some("line 30")));
+    let status_text = status_text(&task);
+    assert_eq!(status_text.lines().count(), 21);
+    assert_eq!((status_text.lines().nth(1), status_text.lines().last()), (Some("line 11"), Some("line 30")));
 }
 
 #[tokio::test]
 async fn a_signal_fails_the_task() {
     let task = send(&exec("kill -9 $$"), "x").await;
     assert_eq!(
-        (task.state(), said(&task).as_str()),
+        (task.state(), status_text(&task).as_str()),
         (TaskState::Failed, "the program was killed by signal 9 (SIGKILL)")
     );
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_fails_the_task() {
+async fn a_missing_program_fails_the_task() {
     let agent = Exec::new(Program::new("no-such-program"));
     assert_eq!(agent.program().check().unwrap_err().to_string(), "there is no program `no-such-program`");
     let task = send(&Engine::builder(agent).build(), "x").await;
     assert_eq!(task.state(), TaskState::Failed);
-    assert!(said(&task).starts_with("cannot start `no-such-program`: No such file"), "{}", said(&task));
+    assert!(status_text(&task).starts_with("cannot start `no-such-program`: No such file"), "{}", status_text(&task));
 }
 
 #[tokio::test]
-async fn output_that_is_no_text_is_one_part_of_bytes() {
+async fn binary_output_is_one_part_of_bytes() {
     let task = send(&exec(r"printf 'text\n\377\n\376 ok\n'"), "x").await;
     let bytes = Part::raw(*b"\xff\n\xfe ok\n").with_media_type("application/octet-stream");
     assert_eq!(task.artifacts[0].parts, [Part::text("text\n"), bytes]);
 }
 
 #[tokio::test]
-async fn a_piece_that_is_no_text_is_a_part_of_bytes() {
+async fn a_binary_piece_is_a_part_of_bytes() {
     let task = send(&cut_at(",", r"printf 'text,\377,more'"), "x").await;
     let bytes = Part::raw([0xff]).with_media_type("application/octet-stream");
     assert_eq!(task.artifacts[0].parts, [Part::text("text"), bytes, Part::text("more")]);
@@ -162,7 +162,7 @@ async fn every_part_of_the_message_reaches_the_program() {
 }
 
 #[tokio::test]
-async fn the_program_knows_the_ids_and_only_the_secrets_it_should() {
+async fn the_program_has_the_ids_and_no_removed_variables() {
     let program = Program::shell("echo $NUNCIO_TASK_ID $NUNCIO_CONTEXT_ID $NUNCIO_EPOCH $MINE ${HOME+home}")
         .with_env("MINE", "mine")
         .without_env("HOME");
@@ -172,7 +172,7 @@ async fn the_program_knows_the_ids_and_only_the_secrets_it_should() {
 }
 
 #[tokio::test]
-async fn words_of_the_message_are_never_a_command() {
+async fn the_text_of_a_message_is_never_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let bait = folder.path().join("bait");
     let text = format!("$(touch {0}); touch {0} `touch {0}`", bait.display());
@@ -181,7 +181,7 @@ async fn words_of_the_message_are_never_a_command() {
 }
 
 #[tokio::test]
-async fn what_a_program_leaves_in_the_background_ends_with_the_turn() {
+async fn background_processes_end_with_the_turn() {
     let task = send(&exec("sleep 1000 & echo $!"), "x").await;
     assert_eq!(task.state(), TaskState::Completed);
     crate::support::gone(&output(&task)).await;
@@ -195,6 +195,6 @@ async fn a_message_that_asks_for_a_schema_is_rejected_before_the_program_runs() 
     let message = Message::user(Part::text("x").with_metadata(metadata));
     let task = task(answer(&exec(&format!("touch {}", ran.display())), message).await);
     assert_eq!(task.state(), TaskState::Rejected);
-    assert!(said(&task).contains("JSON schema"), "{}", said(&task));
+    assert!(status_text(&task).contains("JSON schema"), "{}", status_text(&task));
     assert!(!ran.exists());
 }

@@ -9,7 +9,9 @@ use nuncio_model::{
 };
 use serde_json::json;
 
-use crate::support::{Feed, answer, call, chunks, go_on, gone, json_lines, json_lines_within, output, said, send};
+use crate::support::{
+    Feed, answer, call, chunks, go_on, gone, json_lines, json_lines_within, output, send, status_text,
+};
 
 /// A script that writes these lines.
 fn lines(lines: &[&str]) -> String {
@@ -27,7 +29,7 @@ async fn texts_are_chunks_of_the_default_artifact_and_the_last_is_marked() {
 }
 
 #[tokio::test]
-async fn the_artifact_is_the_same_however_fast_the_output_comes() {
+async fn the_artifact_does_not_depend_on_the_speed_of_the_output() {
     let (a, nothing) = (r#"{"text":"a"}"#, r#"{"text":""}"#);
     for (texts, parts) in
         [(&[a, a][..], &["a", "a"][..]), (&[a, nothing], &["a"]), (&[nothing, a], &["", "a"]), (&[nothing], &[""])]
@@ -44,7 +46,7 @@ async fn the_artifact_is_the_same_however_fast_the_output_comes() {
 }
 
 #[tokio::test]
-async fn events_may_leave_out_what_the_server_knows() {
+async fn events_may_omit_ids_times_and_roles() {
     let script = lines(&[
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[{"text":"on it"}]}}}}"#,
         r#"{"artifactUpdate":{"artifact":{"name":"a.bin","parts":[{"raw":"AAEC","filename":"a.bin"}]}}}"#,
@@ -53,7 +55,7 @@ async fn events_may_leave_out_what_the_server_knows() {
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED","message":{"parts":[{"text":"done"}]}}}}"#,
     ]);
     let task = send(&json_lines(&script), "go").await;
-    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "done"));
+    assert_eq!((task.state(), status_text(&task).as_str()), (TaskState::Completed, "done"));
     let [first, second] = &task.artifacts[..] else { panic!("{:?}", task.artifacts) };
     assert_eq!(first.parts, [Part::raw([0, 1, 2]).with_filename("a.bin"), Part::data(json!({"k": [1, null]}))]);
     assert_eq!(first.name.as_deref(), Some("a.bin"));
@@ -114,10 +116,10 @@ const ASK: &str = r#"
 "#;
 
 #[tokio::test]
-async fn a_task_waits_and_the_next_turn_knows_it() {
+async fn a_task_waits_and_the_next_turn_receives_the_task() {
     let engine = json_lines(ASK);
     let asked = send(&engine, "go").await;
-    assert_eq!((asked.state(), said(&asked).as_str()), (TaskState::InputRequired, "what else?"));
+    assert_eq!((asked.state(), status_text(&asked).as_str()), (TaskState::InputRequired, "what else?"));
     let done = go_on(&engine, &asked, "this").await;
     assert_eq!(done.state(), TaskState::Completed);
     let texts: Vec<_> = done.artifacts.iter().map(|a| (a.artifact_id.as_str().to_owned(), a.text())).collect();
@@ -129,7 +131,7 @@ async fn a_task_waits_and_the_next_turn_knows_it() {
 }
 
 #[tokio::test]
-async fn a_program_that_asked_and_stays_is_ended_and_the_task_waits_on() {
+async fn a_program_that_keeps_running_after_a_question_is_stopped_and_the_task_still_waits() {
     let limits = ProgramLimits::default().with_grace(Duration::from_millis(50));
     let script = r#"
         echo "{\"text\":\"$$\"}"
@@ -145,13 +147,13 @@ async fn a_program_that_asked_and_stays_is_ended_and_the_task_waits_on() {
 }
 
 #[tokio::test]
-async fn stdin_ends_with_the_last_word() {
+async fn stdin_ends_after_the_last_event() {
     let script = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED"}}}"#]) + "exec cat > /dev/null";
     assert_eq!(send(&json_lines(&script), "go").await.state(), TaskState::Completed);
 }
 
 #[tokio::test]
-async fn a_program_may_go_on_once_it_has_its_credentials() {
+async fn a_program_may_continue_after_a_request_for_credentials() {
     let script = lines(&[
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}"#,
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING"}}}"#,
@@ -162,7 +164,7 @@ async fn a_program_may_go_on_once_it_has_its_credentials() {
 }
 
 #[tokio::test]
-async fn a_program_that_leaves_while_it_waits_for_credentials_leaves_the_task_waiting() {
+async fn the_task_still_waits_if_the_program_exits_while_waiting_for_credentials() {
     let script = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}"#]) + "exit 3";
     let engine = json_lines(&script);
     let task = send(&engine, "go").await;
@@ -172,7 +174,7 @@ async fn a_program_that_leaves_while_it_waits_for_credentials_leaves_the_task_wa
 }
 
 #[tokio::test]
-async fn a_bare_message_is_an_answer_too() {
+async fn a_bare_message_is_accepted_as_the_answer() {
     let script = lines(&[r#"{"message":{"parts":[{"text":"hi there"}]}}"#]);
     let SendMessageResponse::Message(message) = answer(&json_lines(&script), Message::user("go")).await else {
         panic!("a message")
@@ -181,7 +183,7 @@ async fn a_bare_message_is_an_answer_too() {
 }
 
 #[tokio::test]
-async fn silence_and_exit_code_zero_complete_the_task() {
+async fn exit_code_zero_without_output_completes_the_task() {
     let task = send(&json_lines("cat > /dev/null & exit 0"), "go").await;
     assert_eq!((task.state(), task.artifacts.len()), (TaskState::Completed, 0));
 }
@@ -191,16 +193,16 @@ async fn an_exit_code_fails_the_task_and_stderr_is_the_reason() {
     let script = lines(&[r#"{"text":"part"}"#]) + "echo 'no paper' >&2; exit 3";
     let (updates, state) = Feed::open(&json_lines(&script), "go").await.rest().await;
     assert_eq!((chunks(&updates), state), (vec![("part".to_owned(), false, false)], TaskState::Failed));
-    assert_eq!(said(&send(&json_lines(&script), "go").await), "the program ended with exit code 3\nno paper");
+    assert_eq!(status_text(&send(&json_lines(&script), "go").await), "the program ended with exit code 3\nno paper");
 }
 
 #[tokio::test]
-async fn an_exit_code_after_the_last_word_changes_nothing() {
+async fn an_exit_code_after_the_last_event_has_no_effect() {
     let done = lines(&[
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED","message":{"parts":[{"text":"done"}]}}}}"#,
     ]);
     let task = send(&json_lines(&(done + "exit 9")), "go").await;
-    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "done"));
+    assert_eq!((task.state(), status_text(&task).as_str()), (TaskState::Completed, "done"));
     let asked = lines(&[r#"{"statusUpdate":{"status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}"#]);
     let engine = json_lines(&(asked + "exit 9"));
     let task = send(&engine, "go").await;
@@ -212,14 +214,14 @@ async fn a_line_that_is_not_json_fails_the_task_and_is_named() {
     let script = lines(&[r#"{"text":"fine so far"}"#, "", "this is not json"]) + "exec sleep 1000";
     let task = send(&json_lines(&script), "go").await;
     assert_eq!(task.state(), TaskState::Failed);
-    let told = "line 3 of the program's output: it is not JSON: expected ident at column 2; the line is \"this is not json\"; \
+    let expected = "line 3 of the program's output: not JSON: expected ident at column 2; the line is \"this is not json\"; \
                 stdout is for JSON lines, and stderr for logs";
-    assert_eq!(said(&task), told);
+    assert_eq!(status_text(&task), expected);
     assert_eq!(output(&task), "fine so far");
 }
 
 #[tokio::test]
-async fn a_line_that_the_task_does_not_allow_fails_it_and_is_named() {
+async fn a_line_that_the_task_does_not_allow_fails_the_task_and_is_named() {
     for (line, complaint) in [
         (r#"{"artifactUpdate":{"artifact":{"artifactId":"a","parts":[]}}}"#, "artifact `a` has no parts"),
         (r#"{"statusUpdate":{"status":{}}}"#, "a status without a state"),
@@ -234,12 +236,12 @@ async fn a_line_that_the_task_does_not_allow_fails_it_and_is_named() {
         let task = send(&json_lines(&script), "go").await;
         assert_eq!(task.state(), TaskState::Failed, "{line}");
         let expected = format!("the agent broke the protocol: {complaint} (line 2 of the program's output)");
-        assert_eq!(said(&task), expected);
+        assert_eq!(status_text(&task), expected);
     }
 }
 
 #[tokio::test]
-async fn a_bare_message_that_no_agent_may_say_fails_the_task_and_is_named() {
+async fn an_invalid_bare_message_fails_the_task_and_is_named() {
     for (line, complaint) in [
         (r#"{"message":{}}"#, "a message without parts"),
         (r#"{"message":{"parts":[]}}"#, "a message without parts"),
@@ -250,12 +252,15 @@ async fn a_bare_message_that_no_agent_may_say_fails_the_task_and_is_named() {
     ] {
         let task = send(&json_lines(&(lines(&[line]) + "exec sleep 1000")), "go").await;
         assert_eq!(task.state(), TaskState::Failed, "{line}");
-        assert_eq!(said(&task), format!("the agent broke the protocol: {complaint} (line 1 of the program's output)"));
+        assert_eq!(
+            status_text(&task),
+            format!("the agent broke the protocol: {complaint} (line 1 of the program's output)")
+        );
     }
 }
 
 #[tokio::test]
-async fn what_comes_after_the_end_is_ignored() {
+async fn lines_after_the_end_are_ignored() {
     let limits = ProgramLimits::default().with_grace(Duration::from_millis(50));
     let script = lines(&[
         r#"{"statusUpdate":{"status":{"state":"TASK_STATE_COMPLETED"}}}"#,

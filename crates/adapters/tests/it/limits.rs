@@ -6,7 +6,7 @@ use nuncio_adapters::{Exec, Program, ProgramLimits};
 use nuncio_engine::Engine;
 use nuncio_model::{PartRef, TaskState};
 
-use crate::support::{Feed, cancel, exec_within, gone, json_lines_within, output, said, send};
+use crate::support::{Feed, cancel, exec_within, gone, json_lines_within, output, send, status_text};
 
 fn limits() -> ProgramLimits {
     ProgramLimits::default()
@@ -26,7 +26,7 @@ async fn a_piece_over_the_limit_fails_the_task() {
     let program = Program::new("cat").with_limits(limits().with_piece(1024));
     let engine = Engine::builder(Exec::new(program).with_delimiter("--")).build();
     let task = send(&engine, format!("short--{}", "x".repeat(2000))).await;
-    assert_eq!(said(&task), "a piece of the program's output is longer than 1 KiB");
+    assert_eq!(status_text(&task), "a piece of the program's output is longer than 1 KiB");
     assert_eq!(output(&task), "short");
 }
 
@@ -38,38 +38,44 @@ async fn endless_output_ends_at_the_limit() {
         json_lines_within(r#"echo $$ >&2; exec yes '{"text":"x"}'"#, limits),
     ] {
         let task = send(&engine, "go").await;
-        assert_eq!((task.state(), said(&task).as_str()), (TaskState::Failed, "the program wrote more than 64 KiB"));
+        assert_eq!(
+            (task.state(), status_text(&task).as_str()),
+            (TaskState::Failed, "the program wrote more than 64 KiB")
+        );
     }
 }
 
 #[tokio::test]
-async fn a_line_without_an_end_fails_the_task_and_is_named() {
+async fn an_endless_line_fails_the_task_and_is_named() {
     let script = r#"echo '{"text":"a"}'; tr '\0' x < /dev/zero"#;
     let task = send(&json_lines_within(script, limits().with_piece(1 << 20)), "go").await;
     assert_eq!(task.state(), TaskState::Failed);
-    assert_eq!(said(&task), "line 2 of the program's output is longer than 1 MiB");
+    assert_eq!(status_text(&task), "line 2 of the program's output is longer than 1 MiB");
     assert_eq!(output(&task), "a");
 }
 
 #[tokio::test]
-async fn a_turn_that_takes_too_long_fails_and_takes_its_children_along() {
+async fn a_turn_over_its_time_limit_fails_and_its_processes_are_killed() {
     let limits = limits().with_time(Duration::from_millis(300));
     let script = "sleep 1000 & echo $!; while true; do sleep 0.01; echo on >&2; done";
     let task = send(&exec_within(script, limits), "go").await;
     assert_eq!(task.state(), TaskState::Failed);
-    assert!(said(&task).starts_with("the program took longer than 300ms\non"), "{}", said(&task));
+    assert!(status_text(&task).starts_with("the program took longer than 300ms\non"), "{}", status_text(&task));
     gone(&output(&task)).await;
 }
 
 #[tokio::test]
-async fn a_program_that_falls_silent_fails() {
+async fn a_silent_program_fails_the_task() {
     let limits = limits().with_silence(Duration::from_millis(200));
     for engine in [
         exec_within("echo $$; exec sleep 1000", limits.clone()),
         json_lines_within(r#"echo "{\"text\":\"$$\"}"; exec sleep 1000"#, limits),
     ] {
         let task = send(&engine, "go").await;
-        assert_eq!((task.state(), said(&task).as_str()), (TaskState::Failed, "the program was silent for 200ms"));
+        assert_eq!(
+            (task.state(), status_text(&task).as_str()),
+            (TaskState::Failed, "the program was silent for 200ms")
+        );
         gone(&output(&task)).await;
     }
 }
@@ -83,7 +89,7 @@ async fn a_program_that_keeps_writing_to_stderr_is_not_silent() {
 }
 
 #[tokio::test]
-async fn a_turn_without_a_place_waits_for_one() {
+async fn a_turn_waits_for_a_free_place() {
     let engine =
         exec_within("read line; test \"$line\" = stay && exec sleep 1000; echo ran", limits().with_processes(1));
     let staying = Feed::open(&engine, "stay\n").await;

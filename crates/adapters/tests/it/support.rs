@@ -115,7 +115,7 @@ pub(crate) fn chunks(updates: &[TaskArtifactUpdateEvent]) -> Vec<(String, bool, 
 }
 
 /// The message in the status of a task.
-pub(crate) fn said(task: &Task) -> String {
+pub(crate) fn status_text(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
