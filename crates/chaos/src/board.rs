@@ -82,16 +82,16 @@ impl Board {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn works(&self, task: &str) {
+    pub(crate) fn add_working(&self, task: &str) {
         keep(&self.working, task);
     }
 
-    pub(crate) fn is_parked(&self, task: &str) {
+    pub(crate) fn add_parked(&self, task: &str) {
         keep(&self.parked, task);
     }
 
     /// Removes an ended task from the lists.
-    pub(crate) fn has_ended(&self, task: &str) {
+    pub(crate) fn remove(&self, task: &str) {
         self.working.lock().retain(|known| known != task);
     }
 

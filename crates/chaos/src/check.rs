@@ -103,18 +103,18 @@ fn gather(entries: &[Entry]) -> Evidence<'_> {
                 all.task(task);
                 all.readers.entry(*reader).or_default().push(what);
             }
-            What::Hung { who } => wrong("an end for everybody", format!("{who} still waits")),
+            What::Hung { who } => wrong("every call and reader ends", format!("{who} still waits")),
             What::Denied { task, denied, by } => {
-                wrong("nothing is lost", format!("task {task}: {by}, was denied {denied}"));
+                wrong("no data is lost", format!("task {task}: {by}, denied: {denied}"));
             }
             What::Orphan { pid, node } => {
-                wrong("no program outlives its server", format!("process {pid} of {node} goes on"));
+                wrong("no program survives its server", format!("process {pid} of {node} is still running"));
             }
-            What::Stray { node, line } => wrong("every task at work has a runner", format!("node {node}: {line}")),
+            What::Zombie { node, line } => wrong("every running task has a runner", format!("node {node}: {line}")),
             What::Refused { by, refusal, .. } => {
-                wrong("what fails can be tried again", format!("{by}: {refusal}"));
+                wrong("failed calls can be retried", format!("{by}: {refusal}"));
             }
-            What::Died { node } => wrong("nodes live", format!("node {node} ended by itself")),
+            What::Died { node } => wrong("nodes keep running", format!("node {node} exited on its own")),
             What::Run { .. } => all.runs.push(what),
             What::Final { task, state, reason, messages, hooks, artifacts } => {
                 all.task(task).last = Some(Last { state, reason, messages, hooks, artifacts });

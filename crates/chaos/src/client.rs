@@ -185,11 +185,11 @@ impl Client {
         let (id, state) = (task["id"].as_str()?, task["status"]["state"].as_str()?);
         self.board.add(What::Saw { task: id.to_owned(), state: state.to_owned() });
         if is_interrupted(state) {
-            self.board.is_parked(id);
+            self.board.add_parked(id);
         } else if is_terminal(state) {
-            self.board.has_ended(id);
+            self.board.remove(id);
         } else {
-            self.board.works(id);
+            self.board.add_working(id);
         }
         Some(id.to_owned())
     }

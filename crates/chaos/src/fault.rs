@@ -102,7 +102,7 @@ impl fmt::Display for Fault {
             Self::Kill { node, down, again: Some(after) } => {
                 write!(f, "node {node} is killed and down for {down} ms, and killed again after {after} ms")
             }
-            Self::Pause { node, time } => write!(f, "node {node} stands still for {time} ms"),
+            Self::Pause { node, time } => write!(f, "node {node} is paused for {time} ms"),
             Self::Link { node, to, how, time } => write!(f, "node {node} to {to:?}: {how:?} for {time} ms"),
             Self::Fill { time } => write!(f, "the disk is full for {time} ms"),
             Self::Hurt { server, how, time } => write!(f, "{server:?}: {how:?} for {time} ms"),

@@ -55,7 +55,7 @@ pub(crate) enum What {
     /// A node exited without a fault.
     Died { node: usize },
     /// A node logged a zombie task: a task that the store assigns to the node, but without a runner.
-    Stray { node: String, line: String },
+    Zombie { node: String, line: String },
     /// A program ran a turn, from `began` at least until `seen`, in microseconds.
     Run { run: String, task: String, message: String, node: String, pid: u32, epoch: u64, began: u64, seen: u64 },
     /// A task at the end of the run.

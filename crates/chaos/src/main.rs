@@ -65,7 +65,7 @@ fn chaos(options: &Options) -> Result<ExitCode> {
         std::fs::remove_dir_all(&outcome.folder)?;
     }
     if has_failed {
-        println!("again: ./chaos --seed {}, with the same options", outcome.seed);
+        println!("to repeat: ./chaos --seed {}, with the same options", outcome.seed);
     }
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -25,7 +25,7 @@ const START: Duration = Duration::from_secs(40);
 const FOLLOW: Duration = Duration::from_secs(5);
 
 /// The text in a node's log for a zombie task: a task of the node without a runner.
-const STRAY: &str = "a stray task";
+const ZOMBIE: &str = "a stray task";
 
 /// The settings to start nodes.
 #[derive(Debug, Clone)]
@@ -85,10 +85,10 @@ impl Node {
         let deadline = Instant::now() + START;
         while TcpStream::connect(self.address()).await.is_err() {
             if let Some(status) = self.running.lock().child.as_mut().and_then(|child| child.try_wait().transpose()) {
-                bail!("node {} ended as it started: {}; see {}", self.name, status?, self.log().display());
+                bail!("node {} exited during its start: {}; see {}", self.name, status?, self.log().display());
             }
             if Instant::now() > deadline {
-                bail!("node {} does not listen after {START:?}; see {}", self.name, self.log().display());
+                bail!("node {} is not listening after {START:?}; see {}", self.name, self.log().display());
             }
             sleep(Duration::from_millis(2)).await;
         }
@@ -128,11 +128,11 @@ impl Node {
     }
 
     /// The log lines about zombie tasks. The node settles such tasks, but no such task should occur.
-    pub(crate) fn strays(&self) -> Vec<What> {
+    pub(crate) fn zombies(&self) -> Vec<What> {
         let log = std::fs::read(self.log()).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
-        let strays = log.lines().filter(|line| line.contains(STRAY));
-        strays.map(|line| What::Stray { node: self.name.clone(), line: line.to_owned() }).collect()
+        let lines = log.lines().filter(|line| line.contains(ZOMBIE));
+        lines.map(|line| What::Zombie { node: self.name.clone(), line: line.to_owned() }).collect()
     }
 
     /// Kills the node immediately, then searches its programs; programs that survive are recorded.

@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     fn name(&self) -> String {
-        format!("reader {}, which stands at {:?}", self.number, self.last)
+        format!("reader {} at {:?}", self.number, self.last)
     }
 
     fn refused(&self, task: &str, refusal: &Refusal) -> Ended {
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         };
         match (refusal.reason(), refusal.resume()) {
             (_, Some("expired")) => denied("events behind it"),
-            (_, Some("ahead")) => denied("the event that it saw last"),
+            (_, Some("ahead")) => denied("the last received event"),
             (Some("TASK_NOT_FOUND"), _) => denied("the task"),
             // The task has ended; this reader has received all events or none.
             (Some("UNSUPPORTED_OPERATION"), _) => Ended::Done,
@@ -191,13 +191,13 @@ impl<'a> Reader<'a> {
         let state = state_of(&event).unwrap_or_default();
         let (is_last, asks) = (is_terminal(state), is_interrupted(state));
         if self.task.is_none() {
-            self.board.works(&task);
+            self.board.add_working(&task);
         }
         if asks {
-            self.board.is_parked(&task);
+            self.board.add_parked(&task);
         }
         if is_last {
-            self.board.has_ended(&task);
+            self.board.remove(&task);
         }
         // A snapshot can contain an old question that was answered in the meantime.
         let is_news = as_task(&event).is_none();

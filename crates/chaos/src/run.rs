@@ -47,7 +47,8 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let beside = std::env::current_exe()?.with_file_name("nuncio");
     let resumes = options.resumes.unwrap_or(seed % 2 == 1);
     let nuncio = options.nuncio.clone().unwrap_or(beside);
-    let nuncio = nuncio.canonicalize().with_context(|| format!("{} is not there: build it", nuncio.display()))?;
+    let nuncio =
+        nuncio.canonicalize().with_context(|| format!("{} is missing; build the binary first", nuncio.display()))?;
     let plan = Plan { nuncio, folder: folder.clone(), resumes };
     let history = Arc::new(History::create(&folder.join("history.jsonl"))?);
     let stable = options.store == Store::Sqlite && options.disk.is_none();
@@ -70,7 +71,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
         let agent::Run { name: run, task, message, node, pid, epoch, began, seen } = run;
         history.add(What::Run { run, task, message, node, pid, epoch, began, seen });
     }
-    world.nodes.iter().flat_map(Node::strays).for_each(|stray| history.add(stray));
+    world.nodes.iter().flat_map(Node::zombies).for_each(|zombie| history.add(zombie));
     drop(world);
     let entries = history.take();
     let violations = check::check(&entries);

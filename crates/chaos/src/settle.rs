@@ -139,7 +139,7 @@ fn text(value: &Value) -> String {
 fn answer(answer: Answer, what: &str) -> Result<Value> {
     match answer {
         Answer::Ok(answer) => Ok(answer),
-        other => bail!("{what} cannot be read when all faults are over: {other:?}"),
+        other => bail!("{what} cannot be read after the end of all faults: {other:?}"),
     }
 }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_begins_when_all_others_have_ended_is_canceled_too() {
+    async fn a_task_created_after_the_end_of_all_others_is_canceled() {
         let server = Arc::new(Server::default());
         let caller = Arc::clone(&server).start().await;
         let folder = tempfile::tempdir().unwrap();

@@ -216,7 +216,7 @@ impl World {
         let deadline = Instant::now() + COMEBACK;
         loop {
             if postgres.has_ended()? {
-                self.history.add(What::Fault { fault: "PostgreSQL has stopped, and is started again".to_owned() });
+                self.history.add(What::Fault { fault: "PostgreSQL has stopped and is restarted".to_owned() });
                 return self.act(Server::Postgres, Act::Restart);
             }
             let answered = tokio::task::block_in_place(|| database.execute("SELECT 1"));

@@ -22,14 +22,14 @@ pub(super) fn check(
             continue;
         }
         if !calls.iter().any(|event| state_of(event).is_some_and(is_terminal)) {
-            wrong(format!("task {id}: webhook {hook} was never told the end"));
+            wrong(format!("task {id}: webhook {hook} did not receive the end"));
         }
         // The first record is the task itself; a webhook can receive an earlier or later snapshot of the task.
         let mut next = calls.iter();
         for (at, event) in task.log.iter().skip(1) {
             // Repeated deliveries can lie in between.
             if !next.any(|call| call == event) {
-                wrong(format!("task {id}: webhook {hook} was not told {at}, or not in order"));
+                wrong(format!("task {id}: webhook {hook} did not receive {at}, or not in order"));
                 break;
             }
         }

@@ -9,15 +9,15 @@ use super::{Task, Violation};
 use crate::event::{as_artifact, is_terminal, state_of, text_of};
 
 const ORDER: &str = "one log, in order";
-const END: &str = "one end, last";
+const END: &str = "one terminal event, at the end";
 
 pub(super) fn check(id: &str, task: &Task<'_>, violations: &mut Vec<Violation>) {
     let mut wrong = |promise, evidence| violations.push(Violation { promise, evidence });
     let Some(last) = task.last else {
-        return wrong("nothing is lost", format!("task {id} was shown and is not there at the end"));
+        return wrong("no data is lost", format!("task {id} was in an answer and is missing at the end"));
     };
     if !is_terminal(last.state) {
-        wrong("no task stays at work", format!("task {id} is {} at the end", last.state));
+        wrong("every task ends", format!("task {id} is {} at the end", last.state));
     }
     if last.state == "TASK_STATE_FAILED" && last.reason.is_empty() {
         wrong("a failure has a reason", format!("task {id} has none"));
@@ -45,7 +45,7 @@ pub(super) fn check(id: &str, task: &Task<'_>, violations: &mut Vec<Violation>) 
     }
     let (summed, shown) = (sum(&task.log), texts(last.artifacts));
     if summed != shown {
-        wrong("a task is the sum of its log", format!("task {id}: {summed:?} in the log, {shown:?} in the task"));
+        wrong("a task equals the sum of its log", format!("task {id}: {summed:?} in the log, {shown:?} in the task"));
     }
 }
 

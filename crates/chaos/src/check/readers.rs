@@ -18,12 +18,12 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     // The first event received under an id, for tasks whose log was deleted.
     let mut seen = BTreeMap::new();
     for (number, told) in &evidence.readers {
-        Reader { number: *number, evidence, violations, told: Vec::new(), from: None, ended: false }
+        ReaderCheck { number: *number, evidence, violations, told: Vec::new(), from: None, ended: false }
             .follow(told, &mut seen);
     }
 }
 
-struct Reader<'a, 'b> {
+struct ReaderCheck<'a, 'b> {
     number: u64,
     evidence: &'b Evidence<'a>,
     violations: &'b mut Vec<Violation>,
@@ -35,7 +35,7 @@ struct Reader<'a, 'b> {
     ended: bool,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> ReaderCheck<'a, '_> {
     fn follow(mut self, told: &[&'a What], seen: &mut BTreeMap<(&'a str, u64), &'a Value>) {
         let mut its_task = None;
         for what in told {
@@ -64,7 +64,7 @@ impl<'a> Reader<'a, '_> {
 
     fn take(&mut self, task: &'a str, id: u64, event: &'a Value, seen: &mut BTreeMap<(&'a str, u64), &'a Value>) {
         if self.ended {
-            self.wrong("one end, last", &format!("task {task}: {id} came after the end"));
+            self.wrong("one terminal event, at the end", &format!("task {task}: {id} came after the end"));
         }
         self.ended |= state_of(event).is_some_and(is_terminal);
         let last = self.last();
@@ -94,7 +94,7 @@ impl<'a> Reader<'a, '_> {
         match other {
             Some(other) if other == event => {}
             Some(other) => self.wrong(SAME, &format!("task {task}: {id} is {event} here and {other} elsewhere")),
-            None => self.wrong(SAME, &format!("task {task}: {id} is not in the log, and this was told: {event}")),
+            None => self.wrong(SAME, &format!("task {task}: {id} is not in the log, but was received: {event}")),
         }
     }
 
@@ -107,7 +107,10 @@ impl<'a> Reader<'a, '_> {
         let owed = log.iter().map(|(id, _)| *id).filter(|id| (from + 1..=end).contains(id));
         let missing: Vec<_> = owed.filter(|id| self.told.binary_search(id).is_err()).collect();
         if !missing.is_empty() {
-            self.wrong(EACH, &format!("task {task}: of those from {from} to {end} it was never told {missing:?}"));
+            self.wrong(
+                EACH,
+                &format!("task {task}: of the events from {from} to {end}, {missing:?} were not received"),
+            );
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::{
     history::What,
 };
 
-const TWICE: &str = "nothing runs twice";
-const EPOCH: &str = "nothing runs twice at one epoch";
-const FENCED: &str = "who lost a task writes no more";
+const TWICE: &str = "no turn runs twice";
+const EPOCH: &str = "no turn runs twice in one epoch";
+const FENCED: &str = "no writes after a takeover";
 
 pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
     let mut nodes = BTreeMap::<_, Vec<&str>>::new();
@@ -27,7 +27,7 @@ pub(super) fn check(evidence: &Evidence<'_>, violations: &mut Vec<Violation>) {
         // A server runs an interrupted turn again only if the agent resumes. The same server can run the turn again if
         // the server lost the store or its lease in the meantime.
         if nodes.len() > 1 && !evidence.resumes || different.len() < nodes.len() && evidence.stable {
-            let evidence = format!("message {message} of task {task} was run by {nodes:?}");
+            let evidence = format!("message {message} of task {task} ran on {nodes:?}");
             violations.push(Violation { promise: TWICE, evidence });
         }
     }
@@ -61,17 +61,17 @@ fn follow(id: &str, task: &Task<'_>, tasks_of: &BTreeMap<&str, &str>, violations
             continue;
         };
         if tasks_of.get(run).is_some_and(|of| *of != id) {
-            wrong(FENCED, format!("task {id}: {at} is of run {run}, which is of another task"));
+            wrong(FENCED, format!("task {id}: {at} belongs to run {run} of another task"));
         }
         let expected = match &last {
             Some((same, number)) if same == run => number + 1,
             _ => 1,
         };
         if over.contains(run) {
-            wrong(FENCED, format!("task {id}: {at} is of run {run}, after another run had begun"));
+            wrong(FENCED, format!("task {id}: {at} belongs to run {run}, after the start of another run"));
         } else if number != expected {
             wrong(
-                "a run's words, all and in order",
+                "all chunks of a run, in order",
                 format!("task {id}: {at} is chunk {number} of {run}, not {expected}"),
             );
         }

@@ -3,7 +3,7 @@
 use super::{Task, Violation};
 use crate::event::is_terminal;
 
-const STORED: &str = "acknowledged is stored";
+const STORED: &str = "acknowledged data is stored";
 
 pub(super) fn check(id: &str, task: &Task<'_>, violations: &mut Vec<Violation>) {
     let mut wrong = |promise, evidence| violations.push(Violation { promise, evidence });

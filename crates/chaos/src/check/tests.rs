@@ -122,12 +122,12 @@ fn is_told(what: &What, to: u64, of: u64) -> bool {
 }
 
 #[test]
-fn a_run_without_a_flaw_has_none() {
+fn a_correct_history_has_no_violations() {
     assert_eq!(promises(right()), [""; 0]);
 }
 
 #[test]
-fn a_gap_a_repetition_and_a_step_back_are_found() {
+fn a_gap_a_duplicate_and_a_wrong_order_are_found() {
     const EACH: &str = "every event, once, in order";
     assert_eq!(without(|what| is_told(what, 2, 4)), [EACH]);
     assert_eq!(without(|what| is_told(what, 1, 2)), [EACH]);
@@ -144,7 +144,7 @@ fn a_gap_a_repetition_and_a_step_back_are_found() {
 }
 
 #[test]
-fn a_snapshot_that_skips_what_the_reader_is_owed_is_found() {
+fn a_snapshot_that_skips_required_events_is_found() {
     let skipped = after(|history| {
         history.retain(|what| !is_told(what, 1, 4));
         let at = history.iter().position(|what| is_told(what, 1, 5)).unwrap();
@@ -154,7 +154,7 @@ fn a_snapshot_that_skips_what_the_reader_is_owed_is_found() {
 }
 
 #[test]
-fn an_end_that_was_told_without_what_came_before_it_is_found() {
+fn an_end_without_the_events_before_it_is_found() {
     let short = after(|history| {
         history.retain(|what| !is_told(what, 2, 4) && !is_told(what, 2, 5));
         history.push(told(2, 5, snapshot(DONE)));
@@ -163,7 +163,7 @@ fn an_end_that_was_told_without_what_came_before_it_is_found() {
 }
 
 #[test]
-fn two_events_under_one_id_and_one_that_is_not_in_the_log_are_found() {
+fn two_events_with_one_id_and_an_event_outside_of_the_log_are_found() {
     const SAME: &str = "one id, one event";
     assert_eq!(replaced(|what| is_told(what, 2, 4), told(2, 4, chunk("r 3\n", true))), [SAME]);
     assert_eq!(after(|history| history.extend([opened(3, None), told(3, 3, chunk("x", true))])), [SAME]);
@@ -175,21 +175,21 @@ fn two_events_under_one_id_and_one_that_is_not_in_the_log_are_found() {
 }
 
 #[test]
-fn a_second_end_and_what_comes_after_it_are_found() {
+fn a_second_end_and_events_after_the_end_are_found() {
     let twice = |history: &mut Vec<What>| {
         history.push(What::Logged { task: "t".to_owned(), id: 6, event: status("TASK_STATE_CANCELED") });
     };
     // Readers that received the end then did not receive everything.
-    assert_eq!(after(twice), ["one end, last", "webhooks are called", "every event, once, in order"]);
+    assert_eq!(after(twice), ["one terminal event, at the end", "webhooks are called", "every event, once, in order"]);
     let on = after(|history| history.push(told(2, 6, chunk("x", true))));
-    assert_eq!(on, ["one end, last", "one id, one event"]);
+    assert_eq!(on, ["one terminal event, at the end", "one id, one event"]);
     let open = without(|what| matches!(what, What::Logged { id: 5, .. }));
-    assert_eq!(open, ["one end, last", "one id, one event"]);
+    assert_eq!(open, ["one terminal event, at the end", "one id, one event"]);
 }
 
 #[test]
-fn what_was_acknowledged_and_is_not_stored_is_found() {
-    const STORED: &str = "acknowledged is stored";
+fn acknowledged_data_that_is_not_stored_is_found() {
+    const STORED: &str = "acknowledged data is stored";
     let another = |history: &mut Vec<What>| {
         history.push(What::Accepted { task: "t".to_owned(), message: "m2".to_owned() });
     };
@@ -198,30 +198,30 @@ fn what_was_acknowledged_and_is_not_stored_is_found() {
         history.push(What::Hooked { task: "t".to_owned(), hook: "h2".to_owned(), whole: false });
     };
     assert_eq!(after(hook), [STORED]);
-    assert_eq!(without(|what| matches!(what, What::Final { .. })), ["nothing is lost"]);
+    assert_eq!(without(|what| matches!(what, What::Final { .. })), ["no data is lost"]);
     let changed =
         after(|history| history.push(What::Saw { task: "t".to_owned(), state: "TASK_STATE_FAILED".to_owned() }));
     assert_eq!(changed, ["terminal is terminal"]);
 }
 
 #[test]
-fn a_task_that_nobody_was_at_work_on_is_found() {
+fn a_zombie_task_is_found() {
     let mut history = right();
-    history.push(What::Stray { node: "0".to_owned(), line: "a stray task".to_owned() });
-    assert_eq!(promises(history), ["every task at work has a runner"]);
+    history.push(What::Zombie { node: "0".to_owned(), line: "a stray task".to_owned() });
+    assert_eq!(promises(history), ["every running task has a runner"]);
 }
 
 #[test]
-fn a_task_that_stays_at_work_and_one_that_is_not_its_log_are_found() {
+fn a_task_without_an_end_and_a_task_that_differs_from_its_log_are_found() {
     let is_last = |what: &What| matches!(what, What::Final { .. });
-    assert!(replaced(is_last, last(WORKING, "r 1\nr 2\n")).contains(&"no task stays at work"));
-    assert_eq!(replaced(is_last, last(DONE, "r 1\n")), ["a task is the sum of its log"]);
+    assert!(replaced(is_last, last(WORKING, "r 1\nr 2\n")).contains(&"every task ends"));
+    assert_eq!(replaced(is_last, last(DONE, "r 1\n")), ["a task equals the sum of its log"]);
     assert!(replaced(is_last, last("TASK_STATE_FAILED", "r 1\nr 2\n")).contains(&"a failure has a reason"));
 }
 
 #[test]
 fn a_turn_that_runs_twice_is_found() {
-    const TWICE: &str = "nothing runs twice";
+    const TWICE: &str = "no turn runs twice";
     let again = |resumes: bool, node: &str| {
         let run = ran_later("r2", node);
         after(|history| {
@@ -235,8 +235,8 @@ fn a_turn_that_runs_twice_is_found() {
 }
 
 #[test]
-fn two_turns_at_one_epoch_are_found() {
-    const EPOCH: &str = "nothing runs twice at one epoch";
+fn two_turns_in_one_epoch_are_found() {
+    const EPOCH: &str = "no turn runs twice in one epoch";
     let beside = |what: What| {
         after(|history| {
             history[0] = What::Began { seed: 1, resumes: true, stable: false };
@@ -251,17 +251,17 @@ fn two_turns_at_one_epoch_are_found() {
 }
 
 #[test]
-fn a_failure_that_does_not_say_when_to_try_again_is_found() {
+fn a_refusal_without_a_retry_time_is_found() {
     let refused = |again| {
         let [by, refusal] = ["client 1", "503"].map(str::to_owned);
         after(|history| history.push(What::Refused { by, again, refusal }))
     };
     assert_eq!(refused(true), [""; 0]);
-    assert_eq!(refused(false), ["what fails can be tried again"]);
+    assert_eq!(refused(false), ["failed calls can be retried"]);
 }
 
 #[test]
-fn a_run_that_writes_after_another_took_over_is_found() {
+fn a_run_that_writes_after_a_takeover_is_found() {
     let written = |texts: [&str; 3]| {
         let mut history = vec![What::Began { seed: 1, resumes: true, stable: false }];
         let mut events = vec![snapshot("TASK_STATE_SUBMITTED")];
@@ -273,12 +273,12 @@ fn a_run_that_writes_after_another_took_over_is_found() {
         promises(history)
     };
     assert_eq!(written(["r 1\nr 2\n", "s 1\n", "s 2\n"]), [""; 0]);
-    assert_eq!(written(["r 1\n", "s 1\n", "r 2\n"]), ["who lost a task writes no more"]);
-    assert_eq!(written(["r 1\n", "r 3\n", "r 4\n"]), ["a run's words, all and in order"]);
+    assert_eq!(written(["r 1\n", "s 1\n", "r 2\n"]), ["no writes after a takeover"]);
+    assert_eq!(written(["r 1\n", "r 3\n", "r 4\n"]), ["all chunks of a run, in order"]);
 }
 
 #[test]
-fn webhooks_that_miss_something_are_found() {
+fn missing_webhook_deliveries_are_found() {
     let is_call = |of: Value| move |what: &What| matches!(what, What::Delivered { event, .. } if *event == of);
     assert_eq!(without(is_call(status(DONE))), ["webhooks are called"]);
     let gap = after(|history| history.retain(|what| !is_call(chunk("r 2\n", true))(what)));
@@ -286,7 +286,7 @@ fn webhooks_that_miss_something_are_found() {
 }
 
 #[test]
-fn who_waits_for_ever_and_what_goes_on_after_its_server_are_found() {
+fn endless_waits_and_surviving_programs_are_found() {
     let found = after(|history| {
         history.push(What::Hung { who: "reader 2".to_owned() });
         history.push(What::Orphan { pid: 7, node: "n.1".to_owned() });
@@ -294,5 +294,8 @@ fn who_waits_for_ever_and_what_goes_on_after_its_server_are_found() {
         history.push(What::Denied { task, denied, by });
         history.push(What::Died { node: 0 });
     });
-    assert_eq!(found, ["an end for everybody", "no program outlives its server", "nothing is lost", "nodes live"]);
+    assert_eq!(
+        found,
+        ["every call and reader ends", "no program survives its server", "no data is lost", "nodes keep running"]
+    );
 }
