@@ -15,7 +15,7 @@ use crate::{
     machine::{self, Cores, Processes},
     markdown,
     options::{Plan, RunOptions},
-    report::{Report, Tally},
+    report::{Report, RowCounts},
     sections,
     server::Server,
     services::Services,
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<bool> {
             }
         }
     }
-    let Tally { met, targets, refused, skipped } = report.tally();
+    let RowCounts { met, targets, refused, skipped } = report.tally();
     let summary = [
         ("others used", format!("{:.0} % of one core over the whole run", meter.read().foreign * 100.0)),
         ("targets", format!("{met} of {targets} met, {refused} rows refused, {skipped} skipped")),
@@ -133,7 +133,7 @@ impl Bench {
             started: Cell::new(0),
         };
         if !starter.cores.are_separate() {
-            println!("only one core: server and load share it, so the ratios say little");
+            println!("only one core: server and load share the core, so the ratios are imprecise");
         }
         let nuncio = answer_length(starter.serve(Store::Memory, &[])?.address())?;
         let arguments = ["ceiling".to_owned(), format!("--answer-bytes={nuncio}")];

@@ -52,7 +52,7 @@ pub(crate) const HEADINGS: [&str; 8] = ["what", "load", "figure", "p50", "p99", 
 
 /// Counts over all tables.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tally {
+pub(crate) struct RowCounts {
     pub(crate) met: usize,
     pub(crate) targets: usize,
     /// Rows without figures because of an error.
@@ -87,11 +87,11 @@ impl Report {
     }
 
     /// The counts of targets and rows.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> RowCounts {
         let rows = || self.tables.iter().flat_map(|table| &table.rows);
         let verdicts = || rows().flat_map(|row| &row.verdicts);
         let met = verdicts().filter(|verdict| verdict.met).count();
-        Tally {
+        RowCounts {
             met,
             targets: verdicts().count(),
             refused: rows().filter(|row| row.refused.is_some()).count(),
@@ -202,17 +202,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skipped_row_is_told_and_is_no_failure() {
+    fn a_skipped_row_is_reported_and_is_not_a_failure() {
         let mut report = Report::default();
         report.table("title", "note");
         report.skip("a row", "no server");
-        let Tally { met, targets, refused, skipped } = report.tally();
+        let RowCounts { met, targets, refused, skipped } = report.tally();
         assert_eq!((met, targets, refused, skipped), (0, 0, 0, 1));
         assert_eq!(report.tables[0].rows[0].remarks(), "SKIPPED: no server");
     }
 
     #[test]
-    fn times_have_the_unit_that_suits_them() {
+    fn times_have_a_suitable_unit() {
         let times = [250, 2_190, 2_190_000].map(|microseconds| time(Duration::from_micros(microseconds)));
         assert_eq!(times, ["250 µs", "2.19 ms", "2.19 s"]);
     }

@@ -64,7 +64,7 @@ impl Server {
 
     /// The resident memory of the server in bytes.
     pub(crate) fn resident(&self) -> Result<u64> {
-        resident(self.process()).with_context(|| format!("the server ended; it said:\n{}", self.said()))
+        resident(self.process()).with_context(|| format!("the server has ended; output:\n{}", self.output()))
     }
 
     /// Kills the server immediately (SIGKILL).
@@ -77,25 +77,25 @@ impl Server {
     fn await_address(&mut self) -> Result<SocketAddr> {
         let started = Instant::now();
         loop {
-            if let Some(address) = printed_address(&self.said())
+            if let Some(address) = printed_address(&self.output())
                 && TcpStream::connect(address).is_ok()
             {
                 return Ok(address);
             }
             if let Some(status) = self.child.try_wait()? {
-                bail!("the server ended with {status}; it said:\n{}", self.said());
+                bail!("the server exited with {status}; output:\n{}", self.output());
             }
             if started.elapsed() > START {
-                bail!("the server printed no address it listens on; it said:\n{}", self.said());
+                bail!("the server did not print its address; output:\n{}", self.output());
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    fn said(&self) -> String {
-        let said = fs::read(&self.log).unwrap_or_default();
-        let tail = said.len().saturating_sub(4096);
-        String::from_utf8_lossy(&said[tail..]).into_owned()
+    fn output(&self) -> String {
+        let output = fs::read(&self.log).unwrap_or_default();
+        let tail = output.len().saturating_sub(4096);
+        String::from_utf8_lossy(&output[tail..]).into_owned()
     }
 }
 

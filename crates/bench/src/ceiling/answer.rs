@@ -34,14 +34,14 @@ pub(super) struct Task<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) artifacts: Vec<Artifact<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) history: Vec<Message<'a>>,
+    pub(super) history: Vec<AnswerMessage<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Status<'a> {
     pub(super) state: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<Message<'a>>,
+    pub(super) message: Option<AnswerMessage<'a>>,
     pub(super) timestamp: &'a str,
 }
 
@@ -51,22 +51,22 @@ pub(super) struct Artifact<'a> {
     pub(super) id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(super) name: &'a str,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<AnswerPart<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message<'a> {
+pub(super) struct AnswerMessage<'a> {
     #[serde(rename = "messageId")]
     id: &'a str,
     context_id: &'a str,
     task_id: &'a str,
     role: &'a str,
-    parts: Vec<Part<'a>>,
+    parts: Vec<AnswerPart<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Part<'a> {
+pub(super) struct AnswerPart<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Answer<'a> {
                     artifacts: vec![Artifact {
                         id: "echo-1",
                         name: padding,
-                        parts: vec![Part { text: echoed.into() }],
+                        parts: vec![AnswerPart { text: echoed.into() }],
                     }],
                     history: vec![message(message_id, "ROLE_USER", text.into())],
                 },
@@ -110,6 +110,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn message<'a>(message_id: &'a str, role: &'a str, text: Cow<'a, str>) -> Message<'a> {
-    Message { id: message_id, context_id: CONTEXT, task_id: TASK, role, parts: vec![Part { text }] }
+fn message<'a>(message_id: &'a str, role: &'a str, text: Cow<'a, str>) -> AnswerMessage<'a> {
+    AnswerMessage { id: message_id, context_id: CONTEXT, task_id: TASK, role, parts: vec![AnswerPart { text }] }
 }

@@ -14,16 +14,16 @@ pub(super) struct Request {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Params {
-    pub(super) message: Message,
+    pub(super) message: RequestMessage,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Message {
+pub(super) struct RequestMessage {
     #[serde(rename = "messageId")]
     pub(super) id: String,
     #[serde(rename = "role")]
     pub(super) _role: Role,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<RequestPart>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,7 +35,7 @@ pub(super) enum Role {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Part {
+pub(super) struct RequestPart {
     pub(super) text: String,
 }
 

@@ -7,7 +7,7 @@ use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
 
-use super::answer::{Artifact, CONTEXT, Part, Status, TASK, TIME, Task};
+use super::answer::{AnswerPart, Artifact, CONTEXT, Status, TASK, TIME, Task};
 
 #[derive(Debug, Serialize)]
 struct Envelope<'a> {
@@ -77,7 +77,7 @@ fn artifact_update(number: u64, chunks: u64) -> Payload<'static> {
         artifact: Artifact {
             id: "stream-1",
             name: "",
-            parts: vec![Part { text: format!("{:.<64}", format!("chunk {number} ")).into() }],
+            parts: vec![AnswerPart { text: format!("{:.<64}", format!("chunk {number} ")).into() }],
         },
         append: number > 1,
         last_chunk: number == chunks,

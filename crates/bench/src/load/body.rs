@@ -5,11 +5,11 @@ use anyhow::{Result, bail};
 /// The position of the next byte in the coding.
 #[derive(Debug, Default)]
 pub(crate) struct Chunked {
-    state: State,
+    state: ChunkState,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum State {
+enum ChunkState {
     #[default]
     Start,
     Size(usize),
@@ -37,16 +37,16 @@ impl Chunked {
     /// Removes the next piece from the start of `input`.
     pub(crate) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Piece<'a>> {
         loop {
-            if let State::End = self.state {
+            if let ChunkState::End = self.state {
                 return Ok(Piece::End);
             }
             let Some((&byte, rest)) = input.split_first() else {
                 return Ok(Piece::More);
             };
-            if let State::Data(left) = self.state {
+            if let ChunkState::Data(left) = self.state {
                 let (data, after) = input.split_at(left.min(input.len()));
                 *input = after;
-                self.state = if data.len() == left { State::DataEnd } else { State::Data(left - data.len()) };
+                self.state = if data.len() == left { ChunkState::DataEnd } else { ChunkState::Data(left - data.len()) };
                 return Ok(Piece::Data(data));
             }
             *input = rest;
@@ -55,7 +55,7 @@ impl Chunked {
     }
 }
 
-impl State {
+impl ChunkState {
     fn after(self, byte: u8) -> Result<Self> {
         Ok(match (self, byte) {
             (Self::Start, _) if byte.is_ascii_hexdigit() => Self::Size(digit(byte)),
@@ -96,11 +96,11 @@ mod tests {
                 }
             }
         }
-        bail!("no end")
+        bail!("no end of the body")
     }
 
     #[test]
-    fn decodes_wherever_it_is_cut() {
+    fn decodes_input_split_at_any_position() {
         let wire = b"5\r\nhello\r\n10;x=y\r\n, wide old world\r\n0\r\nt: v\r\n\r\n";
         for cut in 0..wire.len() {
             let (body, all) = decode(&[&wire[..cut], &wire[cut..]]).unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_size() {
+    fn refuses_an_invalid_size() {
         assert!(decode(&[b"5\r\nhelloX"]).is_err());
         assert!(decode(&[b"xyz\r\n"]).is_err());
     }

@@ -47,7 +47,7 @@ impl IdleStream {
         stream.write_all(request.fill(number))?;
         let (mut answer, mut scratch) = (Vec::new(), [0; 4096]);
         loop {
-            let read = stream.read(&mut scratch).context("a stream did not begin")?;
+            let read = stream.read(&mut scratch).context("a stream did not start")?;
             answer.extend_from_slice(&scratch[..read]);
             let text = String::from_utf8_lossy(&answer);
             let begun = text.contains("data:") && text.contains("TASK_STATE_");
@@ -56,7 +56,7 @@ impl IdleStream {
                 return Ok(Self { stream, seen: answer });
             }
             if read == 0 || text.contains("\"error\"") || !text.starts_with("HTTP/1.1 200 ") {
-                bail!("a stream did not begin but said: {text}");
+                bail!("a stream did not start; the answer is: {text}");
             }
         }
     }
@@ -69,11 +69,11 @@ impl IdleStream {
         while memmem::find(&self.seen, text.as_bytes()).is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                bail!("a stream did not say {text} within {} s", limit.as_secs());
+                bail!("a stream did not contain {text} within {} s", limit.as_secs());
             }
             self.stream.set_read_timeout(Some(left))?;
             match self.stream.read(&mut scratch) {
-                Ok(0) => bail!("a stream ended before it said {text}"),
+                Ok(0) => bail!("a stream ended before {text}"),
                 Ok(read) => self.seen.extend_from_slice(&scratch[..read]),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(error) => return Err(error.into()),
@@ -83,7 +83,7 @@ impl IdleStream {
     }
 
     /// Whether the server keeps the stream open. Discards available data.
-    pub(crate) fn is_open(&mut self) -> bool {
+    pub(crate) fn check_open(&mut self) -> bool {
         let mut scratch = [0; 4096];
         loop {
             match self.stream.read(&mut scratch) {
@@ -147,7 +147,7 @@ mod tests {
     use crate::{ceiling, load::request::message};
 
     #[test]
-    fn a_stream_is_awaited_until_it_says_so_and_not_beyond() {
+    fn a_stream_is_read_until_the_awaited_text_and_not_beyond() {
         let mut request = Template::jsonrpc("SendStreamingMessage", &message("stream 5 size=64"));
         let mut open = || IdleStream::open(ceiling::tests::address(), &mut request, 100_000_000_000).unwrap();
         assert!(open().await_text("TASK_STATE_COMPLETED", STALL).is_ok());

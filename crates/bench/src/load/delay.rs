@@ -63,7 +63,7 @@ mod tests {
     };
 
     #[test]
-    fn sets_each_chunk_against_its_twin() {
+    fn compares_each_chunk_with_the_same_chunk_of_the_other_server() {
         let address = ceiling::tests::address();
         let request = Template::jsonrpc("SendStreamingMessage", &message("stream 50 size=64"));
         let mut streams = Streams { request, chunks: 50, readers: 2 };

@@ -44,7 +44,7 @@ async fn measure(address: SocketAddr, concurrency: usize, until: Until) -> Resul
         connections.push(connection);
         drivers.push(driver);
     }
-    let state = Rc::new(RefCell::new(State {
+    let state = Rc::new(RefCell::new(CallState {
         template: Template::new(send_message(&format!("echo {NUMBER}"))),
         latency: histogram()?,
         sent: 0,
@@ -73,7 +73,7 @@ async fn stay_awake() {
     }
 }
 
-struct State {
+struct CallState {
     template: Template,
     latency: Histogram<u64>,
     sent: u64,
@@ -95,7 +95,7 @@ async fn connect(address: SocketAddr) -> Result<(SendRequest<Bytes>, JoinHandle<
 
 async fn calls(
     connection: SendRequest<Bytes>,
-    state: Rc<RefCell<State>>,
+    state: Rc<RefCell<CallState>>,
     started: Instant,
     until: Until,
 ) -> Result<()> {

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_an_answer_in_pieces_and_in_chunks() {
+    fn reads_an_answer_in_pieces_and_in_chunks() {
         let id = "{\"result\":{\"task\":{\"id\":\"t\",\"state\":\"TASK_STATE_COMPLETED\"}}}";
         let length = id.len();
         let sized = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{id}");

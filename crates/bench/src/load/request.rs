@@ -119,7 +119,7 @@ fn task_for(ids: &[String], number: u64) -> &str {
 fn place(ids: &[String]) -> Result<String> {
     let length = ids.first().map_or(0, String::len);
     if length < 8 || ids.iter().any(|id| id.len() != length) {
-        bail!("task ids are not all of one length of at least eight bytes");
+        bail!("the task ids do not have the same length, of at least eight bytes");
     }
     Ok("~".repeat(length))
 }

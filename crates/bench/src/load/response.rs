@@ -40,7 +40,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>> {
         }
     }
     let Some(framing) = framing else {
-        bail!("a response that tells no length: {}", String::from_utf8_lossy(head));
+        bail!("a response without a length: {}", String::from_utf8_lossy(head));
     };
     Ok(Some(Head { length: end + 4, status: u16::try_from(status)?, framing }))
 }

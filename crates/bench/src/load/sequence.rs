@@ -53,7 +53,7 @@ impl Sequence {
     pub(crate) fn event(&mut self, finders: &Finders, data: &[u8]) -> Result<Kind> {
         self.events += 1;
         if self.ended {
-            bail!("an event after the last one: {}", start_of(data));
+            bail!("an event after the last event: {}", start_of(data));
         }
         if let Some(at) = finders.artifact_update.find(data) {
             let text = &data[at..];
@@ -78,7 +78,7 @@ impl Sequence {
     /// Ends the stream; all chunks must have arrived.
     pub(crate) fn finish(&self) -> Result<()> {
         if !self.ended {
-            bail!("a stream that ended before its task, at chunk {} of {}", self.chunks, self.expected);
+            bail!("the stream ended before the task, at chunk {} of {}", self.chunks, self.expected);
         }
         if self.chunks != self.expected {
             bail!("{} chunks of {} arrived", self.chunks, self.expected);
@@ -91,7 +91,7 @@ impl Sequence {
         match (number, self.next) {
             (Some(number @ 0..=1), None) => self.next = Some(number + 1),
             (Some(number), Some(next)) if number == next => self.next = Some(next + 1),
-            (Some(number), next) => bail!("chunk {number} where {} was due", next.unwrap_or(0)),
+            (Some(number), next) => bail!("chunk {number} instead of {}", next.unwrap_or(0)),
             (None, _) => bail!("a chunk without a number"),
         }
         self.chunks += 1;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_first_chunks_from_the_task_of_a_late_reader() {
+    fn reads_the_first_chunks_of_a_late_reader_from_the_task() {
         assert!(read(&["task chunk 1..chunk 2..", "chunk 3", "COMPLETED"]).is_ok());
     }
 

@@ -12,7 +12,7 @@ use super::{
     Slice,
     call::{Line, create_task},
     request::{TASK, Template, next_number},
-    sse::{Readers, Streams, Tally},
+    sse::{Readers, StreamTotals, Streams},
     unary::Unary,
     watch::Waits,
 };
@@ -34,7 +34,7 @@ pub(crate) struct Tasks {
 pub(crate) fn run(address: SocketAddr, waits: Waits, tasks: &Tasks, limit: Duration) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, tasks.readers)?;
     let mut line = Line::open(address)?;
-    let (mut tally, mut wall) = (Tally::new()?, Duration::ZERO);
+    let (mut tally, mut wall) = (StreamTotals::new()?, Duration::ZERO);
     let begun = Instant::now();
     while wall.is_zero() || begun.elapsed() < limit {
         let task = create_task(address, Unary::send(&tasks.text, "TASK_STATE_INPUT_REQUIRED"))?;
@@ -67,7 +67,7 @@ fn join(readers: &mut Readers, tasks: &Tasks, task: &str) -> Result<()> {
     }
     while readers.each.iter().any(|reader| reader.sequence.events == 0) {
         readers.receive(
-            |_, is_complete| if is_complete { bail!("a stream ended before its task went on") } else { Ok(()) },
+            |_, is_complete| if is_complete { bail!("a stream ended before the task continued") } else { Ok(()) },
         )?;
     }
     // The events so far arrived before the measured time.

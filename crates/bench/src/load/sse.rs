@@ -40,7 +40,7 @@ pub(crate) struct Streams {
 pub(crate) fn run(address: SocketAddr, waits: Waits, streams: &mut Streams, until: Until) -> Result<Slice> {
     let mut readers = Readers::open(address, waits, streams.readers)?;
     let started = Instant::now();
-    let mut tally = Tally::new()?;
+    let mut tally = StreamTotals::new()?;
     let (mut sent, mut busy) = (0, streams.readers);
     for reader in &mut readers.each {
         reader.send(streams)?;
@@ -102,12 +102,12 @@ impl Readers {
 }
 
 /// The totals of the complete streams.
-pub(super) struct Tally {
+pub(super) struct StreamTotals {
     events: u64,
     latency: Histogram<u64>,
 }
 
-impl Tally {
+impl StreamTotals {
     pub(super) fn new() -> Result<Self> {
         Ok(Self { events: 0, latency: histogram()? })
     }

@@ -41,7 +41,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     };
     let plan = Plan { rounds: bench.plan.rounds + MORE_ROUNDS, ..bench.plan.clone() };
     let measured = in_turns(&plan, &bench.processes, [SHORT, LONG].map(group).into());
-    let [short, long] = &measured[..] else { bail!("there are two groups") };
+    let [short, long] = &measured[..] else { bail!("expected two groups") };
     for one in short {
         report.row(Row::of(one, format!("1 x {SHORT}"), "events/s", Vec::new()));
     }

@@ -67,7 +67,7 @@ fn idle_streams(server: &Server, mut request: Template, count: usize) -> Result<
         .collect::<Result<Vec<_>>>()?;
     let after = settled(server)?;
     let grown = after.saturating_sub(before);
-    let open = streams.iter_mut().filter_map(|stream| stream.is_open().then_some(())).count();
+    let open = streams.iter_mut().filter_map(|stream| stream.check_open().then_some(())).count();
     ensure!(open == count, "{open} of {count} idle streams were still open");
     let each = grown / (count as u64).max(1);
     Ok(Row {

@@ -49,6 +49,6 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 fn variable(name: &str) -> Result<PathBuf> {
     let value = std::env::var_os(name).with_context(|| format!("{name} is not set; run `./bench peers`"))?;
     let path = PathBuf::from(value);
-    anyhow::ensure!(path.exists(), "{} of {name} is not there", path.display());
+    anyhow::ensure!(path.exists(), "{} of {name} is missing", path.display());
     Ok(path)
 }

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_leak_is_no_flat_memory() {
+    fn a_leak_is_not_flat_memory() {
         const MEBIBYTE: u64 = 1024 * 1024;
         let rising = |by: u64| {
             let samples: Vec<_> =
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_is_of_the_whole_not_of_its_ends() {
+    fn the_slope_depends_on_all_samples() {
         let at = |seconds| Duration::from_secs(seconds);
         let steady = [(at(0), 100), (at(10), 120), (at(20), 140), (at(30), 160)];
         assert!((slope(&steady) - 2.0).abs() < 1e-9);
