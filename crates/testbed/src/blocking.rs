@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 pub(crate) fn run<T: Send>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let on_runtime = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.context("no runtime could be started")?.block_on(work)
+        runtime.context("cannot start a runtime")?.block_on(work)
     };
     thread::scope(|scope| scope.spawn(on_runtime).join()).map_err(|_| anyhow!("the work panicked"))?
 }

@@ -47,7 +47,7 @@ impl Disk {
     ///
     /// If no file can be created. A full disk is not an error.
     pub fn fill(&self) -> Result<()> {
-        let mut file = File::create(self.filler()).context("no file can be made on the small disk")?;
+        let mut file = File::create(self.filler()).context("cannot create a file on the small disk")?;
         let piece = [0; 4096];
         while file.write_all(&piece).is_ok() {}
         Ok(())
@@ -78,7 +78,7 @@ fn mount(options: &str, at: &Path) -> Result<()> {
     let output = output.context("cannot start mount")?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
-        bail!("cannot mount a small disk: {}\nhint: only root may", reason.trim());
+        bail!("cannot mount a small disk: {}\nhint: mounting requires root", reason.trim());
     }
     Ok(())
 }

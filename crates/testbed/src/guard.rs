@@ -63,7 +63,7 @@ impl Guard {
     /// If the guard has ended.
     pub fn watch(&mut self, server: Option<Pid>) -> Result<()> {
         let id = server.map(|server| server.as_raw_nonzero().to_string()).unwrap_or_default();
-        writeln!(self.told, "{id}").context("the guard is gone")
+        writeln!(self.told, "{id}").context("the guard has ended")
     }
 }
 

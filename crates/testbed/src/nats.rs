@@ -87,7 +87,7 @@ impl Nats {
     fn own(&self) -> Result<&Own> {
         match &self.own {
             Some(own) => Ok(own),
-            None => bail!("the NATS server at {} is not ours to hurt; start one with Nats::start", self.url),
+            None => bail!("the NATS server at {} is not private; start a private server with Nats::start", self.url),
         }
     }
 }

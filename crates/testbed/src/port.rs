@@ -31,7 +31,7 @@ impl Port {
         // The option must be set after `bind`; before, the system could choose a port that another socket reserves in
         // the same way.
         held.set_reuse_address(true)?;
-        let address = held.local_addr()?.as_socket().context("a TCP socket has an address")?;
+        let address = held.local_addr()?.as_socket().context("the TCP socket has no address")?;
         Ok(Self { number: address.port(), _held: held })
     }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_gets_it_again_and_again_and_nobody_else() {
+    fn only_the_server_can_use_a_reserved_port_repeatedly() {
         let port = Port::take().unwrap();
         for _ in 0..3 {
             let server = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number())).unwrap();

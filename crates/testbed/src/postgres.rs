@@ -163,7 +163,9 @@ impl Postgres {
     ///
     /// If the server is not private, or if the path of the temporary folder is too long for sockets.
     pub fn socket(&self) -> Result<PathBuf> {
-        self.own()?.socket().context("the socket's path is too long\nhint: set TMPDIR to a folder with a shorter one")
+        self.own()?
+            .socket()
+            .context("the path of the socket is too long\nhint: set TMPDIR to a folder with a shorter path")
     }
 
     /// The id of the main process, the parent of all other processes.
@@ -172,7 +174,7 @@ impl Postgres {
     ///
     /// If the server is not private, or is not running.
     pub fn process(&self) -> Result<u32> {
-        self.own()?.id().context("the PostgreSQL server does not run")
+        self.own()?.id().context("the PostgreSQL server is not running")
     }
 
     /// Whether the server has ended: it was killed, or has failed.
@@ -181,13 +183,16 @@ impl Postgres {
     ///
     /// If the server is not private.
     pub fn has_ended(&self) -> Result<bool> {
-        self.own()?.has_ended()
+        self.own()?.try_reap()
     }
 
     fn own(&self) -> Result<MutexGuard<'_, Cluster>> {
         match &self.own {
             Some(own) => Ok(own.lock().unwrap_or_else(PoisonError::into_inner)),
-            None => bail!("the PostgreSQL server at {} is not ours to hurt; start one with Postgres::start", self.url),
+            None => bail!(
+                "the PostgreSQL server at {} is not private; start a private server with Postgres::start",
+                self.url
+            ),
         }
     }
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::guard::Guard;
 
 /// The maximum time for the start or the end of a server.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The process and the folder of a server. Dropping the value kills the process and removes the folder.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Process {
     /// No process yet, with an empty folder under `parent`.
     pub(crate) fn new(name: &'static str, parent: &Path) -> Result<Self> {
         let folder = TempDir::with_prefix_in(format!("nuncio-{name}-"), parent)
-            .with_context(|| format!("no folder can be made in {}", parent.display()))?;
+            .with_context(|| format!("cannot create a folder in {}", parent.display()))?;
         Ok(Self { guard: Guard::new(Some(folder.path()))?, folder, name, child: None })
     }
 
@@ -48,20 +48,20 @@ impl Process {
         let child = command.spawn().with_context(|| format!("cannot start {}", self.name))?;
         self.child = Some(child);
         self.guard.watch(self.id())?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         while !is_ready() {
             if let Some(status) = self.child.as_mut().and_then(|child| child.try_wait().transpose()) {
-                bail!("{} ended as it started: {}\n{}", self.name, status?, self.last_words());
+                bail!("{} exited during its start: {}\n{}", self.name, status?, self.log_tail());
             }
             if Instant::now() > deadline {
-                bail!("{} is not ready after {PATIENCE:?}\n{}", self.name, self.last_words());
+                bail!("{} is not ready after {TIME_LIMIT:?}\n{}", self.name, self.log_tail());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(())
     }
 
-    fn last_words(&self) -> String {
+    fn log_tail(&self) -> String {
         let log = fs::read_to_string(self.log()).unwrap_or_default();
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
@@ -73,7 +73,7 @@ impl Process {
     }
 
     /// Whether the process has exited without a request; an exited process is reaped.
-    pub(crate) fn has_ended(&mut self) -> Result<bool> {
+    pub(crate) fn try_reap(&mut self) -> Result<bool> {
         let Some(child) = &mut self.child else { return Ok(true) };
         if child.try_wait()?.is_none() {
             return Ok(false);
@@ -94,10 +94,10 @@ impl Process {
         self.signal(Signal::KILL)?;
         self.wait()?;
         // The resources of the children are free for the next start only after the children have ended.
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         while let Some(child) = children.iter().find(|child| is_alive(**child)) {
             if Instant::now() > deadline {
-                bail!("a child of {} does not end: process {child}", self.name);
+                bail!("a child process of {} does not end: {child}", self.name);
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -107,13 +107,13 @@ impl Process {
     /// Requests the end of the process by a signal, and waits for the end.
     pub(crate) fn stop(&mut self, signal: Signal) -> Result<()> {
         self.signal(signal)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         while let Some(child) = &mut self.child {
             if child.try_wait()?.is_some() {
                 break;
             }
             if Instant::now() > deadline {
-                bail!("{} does not end\n{}", self.name, self.last_words());
+                bail!("{} does not end\n{}", self.name, self.log_tail());
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -146,10 +146,10 @@ impl Process {
     /// Waits until stopped processes no longer run. The signal takes a moment to reach each thread, and a thread on
     /// another core can still answer in this time.
     fn until_still(&self, processes: &[Pid]) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         while let Some(process) = processes.iter().find(|process| !is_still(**process)) {
             if Instant::now() > deadline {
-                bail!("{} does not stand still: process {process}", self.name);
+                bail!("{} does not stop: process {process}", self.name);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -157,8 +157,8 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
-        let Some(id) = self.id() else { bail!("{} does not run", self.name) };
-        kill_process(id, signal).with_context(|| format!("{} takes no {signal:?}", self.name))
+        let Some(id) = self.id() else { bail!("{} is not running", self.name) };
+        kill_process(id, signal).with_context(|| format!("cannot send {signal:?} to {}", self.name))
     }
 
     /// Reaps the process.

@@ -53,7 +53,7 @@ impl Identity {
     /// If the files cannot be written, or already exist.
     pub fn write(&self, folder: &Path) -> Result<IdentityFiles> {
         let files = IdentityFiles { certificate: folder.join("server.crt"), key: folder.join("server.key") };
-        fs::write(&files.certificate, self.certificate).context("a certificate cannot be written")?;
+        fs::write(&files.certificate, self.certificate).context("cannot write a certificate")?;
         let mut key = File::options().write(true).create_new(true).mode(0o600).open(&files.key)?;
         key.write_all(self.key.as_bytes())?;
         Ok(files)

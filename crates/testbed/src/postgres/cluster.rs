@@ -93,8 +93,8 @@ impl Cluster {
         self.run()
     }
 
-    pub(super) fn has_ended(&mut self) -> Result<bool> {
-        self.process.has_ended()
+    pub(super) fn try_reap(&mut self) -> Result<bool> {
+        self.process.try_reap()
     }
 
     pub(super) fn kill(&mut self) -> Result<()> {
@@ -229,7 +229,7 @@ fn group(user: &str) -> String {
 /// The number that `id` prints for a user.
 fn number(what: &str, user: &str) -> Result<u32> {
     let output = Command::new("id").args([what, user]).output().context("cannot start id")?;
-    String::from_utf8_lossy(&output.stdout).trim().parse().with_context(|| format!("there is no user `{user}`"))
+    String::from_utf8_lossy(&output.stdout).trim().parse().with_context(|| format!("the user `{user}` does not exist"))
 }
 
 /// The folder for the data, accessible to the other user if necessary.

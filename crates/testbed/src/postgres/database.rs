@@ -45,10 +45,10 @@ impl Database {
     ///
     /// If the address does not have the form `HOST:PORT`.
     pub fn url_by(&self, address: &str) -> Result<String> {
-        let (host, port) = address.rsplit_once(':').context("an address is HOST:PORT")?;
+        let (host, port) = address.rsplit_once(':').context("an address must have the form HOST:PORT")?;
         let mut url = self.url.clone();
         url.set_host(Some(host))?;
-        url.set_port(Some(port.parse()?)).ok().context("the URL takes no port")?;
+        url.set_port(Some(port.parse()?)).ok().context("the URL cannot have a port")?;
         Ok(url.into())
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn execute(server: &Url, statement: &str) -> Result<()> {
     blocking::run(async {
         let (client, connection) = tokio_postgres::connect(server.as_str(), NoTls)
             .await
-            .with_context(|| format!("no PostgreSQL answers at {server}"))?;
+            .with_context(|| format!("no answer from PostgreSQL at {server}"))?;
         let connected = tokio::spawn(connection);
         let done = send(&client, statement).await;
         drop(client);

@@ -51,7 +51,7 @@ fn servers_and_their_folders_end_with_a_process_that_is_killed() {
 }
 
 #[test]
-fn the_command_is_run_and_its_status_is_kept() {
+fn the_command_runs_and_its_exit_status_is_returned() {
     let status = Command::new(env!("CARGO_BIN_EXE_nuncio-testbed"))
         .args(["sh", "-c", "test -n \"$NUNCIO_TEST_POSTGRES\" && test -n \"$NUNCIO_TEST_NATS\" && exit 7"])
         .status()

@@ -34,7 +34,7 @@ fn the_shared_server_answers() {
 }
 
 #[test]
-fn a_server_is_killed_and_comes_back_on_its_port() {
+fn a_killed_server_restarts_on_its_port() {
     let nats = Nats::start(NatsOptions::new()).unwrap();
     let mut lines = connect(&nats);
     nats.kill().unwrap();
@@ -47,7 +47,7 @@ fn a_server_is_killed_and_comes_back_on_its_port() {
 }
 
 #[test]
-fn a_paused_server_answers_when_it_goes_on() {
+fn a_paused_server_answers_after_it_continues() {
     let nats = Nats::start(NatsOptions::new().with_args(["--name", "paused"])).unwrap();
     let mut lines = connect(&nats);
     nats.pause().unwrap();

@@ -16,7 +16,7 @@ async fn count(client: &Client) -> i64 {
 }
 
 #[tokio::test]
-async fn databases_are_apart_and_go_with_their_value() {
+async fn databases_are_separate_and_dropped_with_their_value() {
     let server = Postgres::shared().unwrap();
     let (one, other) = (server.database().unwrap(), server.database().unwrap());
     let client = connect(one.url()).await;
@@ -32,7 +32,7 @@ async fn databases_are_apart_and_go_with_their_value() {
 }
 
 #[tokio::test]
-async fn what_was_committed_survives_a_kill_and_a_restart() {
+async fn committed_data_survives_a_kill_and_a_restart() {
     let server = Postgres::start(PostgresOptions::new().with_setting("application_name=nuncio")).unwrap();
     let database = server.database().unwrap();
     let client = connect(database.url()).await;
@@ -50,7 +50,7 @@ async fn what_was_committed_survives_a_kill_and_a_restart() {
 }
 
 #[tokio::test]
-async fn a_paused_server_answers_when_it_goes_on() {
+async fn a_paused_server_answers_after_it_continues() {
     let server = Postgres::start(PostgresOptions::new()).unwrap();
     let client = connect(server.url()).await;
     server.pause().unwrap();
@@ -62,7 +62,7 @@ async fn a_paused_server_answers_when_it_goes_on() {
 }
 
 #[tokio::test]
-async fn a_database_is_reached_by_a_proxy() {
+async fn a_database_is_reachable_over_a_proxy() {
     let server = Postgres::shared().unwrap();
     let database = server.database().unwrap();
     let proxy = Proxy::start(server.address()).unwrap();

@@ -48,7 +48,7 @@ fn silence(stream: &mut TcpStream) {
 }
 
 #[test]
-fn it_passes_on_what_comes_and_the_end() {
+fn data_and_the_end_are_forwarded() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut stream = connect(&proxy);
     let long = "x".repeat(3_000_000);
@@ -65,7 +65,7 @@ fn it_passes_on_what_comes_and_the_end() {
 }
 
 #[test]
-fn a_cut_resets_what_is_open_and_nothing_else() {
+fn a_cut_resets_only_current_connections() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut stream = connect(&proxy);
     assert_eq!(say(&mut stream, "one").unwrap(), "one");
@@ -75,7 +75,7 @@ fn a_cut_resets_what_is_open_and_nothing_else() {
 }
 
 #[test]
-fn it_refuses_new_connections_and_keeps_the_others() {
+fn new_connections_can_be_refused_without_closing_others() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut open = connect(&proxy);
     assert_eq!(say(&mut open, "one").unwrap(), "one");
@@ -87,7 +87,7 @@ fn it_refuses_new_connections_and_keeps_the_others() {
 }
 
 #[test]
-fn what_it_holds_arrives_afterwards() {
+fn held_data_arrives_after_the_fault() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut open = connect(&proxy);
     assert_eq!(say(&mut open, "one").unwrap(), "one");
@@ -103,7 +103,7 @@ fn what_it_holds_arrives_afterwards() {
 }
 
 #[test]
-fn what_it_stalls_says_nothing_for_good_and_new_connections_do() {
+fn stalled_connections_stay_silent_and_new_connections_work() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut open = connect(&proxy);
     assert_eq!(say(&mut open, "one").unwrap(), "one");
@@ -121,7 +121,7 @@ fn what_it_stalls_says_nothing_for_good_and_new_connections_do() {
 }
 
 #[test]
-fn lost_replies_are_gone_and_their_connection_with_them() {
+fn a_connection_with_lost_replies_is_reset() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = Proxy::start(listener.local_addr().unwrap().to_string()).unwrap();
     let mut client = connect(&proxy);
@@ -136,7 +136,7 @@ fn lost_replies_are_gone_and_their_connection_with_them() {
 }
 
 #[test]
-fn each_direction_is_late_by_its_delay() {
+fn each_direction_has_its_own_delay() {
     let proxy = Proxy::start(echo()).unwrap();
     let mut stream = connect(&proxy);
     assert_eq!(say(&mut stream, "one").unwrap(), "one");
@@ -152,7 +152,7 @@ fn each_direction_is_late_by_its_delay() {
 }
 
 #[test]
-fn without_a_server_there_is_a_reset() {
+fn without_a_server_connections_are_reset() {
     let port = Port::take().unwrap();
     let proxy = Proxy::start(format!("127.0.0.1:{port}")).unwrap();
     assert!(say(&mut connect(&proxy), "one").is_err());

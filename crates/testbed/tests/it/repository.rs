@@ -57,7 +57,7 @@ fn outside<'a>(file: &Path, text: &'a str) -> Vec<&'a str> {
 }
 
 #[test]
-fn no_file_names_a_path_outside_the_repository() {
+fn no_file_contains_a_path_outside_the_repository() {
     let top = top();
     let mut found = Vec::new();
     files(&top, Path::new(""), &mut found);
