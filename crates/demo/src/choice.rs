@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_comes_before_the_text_and_a_prefix_before_a_word() {
+    fn the_id_has_priority_over_the_text_and_a_prefix_over_a_word() {
         assert_eq!(chosen("tck-complete-task-1", "tck-task-failure"), "Tck(CompleteTask)");
         assert_eq!(chosen("m", "tck-task-failure now"), "Tck(TaskFailure)");
         assert_eq!(chosen("tck-of-another-kind", "fail now"), "Word(Fail, \"now\")");
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_is_echoed_whole() {
+    fn a_text_without_a_known_word_is_echoed() {
         assert_eq!(chosen("m", "echo  two  spaces\n"), "Word(Echo, \" two  spaces\\n\")");
         assert_eq!(chosen("m", "echoes fade"), "Echo(\"echoes fade\")");
         assert_eq!(chosen("m", ""), "Echo(\"\")");

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_numbered_and_take_the_shape_of_the_schema() {
+    fn rows_are_numbered_and_follow_the_schema() {
         let schema = json!({
             "type": "array", "minItems": 1, "maxItems": 2,
             "items": {"$ref": "#/$defs/row"},
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_without_end_has_a_sample_with_one() {
+    fn a_recursive_schema_has_a_finite_sample() {
         of(&json!({"$ref": "#"}));
         of(&json!({"type": "array", "minItems": 1_000_000, "items": {"$ref": "#"}}));
         of(&json!({"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}}));

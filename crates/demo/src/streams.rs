@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_read_or_refused() {
+    fn the_parameters_of_a_stream_are_parsed_or_refused() {
         let plan = Plan::read(" 3 after=700 every=5 size=12").unwrap();
         let [every, after] = [5, 700].map(Duration::from_millis);
         assert_eq!(plan, Plan { chunks: 3, every, size: Some(12), after, asks: false });

@@ -4,7 +4,7 @@ use nuncio_demo::{Capability, DemoOptions, card, extended_card};
 use nuncio_model::{AgentCard, card::AgentCardSignature};
 
 #[test]
-fn the_card_declares_everything_and_every_skill_can_be_tried() {
+fn the_card_declares_all_capabilities_and_an_example_of_each_skill() {
     let card = card(&DemoOptions::default());
     assert_eq!(card.name, "Nuncio demo agent");
     assert!(card.capabilities.streams() && card.capabilities.pushes() && card.capabilities.extends_card());
@@ -17,7 +17,7 @@ fn the_card_declares_everything_and_every_skill_can_be_tried() {
 }
 
 #[test]
-fn capabilities_can_be_taken_away() {
+fn capabilities_can_be_switched_off() {
     let without = ["streaming", "push", "extended-card"].map(|name| name.parse().unwrap()).to_vec();
     let card = card(&DemoOptions { without, ..DemoOptions::default() }).capabilities;
     assert!(!card.streams() && !card.pushes() && !card.extends_card());
@@ -38,7 +38,7 @@ fn extensions_are_declared() {
 }
 
 #[test]
-fn the_extended_card_says_more() {
+fn the_extended_card_has_an_additional_skill() {
     let public = card(&DemoOptions::default());
     let extended = extended_card(public.clone());
     assert_eq!(extended.skills.len(), public.skills.len() + 1);
@@ -47,7 +47,7 @@ fn the_extended_card_says_more() {
 }
 
 #[test]
-fn what_somebody_made_of_the_card_stands_in_the_extended_one() {
+fn changes_of_the_public_card_are_kept_in_the_extended_card() {
     let mut public = card(&DemoOptions::default());
     public.name = "Zed".to_owned();
     public.description = "Does this.".to_owned();

@@ -45,7 +45,7 @@ async fn parts_are_of_every_kind() {
 }
 
 #[tokio::test]
-async fn a_table_has_the_shape_that_the_client_asks_for() {
+async fn a_table_follows_the_schema_of_the_client() {
     let schema = json!({
         "type": "object", "required": ["rows"],
         "properties": {"rows": {"type": "array", "items": {"type": "object", "required": ["name", "count"],
@@ -56,7 +56,7 @@ async fn a_table_has_the_shape_that_the_client_asks_for() {
 }
 
 #[tokio::test]
-async fn a_schema_without_a_sample_is_declined_with_the_reason() {
+async fn a_schema_without_a_sample_is_rejected_with_the_reason() {
     for schema in [json!({"type": "string", "pattern": "^[0-9]{5}$"}), json!({"type": "made-up"}), json!({"not": {}})] {
         let task = table(asking_for(&schema), &[]).await;
         assert_eq!(task.state(), TaskState::Rejected, "{schema}");
@@ -65,7 +65,7 @@ async fn a_schema_without_a_sample_is_declined_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_table_comes_in_a_form_that_the_client_takes() {
+async fn a_table_has_a_media_type_that_the_client_accepts() {
     for modes in [&[][..], &["application/json"], &["image/png", "*/*"], &["application/*;q=1"]] {
         assert_eq!(data(&table(Message::user("table"), modes).await)[0], json!({"name": "apples", "count": 3}));
     }

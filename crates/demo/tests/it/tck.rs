@@ -42,7 +42,7 @@ async fn artifacts_are_what_the_suite_expects() {
 }
 
 #[tokio::test]
-async fn a_direct_message_is_no_task() {
+async fn a_direct_message_creates_no_task() {
     assert_eq!(events(Message::user("tck-message-response")).await, ["message Direct message response"]);
 }
 

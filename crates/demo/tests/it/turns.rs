@@ -7,7 +7,7 @@ use crate::support::{demo, go_on, send, status, with_id};
 use TaskState::{AuthRequired, Completed, InputRequired};
 
 #[tokio::test]
-async fn the_next_message_answers_the_question_whatever_it_says() {
+async fn any_next_message_answers_the_question() {
     for question in ["input", "auth"] {
         for text in ["more", "echo x", "fail", "tck-task-failure", question] {
             let engine = demo();
@@ -18,7 +18,7 @@ async fn the_next_message_answers_the_question_whatever_it_says() {
 }
 
 #[tokio::test]
-async fn a_script_asks_again_when_it_is_asked_again() {
+async fn a_script_asks_again_on_a_repeated_request() {
     let engine = demo();
     let task = send(&engine, with_id("tck-input-required", "go")).await;
     assert_eq!(task.state(), InputRequired);
@@ -29,7 +29,7 @@ async fn a_script_asks_again_when_it_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_until_it_is_done() {
+async fn a_conversation_continues_until_the_answer_is_done() {
     let engine = demo();
     let mut task = send(&engine, with_id("tck-multi-turn", "hello")).await;
     for text in ["one", "two"] {
@@ -42,7 +42,7 @@ async fn a_conversation_goes_on_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn credentials_may_come_with_the_next_message() {
+async fn credentials_can_arrive_with_the_next_message() {
     let engine = demo();
     let task = send(&engine, with_id("tck-auth-required", "hello")).await;
     assert_eq!(task.state(), AuthRequired);
@@ -50,7 +50,7 @@ async fn credentials_may_come_with_the_next_message() {
 }
 
 #[tokio::test]
-async fn a_stream_waits_for_a_word_when_it_shall_ask() {
+async fn a_stream_with_asks_waits_for_a_message() {
     let engine = demo();
     let task = send(&engine, Message::user("stream 2 size=10 asks")).await;
     assert_eq!((task.state(), task.artifacts.len()), (InputRequired, 0));

@@ -10,7 +10,7 @@ use crate::support::{answer, cancel_while_working, demo, events, said, say, stat
 use TaskState::{AuthRequired, Canceled, Completed, Failed, InputRequired, Rejected};
 
 #[tokio::test]
-async fn echo_gives_back_what_follows_it() {
+async fn echo_returns_the_text_after_the_word() {
     let task = say("echo héllo  ✓").await;
     assert_eq!(status(&task), (Completed, "echo: héllo  ✓".to_owned()));
     assert_eq!((task.artifacts[0].artifact_id.as_str(), task.artifacts[0].text().as_str()), ("echo-1", "héllo  ✓"));
@@ -19,7 +19,7 @@ async fn echo_gives_back_what_follows_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_word_is_echoed_whole() {
+async fn a_text_without_a_known_word_is_echoed() {
     for text in ["hello there", "Echo x", "echoes", "", "  fail"] {
         let task = say(text).await;
         assert_eq!(status(&task), (Completed, format!("echo: {text}")));
@@ -37,7 +37,7 @@ async fn message_is_answered_without_a_task() {
 }
 
 #[tokio::test]
-async fn stream_writes_as_many_chunks_as_it_is_told() {
+async fn stream_writes_the_requested_number_of_chunks() {
     let three = [
         "task submitted",
         "working",
@@ -56,14 +56,14 @@ async fn stream_writes_as_many_chunks_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_stream_gives_others_time_to_join() {
+async fn a_stream_can_start_with_a_delay() {
     let begun = std::time::Instant::now();
     assert_eq!(say("stream 1 after=30").await.artifacts[0].text(), "chunk 1\n");
     assert!(begun.elapsed() >= std::time::Duration::from_millis(30));
 }
 
 #[tokio::test]
-async fn a_long_stream_is_kept_whole() {
+async fn a_long_stream_is_stored_completely() {
     let text = say("stream 5000").await.artifacts[0].text();
     assert!(text.lines().eq((1..=5000).map(|number| format!("chunk {number}"))));
 }
@@ -76,7 +76,7 @@ async fn a_stream_stops_when_it_is_canceled() {
 }
 
 #[tokio::test]
-async fn input_and_auth_wait_with_a_word() {
+async fn input_and_auth_wait_with_a_message() {
     assert_eq!(status(&say("input").await), (InputRequired, "what else?".to_owned()));
     let task = say("auth").await;
     assert_eq!(task.state(), AuthRequired);
@@ -84,7 +84,7 @@ async fn input_and_auth_wait_with_a_word() {
 }
 
 #[tokio::test]
-async fn waits_end_in_completion() {
+async fn waiting_tasks_complete() {
     for text in ["slow 0.02", "stubborn 0.02", "silent 0.02", "slow 0"] {
         assert_eq!(say(text).await.state(), Completed, "{text}");
     }
@@ -95,7 +95,7 @@ async fn waits_end_in_completion() {
 }
 
 #[tokio::test]
-async fn slow_stops_at_once_when_it_is_canceled_and_stubborn_is_cut_off() {
+async fn slow_stops_immediately_on_cancellation_and_stubborn_is_dropped() {
     let begun = std::time::Instant::now();
     assert_eq!(cancel_while_working(Message::user("slow 1000")).await.state(), Canceled);
     assert!(begun.elapsed() < nuncio_engine::Limits::default().cancel_grace);
@@ -103,7 +103,7 @@ async fn slow_stops_at_once_when_it_is_canceled_and_stubborn_is_cut_off() {
 }
 
 #[tokio::test]
-async fn bad_endings_are_told() {
+async fn failures_are_reported() {
     assert_eq!(status(&say("fail").await), (Failed, "it broke".to_owned()));
     assert_eq!(events(Message::user("fail")).await, ["task submitted", "working", "failed"]);
     for (text, state) in [("reject", Rejected), ("raise", Failed), ("panic", Failed)] {
@@ -114,14 +114,14 @@ async fn bad_endings_are_told() {
 }
 
 #[tokio::test]
-async fn the_first_event_may_continue_an_artifact_that_nobody_has_seen() {
+async fn the_first_event_can_append_to_a_missing_artifact() {
     let stream = ["task submitted", r#"append-1 "first " append"#, r#"append-1 "second" append last"#, "completed"];
     assert_eq!(events(Message::user("append-first")).await, stream);
     assert_eq!(say("append-first").await.artifacts[0].text(), "first second");
 }
 
 #[tokio::test]
-async fn the_second_version_takes_the_place_of_the_first() {
+async fn the_second_version_replaces_the_first() {
     let stream = [
         "task submitted",
         "working",
@@ -134,7 +134,7 @@ async fn the_second_version_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_rules_is_not_forwarded() {
+async fn violations_of_the_protocol_are_not_forwarded() {
     let request: Call = SendMessageRequest::new(Message::user("two-messages")).into();
     let error = demo().call(Request::new(Scope::open(), request)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
