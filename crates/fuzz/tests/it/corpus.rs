@@ -25,7 +25,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn each_target_has_inputs_and_each_folder_a_target() {
+fn each_target_has_inputs_and_each_folder_belongs_to_a_target() {
     for target in Target::ALL {
         assert!(!of(target).is_empty(), "{} has no inputs", target.name);
     }

@@ -3,12 +3,12 @@
 use nuncio_fuzz::memory;
 
 #[test]
-fn what_is_in_proportion_passes() {
+fn proportional_memory_passes() {
     memory::in_proportion_to(&[0; 100], memory::BASE, || drop(vec![0_u8; 200 << 10]));
 }
 
 #[test]
 #[should_panic(expected = "bytes were taken for 100 bytes of input")]
-fn what_is_not_panics() {
+fn excessive_memory_panics() {
     memory::in_proportion_to(&[0; 100], memory::BASE, || drop(vec![0_u8; 1 << 20]));
 }

@@ -39,7 +39,7 @@ macro_rules! targets {
         $(#[test] fn $test() { holds($target); })*
 
         #[test]
-        fn no_target_is_left_out() {
+        fn every_target_has_a_test() {
             assert_eq!([$($target),*], *Target::ALL.iter().map(|target| target.name).collect::<Vec<_>>());
         }
     };
