@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_is_asked_about_and_the_task_goes_on() {
+    async fn a_text_causes_a_question_and_the_task_continues() {
         let client = client();
         let question = client.send("double it").await.unwrap();
         let task = question.task().unwrap();

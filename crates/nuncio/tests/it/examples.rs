@@ -74,7 +74,7 @@ fn run(example: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn each_example_prints_what_it_promises() {
+fn each_example_prints_the_expected_text() {
     for (example, promised) in ENDING {
         let text = run(example, &[]);
         let mut rest = text.as_str();
@@ -105,7 +105,7 @@ fn the_examples_that_call_reach_an_agent() {
 
 /// These examples listen on a fixed port, so only their source is examined.
 #[test]
-fn the_examples_that_serve_say_how_to_call_them() {
+fn serving_examples_print_the_command_for_a_call() {
     for (example, hint) in SERVING {
         let source = std::fs::read_to_string(directory().join(format!("{example}.rs"))).unwrap();
         assert!(source.contains(&format!("println!(\"serving; call: {hint}")), "{example}");
@@ -114,7 +114,7 @@ fn the_examples_that_serve_say_how_to_call_them() {
 }
 
 #[test]
-fn no_example_is_without_a_test() {
+fn every_example_has_a_test() {
     let files = std::fs::read_dir(directory()).unwrap();
     let written: BTreeSet<_> =
         files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();

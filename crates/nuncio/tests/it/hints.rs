@@ -18,7 +18,7 @@ fn library(name: &str) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-fn a_closure_that_is_no_agent_leads_to_agent_fn() {
+fn the_compiler_suggests_agent_fn_for_a_closure() {
     let (engine, dependencies) = library("nuncio_engine");
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("program.rs");
