@@ -2,6 +2,7 @@
 
 use std::{mem, sync::Arc, time::Duration};
 
+use nuncio_limit::{Permit, RETRY_AFTER, not_now};
 use nuncio_model::{
     Begins, ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig,
     op::SendMessageRequest,
@@ -9,7 +10,6 @@ use nuncio_model::{
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::{Permit, RETRY_AFTER, not_now},
     capability,
     flights::Flight,
     founding::{self, Founding},

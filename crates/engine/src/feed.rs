@@ -10,10 +10,10 @@ use std::{
 };
 
 use futures_core::Stream;
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 
 use crate::{
-    admission::RETRY_AFTER,
     inbox::Course,
     kept::Taken,
     reader::{Found, LogReader, visible},

@@ -2,11 +2,11 @@
 
 use std::{mem, sync::Arc};
 
+use nuncio_limit::not_now;
 use nuncio_model::{Begins, ContextId, Error, ErrorKind, Scope, StreamResponse, Task, TaskId};
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::not_now,
     record::Record,
     shared::Shared,
     store::{Commit, PushConfig, StoreError},

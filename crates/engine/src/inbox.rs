@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+use nuncio_limit::Permit;
 use nuncio_model::{Error, Message, Task, Tenant, Timestamp, op::SendMessageRequest};
 use tokio::sync::oneshot;
 
 use crate::{
-    admission::Permit,
     cluster::Taking,
     founding::Founding,
     reader::LogReader,

@@ -6,7 +6,6 @@
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
 pub mod address;
-pub mod admission;
 pub mod bus;
 pub mod lifecycle;
 pub mod offload;
@@ -25,7 +24,6 @@ mod feed;
 mod flights;
 mod founding;
 mod gone;
-mod hashing;
 mod housekeeping;
 mod idempotency;
 mod ids;

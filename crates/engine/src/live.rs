@@ -15,6 +15,7 @@ use std::{
     task::{Context, Waker},
 };
 
+use nuncio_limit::Permit;
 use nuncio_model::{Error, Message, MessageId, Scope, Task, TaskId, TaskState};
 use parking_lot::{Mutex, MutexGuard};
 use slab::Slab;
@@ -23,7 +24,6 @@ use tokio::sync::OnceCell;
 
 use self::{readers::Reader, snapshot::Snapshot, tail::Tail};
 use crate::{
-    admission::Permit,
     cluster::Correspondence,
     inbox::{Control, Course},
     kept::Kept,

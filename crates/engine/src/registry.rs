@@ -4,13 +4,11 @@
 use std::{hash::BuildHasher, ops::Deref, sync::Arc};
 
 use hashbrown::HashTable;
+use nuncio_limit::{Hashing, hashing};
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
 
-use crate::{
-    hashing::{Hashing, hashing},
-    live::Live,
-};
+use crate::live::Live;
 
 const SHARDS: usize = 64;
 

@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
+use nuncio_limit::{Gauge, Permit, not_now};
 use nuncio_model::{AgentCard, Error, Principal, Scope, TaskId, op::SendMessageRequest};
 use tokio::{select, sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    admission::{Gauge, Permit, not_now},
     agent::DynAgent,
     bus::Topic,
     cluster::{Membership, catch_up},

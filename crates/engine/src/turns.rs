@@ -2,13 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use nuncio_limit::{Callers, Refusals, not_now};
 use nuncio_model::{Error, ErrorKind, Principal, TaskId};
 use tokio::sync::Notify;
 
-use crate::{
-    admission::{Callers, Refusals, not_now},
-    limits::Limits,
-};
+use crate::limits::Limits;
 
 /// Counts turns, and says when the engine stops.
 ///

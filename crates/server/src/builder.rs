@@ -5,6 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use http::HeaderValue;
 use nuncio_auth::{Authenticator, Open};
 use nuncio_engine::Engine;
+use nuncio_limit::Rates;
 use nuncio_model::{AgentCard, card::Binding};
 use nuncio_push::Courier;
 use nuncio_wire::Versions;
@@ -21,7 +22,6 @@ use crate::{
     listen::listen,
     load::Load,
     logins::Logins,
-    rate::Rates,
     read::BodyLimits,
     server::Server,
     service::Service,

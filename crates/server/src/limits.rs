@@ -1,8 +1,7 @@
 //! What bounds a server.
 
+use nuncio_limit::Rate;
 use std::time::Duration;
-
-use crate::rate::Rate;
 
 /// A server's limits. What is refused at one is refused in the shape of the request's binding.
 ///

@@ -6,11 +6,11 @@ mod shares;
 mod streams;
 mod version;
 
+use nuncio_limit::Sampled;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use connection::{Connection, Settings};
 use http::{Request, Response};
-use nuncio_engine::admission::Sampled;
 use shares::Shares;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},

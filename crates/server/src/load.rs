@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_engine::admission::{Gauge, Most, Permit, Quota};
+use nuncio_limit::{Gauge, Most, Permit, Quota};
 use nuncio_model::{Error, ErrorKind, Principal};
 
 use crate::limits::Limits;

@@ -10,7 +10,7 @@ use http::{
 };
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
-use nuncio_engine::admission::{Gauge, Permit};
+use nuncio_limit::{Gauge, Permit};
 use nuncio_model::{Error, ErrorKind, Principal, Size};
 
 use crate::{

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, request::Parts};
 use nuncio_engine::{Engine, weight};
+use nuncio_limit::Rates;
 use nuncio_model::{
     Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent, resume,
 };
@@ -23,7 +24,6 @@ use crate::{
     health::StoreCheck,
     load::{Load, StreamPermit},
     logins::Logins,
-    rate::Rates,
     read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
     tenants::Tenants,

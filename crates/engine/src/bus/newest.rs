@@ -1,11 +1,10 @@
 //! What waits: of each key the newest alone, in the order in which the keys came.
 
+use nuncio_limit::{Hashing, hashing};
 use std::{
     collections::{HashMap, VecDeque},
     hash::Hash,
 };
-
-use crate::hashing::{Hashing, hashing};
 
 /// A bounded queue of sequence numbers, one for each key.
 pub(super) struct Newest<K> {

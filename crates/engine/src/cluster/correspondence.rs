@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_limit::{Permit, not_now};
 use nuncio_model::{Error, ErrorKind, TaskState};
 use parking_lot::Mutex;
 use tokio::{
@@ -12,7 +13,6 @@ use tokio::{
 
 use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::note_turns};
 use crate::{
-    admission::{Permit, not_now},
     inbox::{Accepted, Cancel, Control, Course},
     log_turns::fold_to,
     reader::LogReader,

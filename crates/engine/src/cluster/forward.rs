@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_limit::Permit;
 use nuncio_model::Error;
 use tokio::{
     select,
@@ -13,7 +14,6 @@ use super::{
     correspondence::{Correspondence, Wanted},
 };
 use crate::{
-    admission::Permit,
     bus::Topic,
     conversation::{Refused, start},
     inbox::{Control, Course},

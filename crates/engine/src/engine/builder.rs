@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use nuncio_limit::{Gauge, Most, Quota};
 use nuncio_model::{AgentCard, ErrorKind};
 
 use super::Engine;
 use crate::{
-    admission::{Gauge, Most, Quota},
     agent::DynAgent,
     bus::EventBus,
     cluster::Membership,

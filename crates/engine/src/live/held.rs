@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use nuncio_limit::Gauge;
 use nuncio_model::{Error, Task};
 
 use super::Live;
-use crate::{admission::Gauge, size};
+use crate::size;
 
 impl Live {
     /// Counts so many bytes for it, if there may be: in steps of at least this size, so that few changes change the
@@ -48,7 +49,7 @@ mod tests {
     use nuncio_model::{ErrorKind, Principal, Scope, Tenant};
 
     use super::*;
-    use crate::admission::{Most, Quota};
+    use nuncio_limit::{Most, Quota};
 
     #[test]
     fn a_task_that_does_not_grow_is_not_refused_where_too_much_is_held() {

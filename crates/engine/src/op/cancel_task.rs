@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use nuncio_limit::not_now;
 use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, TaskId, TaskState, op::CancelTaskRequest};
 use tokio::{select, sync::oneshot};
 
 use crate::{
-    admission::not_now,
     conversation::start,
     inbox::{Cancel, Control},
     reader::{self, LogReader},

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_limit::not_now;
 use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
-    admission::not_now,
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
     flights::Flight,
     inbox::Course,

@@ -1,11 +1,11 @@
 //! What comes from outside, and what comes of waiting.
 
+use nuncio_limit::Permit;
 use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
-    admission::Permit,
     cluster::{self, Body, Taking},
     conversation::place,
     housekeeping::in_words,

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use nuncio_limit::Permit;
 use nuncio_model::{Error, Message};
 use tokio::{
     task::yield_now,
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Runner, patience::Patience};
 use crate::{
-    admission::Permit,
     agent::AgentFuture,
     channel, cluster,
     inbox::Incoming,

@@ -1,8 +1,7 @@
 //! What can go wrong with a store.
 
+use nuncio_limit::not_now;
 use nuncio_model::{Error, ErrorKind, TaskId};
-
-use crate::admission::not_now;
 
 /// Why a store could not do what it was asked.
 #[derive(thiserror::Error)]
@@ -68,7 +67,7 @@ impl From<StoreError> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::RETRY_AFTER;
+    use nuncio_limit::RETRY_AFTER;
 
     #[test]
     fn what_may_go_by_is_to_be_tried_again() {

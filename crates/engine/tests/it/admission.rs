@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use nuncio_engine::{Engine, Limits, TaskStore, admission::RETRY_AFTER, store::ListQuery};
+use nuncio_engine::{Engine, Limits, TaskStore, store::ListQuery};
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     Artifact, Begins, Call, Error, ErrorKind, Message, Part, Principal, Reply, Request, Scope, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, Tenant,

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use nuncio_engine::{AgentError, Engine, Limits, Turn, admission::RETRY_AFTER};
+use nuncio_engine::{AgentError, Engine, Limits, Turn};
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     AgentCard, Artifact, ErrorKind, Message, Part, Reply, Request, Role, Scope, StreamResponse,
     TaskArtifactUpdateEvent, TaskState,

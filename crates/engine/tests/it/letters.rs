@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use nuncio_engine::{Record, TaskStore as _, admission::RETRY_AFTER, store::Commit};
+use nuncio_engine::{Record, TaskStore as _, store::Commit};
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     Error, ErrorKind, Message, Scope, StreamResponse, Task, TaskState, TaskStatus, Timestamp, op::SendMessageRequest,
 };

@@ -6,7 +6,8 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use nuncio_engine::{AgentError, Engine, Limits, MemoryStore, Turn, admission::RETRY_AFTER};
+use nuncio_engine::{AgentError, Engine, Limits, MemoryStore, Turn};
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     Call, Error, ErrorKind, EventStream, Message, Principal, Reply, Request, Scope, StreamEvent, StreamResponse, Task,
     TaskState, Tenant,

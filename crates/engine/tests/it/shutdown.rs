@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, poll};
-use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn, admission::RETRY_AFTER};
+use nuncio_engine::{Agent, AgentError, Engine, Limits, Turn};
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     AgentCard, Error, ErrorKind, Message, Reply, Task, TaskId, TaskState,
     op::{ListTasksRequest, SendMessageRequest, SubscribeToTaskRequest},

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, future::join_all};
-use nuncio_engine::{Limits, admission::RETRY_AFTER};
+use nuncio_engine::Limits;
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
     Artifact, ErrorKind, Message, Part, Reply, Request, Scope, StreamResponse, TaskArtifactUpdateEvent, TaskState,
     op::{SendMessageRequest, SubscribeToTaskRequest},

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use nuncio_engine::admission::Permit;
+use nuncio_limit::Permit;
 use nuncio_model::Principal;
 use tokio::sync::Notify;
 

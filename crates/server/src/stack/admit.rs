@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::Either;
 use http::{Request, Response};
-use nuncio_engine::admission::Permit;
+use nuncio_limit::Permit;
 use nuncio_model::Principal;
 use tower::{Layer, Service as TowerService};
 

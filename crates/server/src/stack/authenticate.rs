@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::Either;
 use http::{Request, Response, request::Parts};
 use nuncio_auth::{AuthError, Authenticator};
-use nuncio_engine::admission::Sampled;
+use nuncio_limit::Sampled;
 use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 

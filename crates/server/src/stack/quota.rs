@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::Either;
 use http::Response;
-use nuncio_engine::admission::Permit;
+use nuncio_limit::Permit;
 use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 

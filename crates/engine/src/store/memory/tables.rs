@@ -11,6 +11,7 @@ use std::{
     },
 };
 
+use nuncio_limit::{Hashing, hashing};
 use nuncio_model::{ContextId, Scope, TaskId, TaskState};
 use parking_lot::Mutex;
 
@@ -21,7 +22,6 @@ use super::{
     node::Node,
     order::{Entry, Place},
 };
-use crate::hashing::{Hashing, hashing};
 
 const SHARDS: usize = 64;
 

@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
-use nuncio_engine::{admission::RETRY_AFTER, weight};
+use nuncio_engine::weight;
+use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{Error, ErrorKind, Method, Principal, StreamEvent};
 use nuncio_wire::{
     GrpcDialect,

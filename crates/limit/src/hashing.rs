@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use foldhash::{SharedSeed, quality::SeedableRandomState};
 
 /// A hasher with a seed of its own from the system's randomness.
-pub(crate) type Hashing = SeedableRandomState;
+pub type Hashing = SeedableRandomState;
 
 /// A new one.
-pub(crate) fn hashing() -> Hashing {
+pub fn hashing() -> Hashing {
     Hashing::with_seed(RandomState::new().hash_one(0), SharedSeed::global_random())
 }

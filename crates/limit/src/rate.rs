@@ -9,8 +9,9 @@ use governor::{
     DefaultKeyedRateLimiter, Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
 };
-use nuncio_engine::admission::Refusals;
 use nuncio_model::{Error, Principal};
+
+use crate::gauge::Refusals;
 
 /// After how many requests callers are forgotten that made none for a while.
 const SWEEP: u32 = 1024;
@@ -25,7 +26,7 @@ pub struct Rate {
 }
 
 /// Holds callers to a rate, each by itself. Where nobody is asked who calls, all are one.
-pub(crate) struct Rates {
+pub struct Rates {
     limiter: DefaultKeyedRateLimiter<Principal>,
     clock: DefaultClock,
     checks: AtomicU32,
@@ -33,7 +34,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    pub(crate) fn new(rate: Rate) -> Self {
+    pub fn new(rate: Rate) -> Self {
         let quota = Quota::per_second(rate.per_second).allow_burst(rate.burst);
         Self {
             limiter: RateLimiter::keyed(quota),
@@ -46,7 +47,7 @@ impl Rates {
     /// Counts a request, if the caller may make another now.
     ///
     /// Fails with `ResourceExhausted`, which says when it may.
-    pub(crate) fn check(&self, principal: &Principal) -> Result<(), Error> {
+    pub fn check(&self, principal: &Principal) -> Result<(), Error> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP == SWEEP - 1 {
             self.limiter.retain_recent();
         }

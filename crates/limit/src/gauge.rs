@@ -4,9 +4,6 @@
 //! A caller is a [`Principal`], whatever tenants it names and connections it has. Where nobody is asked who calls,
 //! there is one caller, and only the limits in all hold.
 
-mod callers;
-mod sampled;
-
 use std::{
     fmt,
     sync::{
@@ -16,15 +13,15 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use callers::Callers;
 use nuncio_model::{Error, ErrorKind, Principal};
-pub use sampled::Sampled;
+
+use crate::{callers::Callers, sampled::Sampled};
 
 /// After how long a caller that was refused may try again.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The error for what cannot be done now, and may be soon.
-pub(crate) fn not_now(message: &str) -> Error {
+pub fn not_now(message: &str) -> Error {
     Error::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
 }
 
@@ -108,7 +105,7 @@ impl Gauge {
     }
 
     /// Counts nothing yet for this caller.
-    pub(crate) fn none(self: &Arc<Self>, principal: &Principal) -> Permit {
+    pub fn none(self: &Arc<Self>, principal: &Principal) -> Permit {
         Permit { gauge: Arc::clone(self), principal: principal.clone(), amount: 0 }
     }
 
@@ -155,7 +152,7 @@ impl Permit {
     }
 
     /// Counts so much more, whether there may be or not.
-    pub(crate) fn grow_anyway(&mut self, amount: usize) {
+    pub fn grow_anyway(&mut self, amount: usize) {
         self.gauge.callers.add(&self.principal, amount, usize::MAX, true);
         self.gauge.total.fetch_add(amount, Ordering::Relaxed);
         self.amount += amount;
@@ -177,7 +174,7 @@ impl Permit {
     }
 
     /// How much it counts.
-    pub(crate) fn amount(&self) -> usize {
+    pub fn amount(&self) -> usize {
         self.amount
     }
 }

@@ -10,7 +10,7 @@ use crate::hashing::{Hashing, hashing};
 const SHARDS: usize = 16;
 
 /// Counts by caller; those at 0 are forgotten.
-pub(crate) struct Callers {
+pub struct Callers {
     shards: [Mutex<HashMap<Principal, usize, Hashing>>; SHARDS],
     hasher: Hashing,
 }
@@ -25,7 +25,7 @@ impl Default for Callers {
 impl Callers {
     /// Counts so much more for a caller, unless the sum is over the limit; `allows_one` lets any amount in for a caller
     /// at 0. Where nobody is asked who calls, nothing is counted.
-    pub(crate) fn add(&self, principal: &Principal, amount: usize, limit: usize, allows_one: bool) -> bool {
+    pub fn add(&self, principal: &Principal, amount: usize, limit: usize, allows_one: bool) -> bool {
         if *principal == Principal::Open {
             return true;
         }
@@ -45,7 +45,7 @@ impl Callers {
     }
 
     /// Counts so much less.
-    pub(crate) fn remove(&self, principal: &Principal, amount: usize) {
+    pub fn remove(&self, principal: &Principal, amount: usize) {
         if *principal == Principal::Open {
             return;
         }

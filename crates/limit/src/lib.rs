@@ -1,0 +1,18 @@
+//! Limits on amounts and on time, in total and for each caller.
+//!
+//! A [`Gauge`] counts what is in use and refuses more than its [`Quota`]. A `Rate` (feature `rate`) bounds the requests
+//! of a caller per second. Refusals name the limit and the time after which the caller can try again.
+
+mod callers;
+mod gauge;
+mod hashing;
+#[cfg(feature = "rate")]
+mod rate;
+mod sampled;
+
+pub use callers::Callers;
+pub use gauge::{Gauge, Most, Permit, Quota, RETRY_AFTER, Refusals, not_now};
+pub use hashing::{Hashing, hashing};
+#[cfg(feature = "rate")]
+pub use rate::{Rate, Rates};
+pub use sampled::Sampled;
