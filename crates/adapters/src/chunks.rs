@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nuncio_engine::{AgentError, Turn};
+use nuncio_limit::sleep;
 use nuncio_model::{Artifact, ArtifactId, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent};
 use tokio::time::Instant;
 
@@ -54,10 +55,7 @@ impl<'a> Chunks<'a> {
 
     /// Waits until the maximum delay of the held chunk has passed; forever if no chunk is held.
     pub(crate) async fn due(&self) {
-        match self.due {
-            Some(due) => tokio::time::sleep_until(due).await,
-            None => std::future::pending().await,
-        }
+        sleep::until(self.due).await;
     }
 
     /// Writes the held chunk; more chunks can follow.

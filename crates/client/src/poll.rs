@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use nuncio_limit::{Backoff, Jitter};
 use nuncio_model::{ErrorKind, Task, TaskState, TaskStatus, op::GetTaskRequest};
 
 use crate::{client::Client, error::ClientError, failure::passes};
@@ -95,7 +96,8 @@ impl Poll {
                 Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
                     tracing::debug!(%error, "the task could not be read");
                     self.failures += 1;
-                    self.wait = self.interval.saturating_mul(2_u32.pow(self.failures));
+                    let longer = Backoff { first: self.interval, longest: Duration::MAX, jitter: Jitter::None };
+                    self.wait = longer.delay(self.failures);
                 }
                 Err(error) => {
                     self.is_over = true;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use nuncio_limit::{Backoff, Jitter};
+
 /// How long a client waits. There is no limit on a whole stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,19 +144,12 @@ impl Reconnect {
         Self { attempts: 0, ..Self::default() }
     }
 
-    /// How long to wait before this attempt, counted from 0. A quarter of it is by chance, so that many clients do not
-    /// come back at once.
+    /// The delay before this attempt, counted from 0. A random part of up to a quarter is subtracted, so that many
+    /// clients do not return at the same time.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
-        let delay = self.first_delay.saturating_mul(2_u32.saturating_pow(attempt)).min(self.max_delay);
-        delay.saturating_sub((delay / 4).mul_f64(chance()))
+        let jitter = Jitter::Between(0.75, 1.0);
+        Backoff { first: self.first_delay, longest: self.max_delay, jitter }.delay(attempt)
     }
-}
-
-/// A number from 0 to 1, unlike that of other processes.
-fn chance() -> f64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let random = RandomState::new().build_hasher().finish();
-    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //! [`LocalBus`] is for engines of one process. For others there is [`RemoteBus`] over a [`Broker`]: it keeps what is to be
 //! sent, finds out when a connection is lost, makes it anew and says so, so that a broker is nothing but connections.
 
-mod backoff;
 mod listeners;
 mod local;
 mod newest;

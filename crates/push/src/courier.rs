@@ -16,10 +16,11 @@ use std::{
 
 use look::UnderWay;
 use nuncio_engine::{Engine, TaskStore};
+use nuncio_limit::sleep;
 pub use places::Places;
 use post::Post;
 use receivers::Receivers;
-use tokio::{sync::Notify, task::JoinSet, time::sleep};
+use tokio::{sync::Notify, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{guard::Guard, retry::Retry, stamp::Stamp};
@@ -152,7 +153,7 @@ impl Courier {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = self.0.wakeups.notified() => {}
-                () = after(look) => {}
+                () = sleep::after(look) => {}
                 Some(_) = rounds.join_next() => {
                     while rounds.try_join_next().is_some() {}
                     under_way.retain(|_, it: &mut UnderWay| !it.round.is_finished());
@@ -160,13 +161,6 @@ impl Courier {
             }
         }
         while rounds.join_next().await.is_some() {}
-    }
-}
-
-async fn after(pause: Option<Duration>) {
-    match pause {
-        Some(pause) => sleep(pause).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,9 +1,8 @@
 //! When to try again, and when to give up (NOTIFY-10 to NOTIFY-12).
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
+
+use nuncio_limit::{Backoff, Jitter};
 
 /// How often and when a delivery is tried again.
 ///
@@ -36,11 +35,9 @@ const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 impl Retry {
     /// The pause after so many failures in a row; `asked` is what the receiver wants.
     pub(crate) fn pause(&self, failures: u32, asked: Option<Duration>) -> Duration {
-        let doubled = 2u32.saturating_pow(failures.saturating_sub(1));
-        let pause = self.first.saturating_mul(doubled).min(self.longest).min(CENTURY);
-        #[expect(clippy::cast_precision_loss, reason = "any fraction will do")]
-        let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
-        pause.mul_f64(0.8 + 0.4 * chance).max(asked.unwrap_or_default().min(LONGEST_ASKED))
+        let jitter = Jitter::Between(0.8, 1.2);
+        let backoff = Backoff { first: self.first, longest: self.longest.min(CENTURY), jitter };
+        backoff.delay(failures.saturating_sub(1)).max(asked.unwrap_or_default().min(LONGEST_ASKED))
     }
 
     /// Whether it is time to give up.

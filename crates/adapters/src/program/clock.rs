@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_limit::sleep;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -58,11 +59,11 @@ pub(super) async fn expired(limits: &ProgramLimits, begun: Instant, pulse: &Puls
         let now = Instant::now();
         let time = limits.time.map(|limit| (limit.saturating_sub(now - begun), Expired::Time(limit)));
         let silence = limits.silence.map(|limit| (limit.saturating_sub(pulse.silence()), Expired::Silence(limit)));
-        match time.into_iter().chain(silence).min_by_key(|(left, _)| *left) {
-            None => std::future::pending().await,
-            Some((Duration::ZERO, expired)) => return expired,
-            Some((left, _)) => tokio::time::sleep(left).await,
+        let next = time.into_iter().chain(silence).min_by_key(|(left, _)| *left);
+        if let Some((Duration::ZERO, expired)) = next {
+            return expired;
         }
+        sleep::after(next.map(|(left, _)| left)).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nuncio_engine::AgentError;
+use nuncio_limit::sleep;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -95,7 +96,7 @@ impl Process {
                     self.group.terminate();
                     next = after(grace, Step::Kill);
                 }
-                () = until(next) => match next.take() {
+                () = sleep::until(next.map(|(at, _)| at)) => match next.take() {
                     Some((_, Step::Terminate)) => {
                         self.group.terminate();
                         next = after(grace / 2, Step::Kill);
@@ -124,12 +125,5 @@ impl Process {
             }
         }
         ended
-    }
-}
-
-async fn until(next: Option<(Instant, Step)>) {
-    match next {
-        Some((at, _)) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use nuncio_limit::{Backoff, Failures, Jitter};
 use parking_lot::Mutex;
 use tokio::{
     sync::watch,
@@ -19,8 +20,9 @@ use crate::{
     shared::Shared,
 };
 
-/// How long to wait before the bus is asked again: the first time, and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// The delays between attempts to subscribe to a topic.
+const RESUBSCRIBE: Backoff =
+    Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(2), jitter: Jitter::None };
 
 /// After so many looks at which nobody needed a topic it is given up.
 const IDLE: u32 = 30;
@@ -80,7 +82,7 @@ impl Listeners {
 
 /// Hears what a topic has to say, until the bus is closed.
 async fn hear(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried: watch::Sender<bool>) {
-    let (mut pause, longest) = PAUSES;
+    let mut failures = Failures::default();
     let mut is_late = false;
     loop {
         match bus.subscribe(topic).await {
@@ -100,8 +102,7 @@ async fn hear(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried:
                 }
                 is_late = true;
                 tried.send_replace(true);
-                sleep(pause).await;
-                pause = longest.min(2 * pause);
+                sleep(failures.next_delay(&RESUBSCRIBE)).await;
             }
         }
     }

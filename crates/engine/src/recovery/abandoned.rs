@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use nuncio_limit::{Backoff, Failures, Jitter};
 use nuncio_model::{Error, ErrorKind, Scope, TaskId};
 use parking_lot::Mutex;
 use tokio::{
@@ -17,15 +18,15 @@ use tokio::{
 use super::{GIVEN_UP, Unsettled, settle_all};
 use crate::{shared::Shared, store::Orphan};
 
-/// The pause before the first attempt.
-const FIRST: Duration = Duration::from_millis(50);
+/// The delays of attempts at a task. The first attempt too comes after a delay.
+const RETRY: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_mins(1), jitter: Jitter::None };
 
-/// The longest pause while the store, or room, is what is missing.
-const OUTAGE: Duration = Duration::from_secs(1);
+/// The delays while the store is unavailable or a limit is reached.
+const OUTAGE: Backoff = Backoff { longest: Duration::from_secs(1), ..RETRY };
 
-/// The longest pause otherwise; and how long it is remembered of a task that it was settled, so that one that is given
-/// up again and again is not run again and again without a pause.
-const LONGEST: Duration = Duration::from_mins(1);
+/// How long a settled task is remembered, so that a task that is given up repeatedly is not run without a delay.
+const REMEMBERED: Duration = RETRY.longest;
 
 /// Tasks that are to be settled.
 #[derive(Default)]
@@ -43,7 +44,7 @@ struct Tasks {
 
 struct Known {
     stage: Stage,
-    pause: Duration,
+    failures: Failures,
     /// Why it fails, where it does.
     reason: &'static str,
 }
@@ -62,9 +63,8 @@ impl Known {
         !matches!(self.stage, Stage::Settled(_))
     }
 
-    fn put_off(&mut self, longest: Duration) {
-        self.stage = Stage::Due(Instant::now() + self.pause);
-        self.pause = longest.min(2 * self.pause);
+    fn put_off(&mut self, schedule: &Backoff) {
+        self.stage = Stage::Due(Instant::now() + self.failures.next_delay(schedule));
     }
 
     /// It was given up, or could not be settled by somebody else.
@@ -73,11 +73,11 @@ impl Known {
             Stage::Due(_) => {}
             Stage::UnderWay(again) => *again = true,
             Stage::Settled(at) => {
-                if at.elapsed() > LONGEST {
-                    self.pause = FIRST;
+                if at.elapsed() > REMEMBERED {
+                    self.failures.reset();
                 }
                 self.reason = reason;
-                self.put_off(LONGEST);
+                self.put_off(&RETRY);
             }
         }
     }
@@ -87,8 +87,8 @@ impl Known {
         let again = matches!(self.stage, Stage::UnderWay(true));
         match outcome.as_ref().map_err(Error::kind) {
             Ok(()) if !again => self.stage = Stage::Settled(Instant::now()),
-            Err(ErrorKind::Unavailable | ErrorKind::ResourceExhausted) => self.put_off(OUTAGE),
-            _ => self.put_off(LONGEST),
+            Err(ErrorKind::Unavailable | ErrorKind::ResourceExhausted) => self.put_off(&OUTAGE),
+            _ => self.put_off(&RETRY),
         }
     }
 }
@@ -118,12 +118,12 @@ impl Abandoned {
     fn take(&self) -> Option<Result<Vec<Unsettled>, Instant>> {
         let mut tasks = self.tasks.lock();
         let now = Instant::now();
-        tasks.known.retain(|_, known| !matches!(known.stage, Stage::Settled(at) if now > at + LONGEST));
+        tasks.known.retain(|_, known| !matches!(known.stage, Stage::Settled(at) if now > at + REMEMBERED));
         if tasks.known.is_empty() {
             tasks.tended = false;
             return None;
         }
-        let (mut due, mut next) = (Vec::new(), now + LONGEST);
+        let (mut due, mut next) = (Vec::new(), now + RETRY.longest);
         for ((scope, id), known) in &mut tasks.known {
             match known.stage {
                 Stage::Due(at) if at <= now => {
@@ -166,8 +166,8 @@ impl Shared {
         match tasks.known.entry((scope.clone(), id.clone())) {
             Entry::Occupied(mut known) => known.get_mut().abandoned(reason),
             Entry::Vacant(vacant) if room => {
-                let mut known = Known { stage: Stage::UnderWay(false), pause: FIRST, reason };
-                known.put_off(LONGEST);
+                let mut known = Known { stage: Stage::UnderWay(false), failures: Failures::default(), reason };
+                known.put_off(&RETRY);
                 vacant.insert(known);
             }
             Entry::Vacant(_) => {
@@ -228,8 +228,8 @@ mod tests {
         let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).build();
         let shared = Arc::downgrade(engine.shared());
         engine.shared().abandon(&Scope::open(), &TaskId::from("abandoned"));
-        // Less than the pause before the first attempt.
-        tokio::time::sleep(FIRST / 2).await;
+        // Less than the delay before the first attempt.
+        tokio::time::sleep(RETRY.first / 2).await;
         drop(engine);
         assert!(shared.upgrade().is_none());
     }

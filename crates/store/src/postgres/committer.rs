@@ -132,7 +132,7 @@ impl Committer {
             connector: Arc::clone(&connector),
             lock,
             session: None,
-            backoff: super::session::Backoff::default(),
+            failures: nuncio_limit::Failures::default(),
             jobs: waiting,
             waiting: VecDeque::new(),
             doubt: Arc::clone(&doubt),

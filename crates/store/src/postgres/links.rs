@@ -12,6 +12,7 @@ use std::{
 };
 
 use nuncio_engine::StoreError;
+use nuncio_limit::Failures;
 use tokio::{
     sync::Mutex,
     time::{Instant, sleep_until, timeout_at},
@@ -20,7 +21,7 @@ use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     error::{is_read_only, store_error, unavailable},
-    session::{Backoff, Connector, Failure, Session},
+    session::{Connector, Failure, RECONNECT, Session},
     statements::Sql,
 };
 
@@ -38,7 +39,7 @@ struct Link {
 #[derive(Default)]
 struct Slot {
     session: Option<Arc<Session>>,
-    backoff: Backoff,
+    failures: Failures,
     /// No attempt to connect before this.
     rests_until: Option<Instant>,
 }
@@ -140,11 +141,11 @@ impl Link {
                 Ok(session) => {
                     let session = Arc::new(session);
                     slot.session = Some(Arc::clone(&session));
-                    slot.backoff.succeeded();
+                    slot.failures.reset();
                     return Ok(session);
                 }
                 Err(error) => {
-                    let rest = slot.backoff.failed();
+                    let rest = Instant::now() + slot.failures.next_delay(&RECONNECT);
                     slot.rests_until = Some(rest);
                     if rest >= deadline {
                         return Err(unavailable(error));

@@ -1,7 +1,6 @@
 //! A connection, set up and with its statements.
 
 use std::{
-    hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use nuncio_limit::{Backoff, Jitter};
 use tokio::{
     task::AbortHandle,
-    time::{Instant, error::Elapsed, timeout},
+    time::{error::Elapsed, timeout},
 };
 use tokio_postgres::{Client, Error, Row, types::ToSql};
 
@@ -155,25 +155,6 @@ impl Session {
     }
 }
 
-/// Pauses between attempts to connect, longer each time and never the same for two nodes.
-#[derive(Debug, Default)]
-pub(super) struct Backoff {
-    failures: u32,
-}
-
-impl Backoff {
-    const FIRST: Duration = Duration::from_millis(25);
-    const LONGEST: Duration = Duration::from_secs(1);
-
-    pub(super) fn failed(&mut self) -> Instant {
-        let pause = Self::LONGEST.min(Self::FIRST * 2_u32.pow(self.failures.min(10)));
-        self.failures += 1;
-        // From half of it to all of it.
-        let jitter = u32::try_from(RandomState::new().hash_one(0) % 512).unwrap_or_default();
-        Instant::now() + pause * (512 + jitter) / 1024
-    }
-
-    pub(super) fn succeeded(&mut self) {
-        self.failures = 0;
-    }
-}
+/// The delays between attempts to connect. Nodes that lost the database together return at different times.
+pub(super) const RECONNECT: Backoff =
+    Backoff { first: Duration::from_millis(25), longest: Duration::from_secs(1), jitter: Jitter::Between(0.5, 1.0) };

@@ -4,7 +4,6 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,6 +12,7 @@ use std::{
 };
 
 use nuncio_engine::StoreError;
+use nuncio_limit::{Backoff, Failures, Jitter};
 use nuncio_model::{Scope, Timestamp};
 use parking_lot::Mutex;
 use tokio::{
@@ -30,8 +30,12 @@ use super::{
     totals::{MANY, Totals},
 };
 
-/// How long it rests: while the store is written to, and at most.
-const RESTS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// The delays between rounds: the shortest while the store is written to, longer while there is nothing to do.
+const ROUNDS: Backoff =
+    Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30), jitter: Jitter::None };
+
+/// The random part of the time of a full round, so that nodes that started together do not run it together.
+const SCATTER: Jitter = Jitter::Between(0.75, 1.25);
 
 /// How long it rests after a step that failed, at least.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
@@ -84,7 +88,7 @@ impl Upkeep {
             chores,
             told: Arc::clone(&told),
             retention,
-            looks_at_all: Instant::now() + scattered(RESTS[1]),
+            looks_at_all: Instant::now() + SCATTER.of(ROUNDS.longest),
             complaints: HashMap::new(),
         };
         Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
@@ -108,12 +112,6 @@ impl Upkeep {
     }
 }
 
-/// Nodes that were started together are not to come at the same time for ever.
-fn scattered(period: Duration) -> Duration {
-    let share = u32::try_from(RandomState::new().hash_one(0) % 256).unwrap_or_default();
-    period * (192 + share / 2) / 256
-}
-
 struct Work {
     chores: Arc<Chores>,
     told: Arc<Told>,
@@ -126,7 +124,7 @@ struct Work {
 
 impl Work {
     async fn run(mut self, has_written: Arc<AtomicBool>) {
-        let mut rest = RESTS[0];
+        let (mut rest, mut idle) = (ROUNDS.first, Failures::default());
         loop {
             select! {
                 () = sleep(rest) => {}
@@ -134,11 +132,13 @@ impl Work {
             }
             let is_busy = has_written.swap(false, Ordering::Relaxed);
             let did = self.tend().await;
-            rest = match did {
-                Some(false) if !is_busy => RESTS[1].min(2 * rest),
-                Some(_) => RESTS[0],
-                None => RESTS[1].min((2 * rest).max(AFTER_FAILURE)),
-            };
+            if did.is_some_and(|did| did || is_busy) {
+                idle.reset();
+            }
+            rest = idle.next_delay(&ROUNDS);
+            if did.is_none() {
+                rest = rest.max(AFTER_FAILURE);
+            }
         }
     }
 
@@ -211,7 +211,7 @@ impl Work {
         let crowded = self.told.totals.take_crowded();
         self.chores.sum_up(&crowded.iter().map(ScopeColumns::of).collect::<Result<Vec<_>, _>>()?).await?;
         if Instant::now() >= self.looks_at_all {
-            self.looks_at_all = Instant::now() + scattered(LOOK_AT_ALL);
+            self.looks_at_all = Instant::now() + SCATTER.of(LOOK_AT_ALL);
             self.chores.sum_up(&self.chores.crowded(MANY).await?).await?;
         }
         Ok(!crowded.is_empty())

@@ -2,15 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_limit::{Backoff, Failures, Jitter};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
 use super::{BoxError, Broker, Connection, Link, PATIENCE, Shared};
-use crate::bus::{Topic, backoff::Backoff};
+use crate::bus::Topic;
 
 /// How often a connection that is not used is tried out.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// A connection that was there for so long is no part of a row of failures.
+/// The delays between attempts to connect. Nodes that lost the bus together return at different times.
+const RECONNECT: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2), jitter: Jitter::FULL };
+
+/// A connection that lasted this long ends a row of failures.
 const LASTING: Duration = Duration::from_secs(10);
 
 /// Signals that are sent at once.
@@ -28,7 +33,7 @@ impl<B: Broker> Driver<B> {
 
     /// Runs until the bus is closed and everything is sent.
     pub(super) async fn run(self) {
-        let mut backoff = Backoff::default();
+        let mut failures = Failures::default();
         loop {
             let began = Instant::now();
             let connected = tokio::select! {
@@ -44,10 +49,10 @@ impl<B: Broker> Driver<B> {
             };
             self.note(error);
             if began.elapsed() > LASTING {
-                backoff = Backoff::default();
+                failures.reset();
             }
             tokio::select! {
-                () = sleep(backoff.pause()) => {}
+                () = sleep(failures.next_delay(&RECONNECT)) => {}
                 () = self.is_done() => return,
             }
         }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use nuncio_engine::StoreError;
+use nuncio_limit::{Failures, sleep};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -17,7 +18,7 @@ use tokio::{
 use super::{Done, Job, Op, batch::Batch, doubt::Doubt};
 use crate::postgres::{
     error::{is_full, unavailable},
-    session::{Backoff, Connector, Failure, NotConnected, Session},
+    session::{Connector, Failure, NotConnected, RECONNECT, Session},
     statements::Sql,
 };
 
@@ -25,7 +26,7 @@ pub(super) struct Worker {
     pub(super) connector: Arc<Connector>,
     pub(super) lock: i64,
     pub(super) session: Option<Arc<Session>>,
-    pub(super) backoff: Backoff,
+    pub(super) failures: Failures,
     pub(super) jobs: mpsc::Receiver<Job>,
     pub(super) waiting: VecDeque<Job>,
     pub(super) doubt: Arc<Doubt>,
@@ -99,7 +100,7 @@ impl Worker {
         let connected = self.tend_until(attempt).await;
         match connected {
             Some(Ok(Ok(session))) => {
-                self.backoff.succeeded();
+                self.failures.reset();
                 // Whatever was under way on the connection before has ended with it.
                 self.doubt.resolve();
                 let session = Arc::new(session);
@@ -107,7 +108,7 @@ impl Worker {
                 Some(session)
             }
             Some(failed) => {
-                let rest = self.backoff.failed();
+                let rest = Instant::now() + self.failures.next_delay(&RECONNECT);
                 if let Ok(Err(error)) = failed {
                     tracing::warn!(%error, "the database cannot be reached for commits");
                 }
@@ -126,9 +127,7 @@ impl Worker {
             let next = self.waiting.front().map(|job| job.deadline);
             tokio::select! {
                 done = &mut what => return Some(done),
-                () = async { match next { Some(next) => sleep_until(next).await, None => std::future::pending().await } } => {
-                    self.expire();
-                }
+                () = sleep::until(next) => self.expire(),
                 job = self.jobs.recv(), if self.waiting.len() < 4 * Batch::MOST => match job {
                     Some(Job { op: Op::Close, reply, .. }) => {
                         drop(reply.send(Ok(Done::Nothing)));
