@@ -14,7 +14,7 @@ use std::{
     sync::OnceLock,
 };
 
-use nuncio_engine::address;
+use nuncio_model::address;
 use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
 use serde::{Deserialize, Serialize};
 

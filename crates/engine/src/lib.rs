@@ -5,7 +5,6 @@
 //! the
 //! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
 
-pub mod address;
 pub mod bus;
 pub mod lifecycle;
 pub mod offload;

@@ -8,6 +8,7 @@
 //! `snake_case` names, `null`, numeric and short forms of enums, both base64 alphabets and unknown members (see
 //! [`json`]).
 
+pub mod address;
 pub mod card;
 pub mod error;
 pub mod event;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use async_nats::ServerAddr;
-use nuncio_engine::address::{self, Address, AddressError};
+use nuncio_model::address::{self, Address, AddressError};
 use percent_encoding::percent_decode_str;
 
 use crate::options::{Login, NatsOptions};

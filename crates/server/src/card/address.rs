@@ -13,7 +13,7 @@ use http::{
     request::Parts,
     uri::{Authority, Scheme},
 };
-use nuncio_engine::address::without_secrets;
+use nuncio_model::address::without_secrets;
 use url::Host;
 
 use super::forwarded::{self, Forwarded};

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use http::{Uri, uri::Scheme};
-use nuncio_engine::address::without_secrets;
+use nuncio_model::address::without_secrets;
 use nuncio_model::card::{AgentInterface, Binding};
 use nuncio_wire::{Version, Versions, dialect};
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use nuncio_engine::address::{Address, is_secret};
+use nuncio_model::address::{Address, is_secret};
 use tokio_postgres::Client;
 
 use super::{

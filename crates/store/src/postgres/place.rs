@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-use nuncio_engine::address::{Address, Login};
+use nuncio_model::address::{Address, Login};
 use percent_encoding::percent_decode_str;
 use tokio_postgres::{
     Config,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use nuncio_engine::address;
+use nuncio_model::address;
 use toml::{Table, Value};
 
 use super::settings::{Kind, SETTINGS, Setting, is_address};

@@ -4,7 +4,7 @@ mod table;
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use nuncio_engine::address;
+use nuncio_model::address;
 pub(crate) use table::variable;
 pub(super) use table::{Kind, SETTINGS, Setting, is_address};
 

@@ -8,7 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use nuncio_engine::{MemoryStore, TaskStore, address, store::MemoryStoreBuilder};
+use nuncio_engine::{MemoryStore, TaskStore, store::MemoryStoreBuilder};
+use nuncio_model::address;
 use nuncio_model::error::with_causes;
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 

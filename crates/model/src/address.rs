@@ -1,10 +1,10 @@
-//! The addresses of what the seams to stores and buses stand for, as people write them:
-//! `SCHEME://[LOGIN@]PLACE[?PARAMETERS]`.
+//! The addresses of stores and buses, as users write them: `SCHEME://[LOGIN@]PLACE[?PARAMETERS]`.
 //!
-//! Whoever connects, and whoever shows an address, takes it apart here, so that nobody takes a part of a password for
-//! something else.
+//! Code that connects and code that shows an address use the same parser, so that no code shows a part of a password as
+//! another part of the address. The parser is in this crate because the stores, the buses, the server and the command
+//! have no other crate in common.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 /// An address, taken apart and not decoded.
 #[derive(Clone, Copy)]
@@ -28,17 +28,28 @@ pub struct Login<'a> {
 }
 
 /// Why an address cannot be taken apart. It repeats nothing of it.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AddressError {
     /// There is no `://`.
-    #[error("it does not begin with a scheme and ://")]
     Scheme,
-    /// An `@` behind a `?`: a login, or a parameter.
-    #[error("an `@` stands behind a `?`; in a user or password write `?` as %3F, and in a parameter write `@` as %40")]
+    /// An `@` after a `?`: the end of a login, or a part of a parameter.
     Mark,
 }
 
-nuncio_model::debug_is_text!(AddressError);
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "it does not begin with a scheme and ://",
+            Self::Mark => {
+                "an `@` stands behind a `?`; in a user or password write `?` as %3F, and in a parameter write `@` as %40"
+            }
+        })
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+crate::debug_is_text!(AddressError);
 
 impl<'a> Address<'a> {
     /// Takes an address apart. A password may have `:`, `/`, `#` and `@` as they are, but no `?`.
