@@ -112,7 +112,7 @@ impl Http {
 
     fn build(&self, tls: bool, grpc: bool) -> Result<reqwest::Client, ClientError> {
         let settings = self.settings();
-        let setup = |what: &str, error: &dyn std::error::Error| {
+        let setup = |what: &str, error: &(dyn std::error::Error + 'static)| {
             ClientError::Setup(format!("{what}: {}", classify::innermost(error)))
         };
         let mut authorities = Vec::new();

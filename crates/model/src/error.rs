@@ -6,7 +6,7 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use std::collections::BTreeMap;
 
-pub use causes::{with_causes, write_causes};
+pub use causes::{causes, with_causes, write_causes};
 
 use crate::json::Value;
 

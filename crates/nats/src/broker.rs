@@ -15,6 +15,7 @@ use async_nats::{
 };
 use async_trait::async_trait;
 use nuncio_engine::bus::{BoxError, Broker, Listeners};
+use nuncio_model::error::{causes, with_causes};
 use secrecy::ExposeSecret as _;
 use tokio::sync::watch;
 
@@ -100,17 +101,11 @@ impl Broker for NatsBroker {
 
 /// The text of an error and its causes, followed by a hint for known TLS errors.
 fn describe(error: &(dyn std::error::Error + 'static)) -> String {
-    let (mut text, mut hint) = (error.to_string(), None);
-    let mut source = error.source();
-    while let Some(cause) = source {
-        hint = hint.or(tls_hint(cause));
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
+    let text = with_causes(error);
+    match causes(error).find_map(tls_hint) {
+        Some(hint) => format!("{text}; {hint}"),
+        None => text,
     }
-    hint.map_or(text.clone(), |hint| format!("{text}; {hint}"))
 }
 
 fn tls_hint(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {

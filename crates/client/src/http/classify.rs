@@ -2,6 +2,8 @@
 
 use std::{error::Error as StdError, time::Duration};
 
+use nuncio_model::error::causes;
+
 use crate::failure::{Cause, Failure};
 
 /// An error before the head of the answer came.
@@ -37,12 +39,8 @@ fn tls(error: &(dyn StdError + 'static)) -> Option<String> {
 }
 
 /// What the deepest cause says, which is what a person can act on.
-pub(super) fn innermost(error: &dyn StdError) -> String {
-    let mut deepest: &dyn StdError = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    let text = deepest.to_string();
+pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
+    let text = causes(error).last().unwrap_or(error).to_string();
     // "Connection refused (os error 111)"
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();

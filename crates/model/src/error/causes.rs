@@ -5,23 +5,36 @@
 
 use std::{error::Error, fmt, fmt::Write as _};
 
-/// Writes an error and its causes on one line, separated by `: `. A cause is omitted if its text was already written.
+/// Writes the text of [`with_causes`]: for implementations of `Debug` and `Display`.
 pub fn write_causes(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     f.write_str(&with_causes(error))
 }
 
-/// An error and its causes on one line, separated by `: `. A cause is omitted if its text was already written.
+/// The causes of an error: its [`source`](Error::source), the source of that, and so on.
+pub fn causes<'a>(error: &'a dyn Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause| (*cause).source())
+}
+
+/// An error and its causes on one line, separated by `: `, as Nuncio shows errors in logs, in the terminal and in the
+/// `Debug` form of its error types.
+///
+/// Many errors repeat the text of their cause. A cause is left out if the line contains its text already, or if its
+/// text contains the text before.
+///
+/// ```
+/// # use nuncio_model::{Error, error::with_causes};
+/// let error = Error::internal(std::io::Error::other("disk full"));
+/// assert_eq!(with_causes(&error), "internal error: disk full");
+/// ```
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut last = text.clone();
-    let mut source = error.source();
-    while let Some(cause) = source {
+    for cause in causes(error) {
         let more = cause.to_string();
         if !text.contains(&more) && !more.contains(&last) {
             _ = write!(text, ": {more}");
             last = more;
         }
-        source = cause.source();
     }
     text
 }

@@ -1,12 +1,13 @@
 //! One attempt: a POST with the headers that the configuration wants (NOTIFY-1 to NOTIFY-5, NOTIFY-11).
 
-use std::{error::Error as StdError, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
+use nuncio_model::error::with_causes;
 use reqwest::{Client, Response, redirect};
 
 use crate::{
@@ -146,12 +147,5 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Why there was no answer, without the URL: its query may hold a secret.
 fn reason(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        reason = format!("{reason}: {cause}");
-        source = cause.source();
-    }
-    reason
+    with_causes(&error.without_url())
 }

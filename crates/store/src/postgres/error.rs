@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use nuncio_engine::StoreError;
+use nuncio_model::error::with_causes;
 use rustls::CertificateError;
 use tokio_postgres::{
     Error,
@@ -126,21 +127,9 @@ pub(super) fn unavailable(reason: impl Into<Box<dyn std::error::Error + Send + S
     StoreError::Unavailable(reason.into())
 }
 
-/// The error and its causes in one line, each said once.
+/// The error as text: the message of the server, or the error with its causes.
 pub(super) fn explain(error: &Error) -> String {
-    let mut text = match error.as_db_error() {
-        Some(told) => told.message().to_owned(),
-        None => error.to_string(),
-    };
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let told = cause.to_string();
-        if !cause.is::<DbError>() && !text.contains(&told) {
-            text.extend([": ", &told]);
-        }
-        source = cause.source();
-    }
-    text
+    error.as_db_error().map_or_else(|| with_causes(error), |told| told.message().to_owned())
 }
 
 /// What to do about a connection that failed for TLS, or for want of it.
