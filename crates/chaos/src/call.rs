@@ -3,6 +3,7 @@
 use std::{fmt, net::SocketAddr, time::Duration};
 
 use anyhow::{Context as _, Result};
+use nuncio_http::{ClientSettings, Roots};
 use nuncio_wire::sse::Decoder;
 use reqwest::{
     Client, Method, RequestBuilder, Response, StatusCode,
@@ -103,8 +104,13 @@ impl Outgoing {
 
 impl Caller {
     pub(crate) fn new(nodes: Vec<SocketAddr>) -> Result<Self> {
-        let client = || Client::builder().connect_timeout(Duration::from_secs(2)).no_proxy();
-        Ok(Self { calls: client().build()?, streams: client().read_timeout(SILENCE).build()?, nodes })
+        let mut settings = ClientSettings::default();
+        settings.connect_timeout = Duration::from_secs(2);
+        settings.uses_proxies = false;
+        settings.roots = Roots::Omitted;
+        let calls = settings.build()?;
+        settings.read_timeout = Some(SILENCE);
+        Ok(Self { calls, streams: settings.build()?, nodes })
     }
 
     /// The number of nodes.

@@ -15,6 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
+use nuncio_http::{ClientSettings, Roots};
 use url::Url;
 
 pub(crate) use answer::{Answer, Piece};
@@ -112,35 +113,14 @@ impl Http {
 
     fn build(&self, tls: bool, grpc: bool) -> Result<reqwest::Client, ClientError> {
         let settings = self.settings();
-        let setup = |what: &str, error: &(dyn std::error::Error + 'static)| {
-            ClientError::Setup(format!("{what}: {}", classify::innermost(error)))
-        };
-        let mut authorities = Vec::new();
-        for pem in &settings.authorities {
-            let read = reqwest::Certificate::from_pem_bundle(pem);
-            authorities.extend(read.map_err(|error| setup("the certificate cannot be read", &error))?);
-        }
-        let base = || {
-            let builder = reqwest::Client::builder()
-                .user_agent(settings.user_agent.clone())
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(settings.timeouts.connect)
-                .tcp_nodelay(true)
-                // A peer that is gone without a word is noticed within a minute.
-                .tcp_keepalive(Duration::from_secs(30))
-                .tcp_keepalive_interval(Duration::from_secs(10))
-                .tcp_keepalive_retries(3)
-                .http2_adaptive_window(true)
-                .http2_keep_alive_interval(Duration::from_secs(30))
-                .tls_danger_accept_invalid_certs(tls && settings.insecure);
-            if grpc { builder.http2_prior_knowledge() } else { builder }
-        };
-        if tls && let Ok(client) = base().tls_certs_merge(authorities.clone()).build() {
-            return Ok(client);
-        }
-        // No TLS is wanted, or the system has no certificates and only those given count.
-        let only = base().tls_certs_only(authorities).build();
-        only.map_err(|error| setup("HTTP cannot be set up", &error))
+        let mut client = ClientSettings::default();
+        client.user_agent.clone_from(&settings.user_agent);
+        client.connect_timeout = settings.timeouts.connect;
+        client.http2_only = grpc;
+        client.roots = if tls { Roots::Optional } else { Roots::Omitted };
+        client.authorities.clone_from(&settings.authorities);
+        client.insecure = tls && settings.insecure;
+        client.build().map_err(|error| ClientError::Setup(error.to_string()))
     }
 }
 

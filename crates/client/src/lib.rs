@@ -11,8 +11,6 @@
 //! # Ok(()) }
 //! ```
 
-pub mod redact;
-
 mod builder;
 mod choose;
 mod client;
@@ -35,6 +33,7 @@ pub use client::{Client, IntoSendMessage};
 pub use error::{CardNotFound, ClientError};
 pub use failure::{Cause, Failure, PeerCode};
 pub use nuncio_auth::Credential;
+pub use nuncio_http::redact;
 pub use nuncio_model::card::{Binding, UnknownBinding};
 pub use nuncio_wire::{FileBytes, Version};
 pub use poll::Poll;

@@ -72,7 +72,7 @@ pub struct CourierBuilder {
 /// Why there can be no courier: TLS cannot be set up.
 #[derive(thiserror::Error)]
 #[error("notifications cannot be sent")]
-pub struct CourierError(#[from] reqwest::Error);
+pub struct CourierError(#[from] nuncio_http::SetupError);
 
 nuncio_model::debug_is_text!(CourierError);
 

@@ -10,6 +10,7 @@ mod retry;
 mod stamp;
 
 pub use courier::{Courier, CourierBuilder, CourierError, Places};
-pub use guard::{Guard, Lookup, Refusal};
+pub use guard::Guard;
+pub use nuncio_http::{Lookup, Refusal};
 pub use retry::Retry;
 pub use stamp::{Delivery, Stamp};

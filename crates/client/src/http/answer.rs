@@ -7,7 +7,8 @@ use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt as _;
 
 use super::{classify, log, within};
-use crate::{failure::Failure, redact::Redactor};
+use crate::failure::Failure;
+use nuncio_http::redact::Redactor;
 
 /// The head of an answer, and its body to be read.
 pub(crate) struct Answer {
@@ -55,7 +56,7 @@ impl Answer {
 
     /// When to try again, by `Retry-After` in seconds.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
-        self.header(header::RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
+        nuncio_http::retry_after(&self.headers)
     }
 
     /// The next piece of the body; `None` at its end. Fails where nothing comes for as long as the peer may be silent.

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
+use nuncio_http::redact::Redactor;
 use tracing::{Level, debug, enabled};
 use url::Url;
 
 use super::answer::Answer;
-use crate::redact::Redactor;
 
 /// Whether anybody wants to see messages.
 pub(crate) fn is_on() -> bool {

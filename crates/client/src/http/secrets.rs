@@ -7,11 +7,12 @@ use nuncio_auth::{
     Credential,
     credentials::{Credentials, Origin},
 };
+use nuncio_http::redact::Redactor;
 use nuncio_model::AgentCard;
 use secrecy::ExposeSecret as _;
 use url::Url;
 
-use crate::{error::ClientError, failure::Failure, redact::Redactor};
+use crate::{error::ClientError, failure::Failure};
 
 /// The credentials and the headers of a client's own, bound to the origins that may see them, and what hides them from
 /// logs.

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method as Verb, header};
+use nuncio_http::redact::Redactor;
 use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent, resume};
 use nuncio_wire::{
     GrpcDialect,
@@ -22,7 +23,6 @@ use super::{Link, Transport, whole::Whole};
 use crate::{
     failure::{Failure, PeerCode},
     http::{Answer, Outbound, Piece},
-    redact::Redactor,
 };
 
 /// One HTTP/2 connection for all methods.

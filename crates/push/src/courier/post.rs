@@ -5,13 +5,14 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
+    header::{AUTHORIZATION, CONTENT_TYPE},
 };
+use nuncio_http::{ClientSettings, SetupError, retry_after};
 use nuncio_model::error::with_causes;
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, Response};
 
 use crate::{
-    guard::{Checked, Guard},
+    guard::Guard,
     stamp::{Delivery, Stamp},
 };
 
@@ -55,17 +56,12 @@ impl Post {
         self.timeout
     }
 
-    pub(super) fn new(guard: Guard, timeout: Duration, stamp: Option<Arc<dyn Stamp>>) -> Result<Self, reqwest::Error> {
-        let client = Client::builder()
-            // The address that is checked must be the one that is called: no other place, no proxy that resolves names.
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .dns_resolver(Checked(guard.clone()))
-            .referer(false)
-            .connect_timeout(timeout.min(Duration::from_secs(10)))
-            .pool_max_idle_per_host(2)
-            .user_agent(concat!("nuncio/", env!("CARGO_PKG_VERSION")))
-            .build()?;
+    pub(super) fn new(guard: Guard, timeout: Duration, stamp: Option<Arc<dyn Stamp>>) -> Result<Self, SetupError> {
+        let mut settings = ClientSettings::default();
+        settings.connect_timeout = timeout.min(settings.connect_timeout);
+        settings.idle_per_host = 2;
+        settings.guard = Some(guard.addresses().clone());
+        let client = settings.build()?;
         Ok(Self { client, guard, timeout, stamp })
     }
 
@@ -138,11 +134,6 @@ async fn drain(mut response: Response) {
     {
         read += data.len();
     }
-}
-
-/// In seconds; a date is not worth its parser, as the pauses grow anyway.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Why there was no answer, without the URL: its query may hold a secret.

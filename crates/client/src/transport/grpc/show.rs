@@ -1,9 +1,10 @@
 //! Messages of protobuf in the log, as the JSON that they would be.
 
+use nuncio_http::redact::Redactor;
 use nuncio_model::{Call, Method, Reply, StreamResponse};
 use nuncio_wire::{Version, dialect};
 
-use crate::{http::log, redact::Redactor};
+use crate::http::log;
 
 pub(super) fn call(call: &Call, redactor: &Redactor) {
     if log::is_on()

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::Guard;
+use super::AddressGuard;
 
 /// Resolves names.
 #[async_trait]
@@ -17,13 +17,13 @@ pub trait Lookup: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Where the name has no addresses, or nobody can tell. A webhook passes when it is registered; an attempt to
-    /// deliver fails, which is tried again as any other, and so it is with a panic there.
+    /// If the name has no addresses, or the resolver does not answer. Then a webhook can be registered, but an attempt
+    /// to deliver fails and is repeated like any other. A panic has the same effect.
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// As the system does.
-pub(crate) struct System;
+/// Resolves as the system does.
+pub(super) struct System;
 
 #[async_trait]
 impl Lookup for System {
@@ -33,7 +33,7 @@ impl Lookup for System {
 }
 
 /// Gives a client the addresses that pass the guard, and no others.
-pub(crate) struct Checked(pub(crate) Guard);
+pub(crate) struct Checked(pub(crate) AddressGuard);
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
