@@ -1,11 +1,11 @@
-//! Keeps secrets out of everything that people read: logs, errors, diagnostics.
+//! Removes secrets from texts that people read: logs, errors, diagnostics.
 
 use http::{HeaderMap, header};
 use nuncio_model::Value;
 
 const MASK: &str = "***";
 
-/// Members of JSON that hold secrets, without regard to case.
+/// Members of JSON that contain secrets, in any case.
 const SECRET_MEMBERS: [&str; 9] = [
     "token",
     "credentials",
@@ -18,21 +18,21 @@ const SECRET_MEMBERS: [&str; 9] = [
     "client_secret",
 ];
 
-/// Knows the secrets of a client by their values, wherever they turn up. Its `Debug` form shows none.
+/// Knows the secrets of a client by their values, and masks them in any text. The `Debug` form shows no secret.
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<String>,
 }
 
 impl Redactor {
-    /// Knows these secrets.
+    /// A redactor for these secrets.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut redactor = Self::default();
         secrets.into_iter().for_each(|secret| redactor.add(secret));
         redactor
     }
 
-    /// Learns another secret. Anything under four characters is not taken for one, as it would blot out half of a text.
+    /// Adds a secret. A text of less than four characters is ignored, as masking would make other texts unreadable.
     pub fn add(&mut self, secret: impl Into<String>) {
         let secret = secret.into();
         if secret.chars().count() < 4 {
@@ -58,7 +58,7 @@ impl Redactor {
         text
     }
 
-    /// A body: members that hold secrets are masked, whoever's they are.
+    /// A body. Members that contain secrets by their names are masked, also if the secret is not known.
     pub fn body(&self, body: &[u8]) -> String {
         match serde_json::from_slice::<Value>(body) {
             Ok(mut value) => {
@@ -69,7 +69,7 @@ impl Redactor {
         }
     }
 
-    /// Headers, one per line; those that carry credentials are masked.
+    /// Headers, one per line. Headers with credentials are masked.
     pub fn headers(&self, headers: &HeaderMap) -> String {
         let line = |(name, value): (&header::HeaderName, &header::HeaderValue)| {
             let is_secret = value.is_sensitive() || is_secret_header(name.as_str());
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Redactor {
     }
 }
 
-/// Whether a header carries credentials by its name.
+/// Whether a header carries credentials, by its name.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     matches!(name.as_str(), "authorization" | "proxy-authorization" | "cookie" | "set-cookie" | "x-api-key")

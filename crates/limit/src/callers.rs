@@ -1,4 +1,4 @@
-//! A count for each caller.
+//! An amount for each caller.
 
 use std::{collections::HashMap, hash::BuildHasher};
 
@@ -9,7 +9,7 @@ use crate::hashing::{Hashing, hashing};
 
 const SHARDS: usize = 16;
 
-/// Counts by caller; those at 0 are forgotten.
+/// Amounts by caller. A caller at 0 takes no memory.
 pub struct Callers {
     shards: [Mutex<HashMap<Principal, usize, Hashing>>; SHARDS],
     hasher: Hashing,
@@ -23,8 +23,8 @@ impl Default for Callers {
 }
 
 impl Callers {
-    /// Counts so much more for a caller, unless the sum is over the limit; `allows_one` lets any amount in for a caller
-    /// at 0. Where nobody is asked who calls, nothing is counted.
+    /// Counts this amount for a caller, unless the sum is over the limit. With `allows_one`, a caller at 0 can have any
+    /// amount. Nothing is counted for [`Principal::Open`], the only caller without authentication.
     pub fn add(&self, principal: &Principal, amount: usize, limit: usize, allows_one: bool) -> bool {
         if *principal == Principal::Open {
             return true;
@@ -44,7 +44,7 @@ impl Callers {
         true
     }
 
-    /// Counts so much less.
+    /// Counts this amount less.
     pub fn remove(&self, principal: &Principal, amount: usize) {
         if *principal == Principal::Open {
             return;

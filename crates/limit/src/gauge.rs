@@ -1,8 +1,7 @@
-//! Admission: how much of something may be under way, in all and for each caller. One caller at its limit does not keep
-//! another from anything.
+//! Counts an amount in use, in total and for each caller. A caller at its limit does not restrict other callers.
 //!
-//! A caller is a [`Principal`], whatever tenants it names and connections it has. Where nobody is asked who calls,
-//! there is one caller, and only the limits in all hold.
+//! A caller is a [`Principal`], with all of its tenants and connections. Without authentication there is one caller, and
+//! only the limits in total apply.
 
 use std::{
     fmt,
@@ -10,27 +9,18 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use nuncio_model::{Error, ErrorKind, Principal};
 
-use crate::{callers::Callers, sampled::Sampled};
+use crate::{callers::Callers, refusals::Refusals};
 
-/// After how long a caller that was refused may try again.
-pub const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// The error for what cannot be done now, and may be soon.
-pub fn not_now(message: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
-}
-
-/// The name of a limit, as the log and an error's metadata have it, and how much there may be.
+/// A limit and its name, as the log and the metadata of errors show it.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// How much.
+    /// The largest amount.
     pub amount: usize,
 }
 
@@ -44,33 +34,33 @@ impl Most {
     pub const NONE: Self = Self::new("", usize::MAX);
 }
 
-/// What may be counted, and what is said of it.
+/// The limits of a [`Gauge`], and the error at a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {
-    /// What there is too much of, for people: `turns are running`.
+    /// The counted amount, for people: `turns are running`.
     pub what: &'static str,
-    /// How much there may be.
+    /// The limit in total.
     pub in_all: Most,
-    /// How much of it one caller may have.
+    /// The limit of each caller.
     pub per_caller: Most,
-    /// The error where there is too much in all. For one caller it is `ResourceExhausted`.
+    /// The error at the limit in total. The error at the limit of a caller is `ResourceExhausted`.
     pub kind: ErrorKind,
 }
 
-/// Counts something that has a limit.
+/// Counts an amount that has limits.
 pub struct Gauge {
     quota: Quota,
-    /// Whether what is larger than a limit is let in where nothing else is counted.
+    /// Whether an amount over a limit is accepted if nothing else is counted.
     allows_one: bool,
     total: AtomicUsize,
     callers: Callers,
     refusals: Refusals,
 }
 
-/// A part of what a [`Gauge`] counts, until it is dropped.
+/// A part of the amount of a [`Gauge`], until the permit is dropped.
 pub struct Permit {
     gauge: Arc<Gauge>,
-    /// Whose it is; the count of all is not kept by caller.
+    /// The caller. The count in total is not by caller.
     principal: Principal,
     amount: usize,
 }
@@ -81,8 +71,7 @@ impl Gauge {
         Self::with(quota, false)
     }
 
-    /// A gauge at 0 that lets in what is larger than a limit where nothing else is counted, so that nothing is too
-    /// large for ever.
+    /// A gauge at 0 that accepts an amount over a limit if nothing else is counted, so that no amount is refused forever.
     pub fn allowing_one(quota: Quota) -> Arc<Self> {
         Self::with(quota, true)
     }
@@ -92,38 +81,38 @@ impl Gauge {
         Arc::new(Self { quota, allows_one, total: AtomicUsize::new(0), callers: Callers::default(), refusals })
     }
 
-    /// Counts so much more for this caller, if there may be.
+    /// Counts this amount for the caller, within the limits.
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted` where the caller has too much, and the quota's kind where there is too much in all: each
-    /// says when to try again, and names the limit in its metadata.
+    /// `ResourceExhausted` at the limit of the caller, and the kind of the quota at the limit in total. Each error has a
+    /// time to try again, and the name of the limit in its metadata.
     pub fn take(self: &Arc<Self>, principal: &Principal, amount: usize) -> Result<Permit, Error> {
         let mut permit = self.none(principal);
         permit.grow(amount)?;
         Ok(permit)
     }
 
-    /// Counts nothing yet for this caller.
+    /// A permit for this caller that counts nothing yet.
     pub fn none(self: &Arc<Self>, principal: &Principal) -> Permit {
         Permit { gauge: Arc::clone(self), principal: principal.clone(), amount: 0 }
     }
 
-    /// How much there is.
+    /// The counted amount.
     pub fn count(&self) -> usize {
         self.total.load(Ordering::Relaxed)
     }
 
     fn add(&self, principal: &Principal, amount: usize) -> Result<(), Error> {
         if amount == 0 {
-            // Also where too much was counted anyway.
+            // Nothing is added, also if the amount is over the limit already.
             return Ok(());
         }
         let (Quota { what, in_all, per_caller, kind }, allows_one) = (self.quota, self.allows_one);
         if !self.callers.add(principal, amount, per_caller.amount, allows_one) {
             return Err(self.refusals.caller(principal, what));
         }
-        // What is refused is never counted, or it would have another refused that fits.
+        // A refused amount is not counted, not even for a moment: another request could be refused that fits.
         let is_within = |total, sum| sum <= in_all.amount || allows_one && total == 0;
         let add = |total: usize| total.checked_add(amount).filter(|sum| is_within(total, *sum));
         if self.total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
@@ -140,7 +129,7 @@ impl Gauge {
 }
 
 impl Permit {
-    /// Counts so much more, if there may be; else it stays as it is.
+    /// Counts this amount in addition, within the limits. The permit does not change if the amount is refused.
     ///
     /// # Errors
     ///
@@ -151,14 +140,14 @@ impl Permit {
         Ok(())
     }
 
-    /// Counts so much more, whether there may be or not.
+    /// Counts this amount in addition, also beyond the limits.
     pub fn grow_anyway(&mut self, amount: usize) {
         self.gauge.callers.add(&self.principal, amount, usize::MAX, true);
         self.gauge.total.fetch_add(amount, Ordering::Relaxed);
         self.amount += amount;
     }
 
-    /// Counts so much instead of what it counted, whether there may be more or not.
+    /// Counts this amount instead of the present amount, also beyond the limits.
     pub fn set(&mut self, amount: usize) {
         if amount >= self.amount {
             self.grow_anyway(amount - self.amount);
@@ -168,12 +157,12 @@ impl Permit {
         }
     }
 
-    /// Whose it is.
+    /// The caller.
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
 
-    /// How much it counts.
+    /// The amount of this permit.
     pub fn amount(&self) -> usize {
         self.amount
     }
@@ -199,45 +188,10 @@ impl fmt::Debug for Permit {
     }
 }
 
-/// Says no at a limit: to the caller, and now and then to the log.
-pub struct Refusals {
-    in_all: &'static str,
-    per_caller: &'static str,
-    sampled: Sampled,
-}
-
-impl Refusals {
-    /// Refusals at the limits of these names: in all, and for each caller.
-    pub fn new(in_all: &'static str, per_caller: &'static str) -> Self {
-        Self { in_all, per_caller, sampled: Sampled::default() }
-    }
-
-    /// There is too much of this caller's.
-    pub fn caller(&self, principal: &Principal, what: &str) -> Error {
-        self.log(self.per_caller, principal, "a caller is at its limit");
-        error(ErrorKind::ResourceExhausted, self.per_caller, format!("too many of your {what}; try again later"))
-    }
-
-    /// There is too much in all.
-    pub fn all(&self, principal: &Principal, what: &str, kind: ErrorKind) -> Error {
-        self.log(self.in_all, principal, "a limit is reached");
-        error(kind, self.in_all, format!("too many {what}; try again later"))
-    }
-
-    fn log(&self, limit: &str, principal: &Principal, message: &str) {
-        if let Some(silent) = self.sampled.next() {
-            tracing::warn!(limit, caller = %principal, silent, "{message}");
-        }
-    }
-}
-
-fn error(kind: ErrorKind, limit: &str, message: String) -> Error {
-    Error::new(kind, message).with_retry_after(RETRY_AFTER).with_metadata("limit", limit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusals::RETRY_AFTER;
 
     fn gauge(in_all: usize, per_caller: usize) -> Arc<Gauge> {
         let (in_all, per_caller) = (Most::new("things", in_all), Most::new("things_per_caller", per_caller));
@@ -245,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_at_its_limit_keeps_no_other_from_anything() {
+    fn a_caller_at_its_limit_does_not_restrict_other_callers() {
         let gauge = gauge(5, 2);
         let (a, b) = (Principal::named("a"), Principal::named("b"));
         let mut of_a = vec![gauge.take(&a, 1).unwrap(), gauge.take(&a, 1).unwrap()];
@@ -261,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_in_all_holds_for_all() {
+    fn the_limit_in_total_applies_to_all_callers() {
         let gauge = gauge(3, 2);
         let _a = gauge.take(&Principal::named("a"), 2).unwrap();
         let mut b = gauge.take(&Principal::named("b"), 1).unwrap();
@@ -275,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_anyway_keeps_the_rest_out() {
+    fn an_amount_beyond_the_limits_has_later_amounts_refused() {
         let (gauge, a) = (gauge(3, 2), Principal::named("a"));
         let mut held = gauge.none(&a);
         held.grow_anyway(5);
@@ -288,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_is_too_large_is_let_in_alone_where_the_gauge_allows_that() {
+    fn an_amount_over_a_limit_is_accepted_alone_if_the_gauge_allows_it() {
         let (in_all, per_caller) = (Most::new("things", 5), Most::new("things_per_caller", 2));
         let (what, kind) = ("things are there", ErrorKind::Unavailable);
         let gauge = Gauge::allowing_one(Quota { what, in_all, per_caller, kind });
@@ -306,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_asked_only_the_limit_in_all_holds() {
+    fn without_authentication_only_the_limit_in_total_applies() {
         let gauge = gauge(3, 1);
         let _permit = gauge.take(&Principal::Open, 3).unwrap();
         assert_eq!(gauge.take(&Principal::Open, 1).unwrap_err().kind(), ErrorKind::Unavailable);

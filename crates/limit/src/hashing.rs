@@ -1,4 +1,4 @@
-//! How tables of ids are hashed: quickly, and with a seed that nobody outside knows, since some ids are the clients'.
+//! Hashing of tables whose keys clients choose: fast, and with a secret seed, so that no client can provoke collisions.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,7 +7,7 @@ use foldhash::{SharedSeed, quality::SeedableRandomState};
 /// A hasher with a seed of its own from the system's randomness.
 pub type Hashing = SeedableRandomState;
 
-/// A new one.
+/// A new hasher.
 pub fn hashing() -> Hashing {
     Hashing::with_seed(RandomState::new().hash_one(0), SharedSeed::global_random())
 }

@@ -10,13 +10,15 @@ mod gauge;
 mod hashing;
 #[cfg(feature = "rate")]
 mod rate;
+mod refusals;
 mod sampled;
 pub mod sleep;
 
 pub use backoff::{Backoff, Failures, Jitter};
 pub use callers::Callers;
-pub use gauge::{Gauge, Most, Permit, Quota, RETRY_AFTER, Refusals, not_now};
+pub use gauge::{Gauge, Most, Permit, Quota};
 pub use hashing::{Hashing, hashing};
 #[cfg(feature = "rate")]
 pub use rate::{Rate, Rates};
+pub use refusals::{RETRY_AFTER, Refusals, not_now};
 pub use sampled::Sampled;

@@ -1,4 +1,4 @@
-//! How many requests a caller may make in a time.
+//! The rate of the requests of a caller.
 
 use std::{
     num::NonZeroU32,
@@ -11,21 +11,21 @@ use governor::{
 };
 use nuncio_model::{Error, Principal};
 
-use crate::gauge::Refusals;
+use crate::refusals::Refusals;
 
-/// After how many requests callers are forgotten that made none for a while.
+/// The number of requests after which inactive callers are forgotten.
 const SWEEP: u32 = 1024;
 
-/// Requests per second, and how many of them may come at once.
+/// A limit on the requests of each caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests per second, over time.
+    /// Requests per second, on average.
     pub per_second: NonZeroU32,
-    /// Requests that a caller may make at once after it was quiet.
+    /// Requests that a caller can make at once after a pause.
     pub burst: NonZeroU32,
 }
 
-/// Holds callers to a rate, each by itself. Where nobody is asked who calls, all are one.
+/// Applies a rate to each caller. Without authentication, all requests are of one caller.
 pub struct Rates {
     limiter: DefaultKeyedRateLimiter<Principal>,
     clock: DefaultClock,
@@ -34,6 +34,7 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// No caller has made a request yet.
     pub fn new(rate: Rate) -> Self {
         let quota = Quota::per_second(rate.per_second).allow_burst(rate.burst);
         Self {
@@ -44,9 +45,11 @@ impl Rates {
         }
     }
 
-    /// Counts a request, if the caller may make another now.
+    /// Counts a request of this caller.
     ///
-    /// Fails with `ResourceExhausted`, which says when it may.
+    /// # Errors
+    ///
+    /// `ResourceExhausted` if the rate is exceeded, with the time after which the caller can try again.
     pub fn check(&self, principal: &Principal) -> Result<(), Error> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP == SWEEP - 1 {
             self.limiter.retain_recent();

@@ -1,15 +1,15 @@
-//! What happens often and is to be logged: who makes it happen must not fill the log.
+//! Sampling of log lines for events that a peer causes: a peer must not be able to fill the log.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
-/// Occurrences, of which five are logged each second.
+/// Counts events, of which five are logged each second.
 #[derive(Debug)]
 pub struct Sampled {
     since: Instant,
-    /// The second that is counted, in the upper half, and the occurrences in it.
+    /// The present second in the upper half, and the number of events in this second.
     second: AtomicU64,
 }
 
@@ -22,7 +22,7 @@ impl Default for Sampled {
 impl Sampled {
     const LOGGED: u64 = 5;
 
-    /// Counts one more. If it is to be logged, gives how many of the last counted second were not.
+    /// Counts an event. If the event must be logged, returns how many events of the second before were not logged.
     pub fn next(&self) -> Option<u64> {
         let now = self.since.elapsed().as_secs() + 1;
         let before = self.second.load(Ordering::Relaxed);

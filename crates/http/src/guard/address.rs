@@ -1,8 +1,8 @@
-//! Which addresses are out in the open: by the special-purpose registries of IANA (RFC 6890 and after it).
+//! Public addresses, by the special-purpose address registries of IANA (RFC 6890 and its updates).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public Internet.
+/// Whether an address is on the public Internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
