@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
+use nuncio_limit::{Backoff, Jitter};
+
 use crate::live::Backlog;
+
+/// The delays between attempts of a write to the store, within [`Limits::commit_retry`].
+pub(crate) const WRITE_AGAIN: Backoff =
+    Backoff { first: Duration::from_millis(10), longest: Duration::MAX, jitter: Jitter::None };
 
 /// The engine's limits. Every queue, wait and window has one.
 #[derive(Debug, Clone)]

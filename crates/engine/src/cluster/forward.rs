@@ -1,8 +1,8 @@
 //! What is wanted of a task that runs elsewhere goes there by letter, and is followed until it has come to its end.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use nuncio_limit::Permit;
+use nuncio_limit::{Failures, Permit};
 use nuncio_model::Error;
 use tokio::{
     select,
@@ -17,6 +17,7 @@ use crate::{
     bus::Topic,
     conversation::{Refused, start},
     inbox::{Control, Course},
+    limits::WRITE_AGAIN,
     registry::Hold,
     shared::Shared,
     store::{Cluster, Letter, LetterId, Posted, StoreError},
@@ -136,7 +137,7 @@ fn id(control: &mut Control) -> LetterId {
 /// Leaves a letter. Where the store does not say whether it was left, it is left again under its id, which changes
 /// nothing where it was, for as long as a commit is tried.
 async fn leave(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) -> Result<Posted, StoreError> {
-    let (mut pause, mut failed) = (Duration::from_millis(10), None);
+    let (mut failures, mut failed) = (Failures::default(), None);
     loop {
         let error = match cluster.post(letter).await {
             Err(error) if error.is_transient() => error,
@@ -146,8 +147,7 @@ async fn leave(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) -> Resul
             return Err(error);
         }
         tracing::debug!(task = %letter.task, error = &error as &dyn std::error::Error, "a letter is left again");
-        sleep(pause).await;
-        pause *= 2;
+        sleep(failures.next_delay(&WRITE_AGAIN)).await;
     }
 }
 

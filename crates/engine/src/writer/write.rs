@@ -1,13 +1,13 @@
 //! Writes a commit, again where it fails, until it is clear what came of it.
 
-use std::time::Duration;
-
+use nuncio_limit::Failures;
 use nuncio_model::{Error, TaskId};
 use tokio::time::{Instant, sleep};
 
 use super::LogWriter;
 use crate::{
     bugs,
+    limits::WRITE_AGAIN,
     store::{Commit, Committed, Portion, StoreError},
 };
 
@@ -57,11 +57,10 @@ impl LogWriter {
         mut error: StoreError,
         begun: Instant,
     ) -> Result<Committed, StoreError> {
-        let mut pause = Duration::from_millis(10);
+        let mut failures = Failures::default();
         while error.is_transient() && begun.elapsed() < self.shared.limits.commit_retry {
             tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
-            sleep(pause).await;
-            pause *= 2;
+            sleep(failures.next_delay(&WRITE_AGAIN)).await;
             error = match self.shared.store.commit(commit.clone()).await {
                 Err(StoreError::Conflict) => match self.find_written(commit).await {
                     Ok(committed) => return Ok(committed),
