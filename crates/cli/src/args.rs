@@ -20,9 +20,10 @@ use crate::{command, style::Color};
 
 /// Talks to A2A agents, and makes one of any program.
 ///
-/// A flag --FLAG of the commands that call agents can be set as A2ACLI_FLAG in the environment or in a .env file; one
-/// of `serve` as NUNCIO_SERVE_FLAG in the environment, or in a TOML file. `nuncio config show` says what holds.
-/// Credentials given as flags can be seen by other users of the machine: prefer A2ACLI_BEARER and A2ACLI_API_KEY.
+/// A flag --FLAG of the commands that call agents can be set as A2ACLI_FLAG in the environment or in a .env file, a
+/// flag of `serve` as NUNCIO_SERVE_FLAG in the environment or in a TOML file. `nuncio config show` prints the
+/// effective values. Other users of the machine can see credentials given as flags: prefer A2ACLI_BEARER and
+/// A2ACLI_API_KEY.
 #[derive(Debug, Parser)]
 #[command(name = "nuncio", version, propagate_version = false, arg_required_else_help = true)]
 pub(crate) struct Cli {

@@ -62,7 +62,7 @@ pub(crate) async fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
     (output, outcome)
 }
 
-/// Says that a signal ended the command, and what becomes of its task; programs are told on stdout, too.
+/// Reports that a signal ended the command, and how its task can be continued. JSON output has the report, too.
 fn stopped(output: Output, signal: Signal) {
     let mut error = CliError::internal(format!("interrupted by {}", signal.name()));
     if let Some(task) = reference::in_hand() {
@@ -101,7 +101,7 @@ async fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliE
 }
 
 impl Command {
-    /// Whether the file of `--config` is one of client settings; that of `nuncio serve` is its own.
+    /// Whether the file of `--config` has client settings. `nuncio serve` has another format.
     fn reads_client_file(&self, global: &GlobalArgs) -> bool {
         match self {
             Self::Serve(_) | Self::Db(_) => false,

@@ -12,4 +12,4 @@ mod setting;
 
 pub(crate) use layers::{Layers, Source, is_exposed};
 pub(crate) use nearest::nearest;
-pub(crate) use setting::{SETTINGS, Setting, variable};
+pub(crate) use setting::{ClientSetting, SETTINGS, variable};

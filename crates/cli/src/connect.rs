@@ -107,7 +107,7 @@ fn of_path(builder: ClientBuilder, path: notice::Path, args: &ConnectArgs) -> Cl
     }
 }
 
-/// Finds the document of a card, also of one that cannot be used, and says why `send` could not use it.
+/// Finds the document of a card, valid or not, and the reason why `send` could not use the card.
 pub(crate) async fn document(
     context: &Context,
     args: &ConnectArgs,
@@ -146,10 +146,10 @@ fn explain(error: nuncio_client::ClientError, has_credentials: bool) -> CliError
     })
 }
 
-/// Where the agent of this command is, once that is known.
+/// The address of the agent of this command, once known.
 static PLACE: OnceLock<Url> = OnceLock::new();
 
-/// Where the agent of this command is looked for; `None` if it is not on the network.
+/// The address of the agent of this command; `None` for a card in a file.
 pub(crate) fn place() -> Option<Url> {
     PLACE.get().cloned()
 }
@@ -258,7 +258,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     Ok((builder.show_credentials_for_card(shows_card), has_credentials))
 }
 
-/// The service parameters: flags, else the setting, and `--auth` as one of them.
+/// The service parameters of flags, otherwise of the setting, with the header of `--auth`.
 fn parameters(context: &Context, args: &ConnectArgs) -> Result<Vec<(String, String)>, CliError> {
     let mut parameters = args.svc_param.clone();
     if parameters.is_empty()
@@ -272,7 +272,7 @@ fn parameters(context: &Context, args: &ConnectArgs) -> Result<Vec<(String, Stri
     Ok(parameters)
 }
 
-/// Secrets among flags and settings, so that nothing prints them.
+/// The secrets among flags and settings, which are hidden in all output.
 pub(crate) fn secrets(context: &Context, args: &ConnectArgs) -> Vec<String> {
     let mut secrets: Vec<_> = [
         context.text(args.bearer.as_ref(), "bearer"),
@@ -289,8 +289,7 @@ pub(crate) fn secrets(context: &Context, args: &ConnectArgs) -> Vec<String> {
     secrets
 }
 
-/// The flags of a command that reaches the same agent in the same way; settings need not be repeated, and what may be a
-/// secret is not.
+/// The flags of a command that calls the same agent. Settings are not repeated, and possible secrets are omitted.
 fn flags(context: &Context, args: &ConnectArgs) -> String {
     let mut flags = Vec::new();
     let mut add = |flag: &str, value: &str| flags.push(format!("{flag} {}", quoted(value)));

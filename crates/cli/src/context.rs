@@ -1,4 +1,4 @@
-//! What a command needs to know beside its own arguments.
+//! The context of a command beside its arguments.
 
 use crate::{
     args::{Format, GlobalArgs},

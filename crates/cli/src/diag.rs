@@ -14,7 +14,7 @@ static SECRETS: RwLock<Option<Redactor>> = RwLock::new(None);
 
 static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Hides these from everything that is written to stderr, logs included.
+/// Hides secrets in all output to stderr, logs included.
 pub(crate) fn hide(secrets: impl IntoIterator<Item = String>) {
     let mut redactor = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     let redactor = redactor.get_or_insert_default();
@@ -35,7 +35,7 @@ pub(crate) fn line(text: &str) {
     put("", text);
 }
 
-/// A line that begins with this label, which is ours, in a color.
+/// A line that begins with a colored label of this program.
 fn labelled(label: &str, color: &str, text: &str) {
     put(&if style::stderr() { style::paint(label, color) } else { label.to_owned() }, &format!(" {text}"));
 }
@@ -71,7 +71,7 @@ pub(crate) fn error(text: &str) {
     labelled("Error:", style::RED, text);
 }
 
-/// What goes on, for a person who looks on.
+/// Progress, if stderr is a terminal.
 pub(crate) fn progress(text: &str) {
     if io::stderr().is_terminal() {
         line(text);

@@ -19,7 +19,7 @@ pub(crate) struct CliError {
     pub(crate) a2a_code: Option<i64>,
 }
 
-/// What went wrong: one of our own codes, or the name of the error that the agent answered with.
+/// The kind of a failure: a code of this program, or the name of the agent's error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// Wrong arguments.

@@ -1,22 +1,22 @@
 //! Text of a peer on its way to stdout or stderr.
 //!
-//! Such a text must not command the terminal, reorder what a person reads, or look like a line of this program. All
-//! writers of the program use these functions: [`line()`] for stderr, logs and fields, [`Block`] for text of several
-//! lines, [`json`] for documents.
+//! Such a text must not control the terminal, reorder other text, or look like a line of this program. All output
+//! goes through these functions: [`line()`] for stderr, logs and fields, [`Block`] for text of several lines,
+//! [`json`] for documents.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// What lines of this program begin with, in lower case. Lines of a peer that begin so are quoted.
+/// The beginnings of lines of this program, in lower case. Lines of a peer with such a beginning are quoted.
 const OURS: [&str; 5] = ["error:", "hint:", "warning:", "resume:", "next:"];
 
-/// What stands before a line of a peer that looks like a line of this program.
+/// The prefix of a quoted line.
 const QUOTE: &str = "> ";
 
 /// How many characters may precede a word of [`OURS`] without ending the search: blanks and invisible characters.
 const MOST_BLANKS: usize = 128;
 
-/// Whether a terminal shows a character as what it is: no control character, no line separator, no mark that changes
-/// the direction of the text around it.
+/// Whether a character is safe on a terminal: no control character, no line separator, and no mark that changes the
+/// direction of text.
 pub(crate) fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(c,
@@ -55,10 +55,10 @@ pub(crate) fn json(text: String) -> String {
     safe
 }
 
-/// A text of several lines, which may come in pieces.
+/// A text of several lines, possibly in pieces.
 ///
-/// Line breaks stay. A line that begins like one of this program is quoted; as long as the next piece may complete such
-/// a beginning, the beginning is held back.
+/// Line breaks are kept. A line that begins like a line of this program is quoted. While the next piece can complete
+/// such a beginning, the beginning is held back.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// The beginning of the line, as long as the line may be quoted.
@@ -87,7 +87,7 @@ impl Block {
         }
     }
 
-    /// Adds what was held back: no piece follows, or none that continues this line.
+    /// Adds the text that was held back, because no further piece continues this line.
     pub(crate) fn end(&mut self, to: &mut String) {
         if std::mem::take(&mut self.has_return) {
             self.add('\r', to);

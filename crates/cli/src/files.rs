@@ -31,7 +31,7 @@ impl Saved {
     }
 }
 
-/// Bytes that are to be one file.
+/// The content of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct UnsavedFile {
     name: String,
@@ -39,7 +39,7 @@ struct UnsavedFile {
     bytes: Vec<u8>,
 }
 
-/// Writes the files of a task: the bytes in its artifacts and in the message of its status.
+/// Writes the inline files of a task: of the artifacts and of the message in the status.
 pub(crate) fn save_task(task: &Task, folder: &Path) -> Result<Vec<Saved>, CliError> {
     let mut wanted = Vec::new();
     for artifact in &task.artifacts {
@@ -59,7 +59,7 @@ pub(crate) fn save_message(message: &Message, folder: &Path) -> Result<Vec<Saved
     save(wanted, folder)
 }
 
-/// The files among these parts. Neighbours of one name and type are pieces of one file.
+/// The files among the parts. Adjacent parts with the same name and type are pieces of a file.
 fn collect<'a>(parts: impl Iterator<Item = PartRef<'a>>, otherwise: &str, wanted: &mut Vec<UnsavedFile>) {
     let mut is_open = false;
     for part in parts {
@@ -127,7 +127,7 @@ fn save(wanted: Vec<UnsavedFile>, folder: &Path) -> Result<Vec<Saved>, CliError>
     Ok(saved)
 }
 
-/// A new file: `name (1).ext` if there is one of the name. Nothing is overwritten, and no link is followed.
+/// Creates a file: `name (1).ext` if the name exists. Nothing is overwritten, and no link is followed.
 fn create(folder: &Path, name: &str) -> io::Result<(File, PathBuf)> {
     let (stem, ending) = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),

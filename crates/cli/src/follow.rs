@@ -1,5 +1,5 @@
-//! Following a task to its end: by a stream where there is one, by asking again and again where there is none or it
-//! breaks (cli specification, section 10).
+//! Follows a task to its end by a stream, or by polling if there is no stream or the stream breaks (cli
+//! specification, section 10).
 
 mod abandoned;
 mod changes;
@@ -65,8 +65,8 @@ impl<'a> Follower<'a> {
         Ok(Self { connection, output: context.output, interval, history, is_stream, is_announced, is_lost })
     }
 
-    /// Reads a stream to its end, or until the task is interrupted. That it was so when the stream began does not count
-    /// if the stream is read `through` that: the next turn is what is waited for.
+    /// Reads a stream until the task ends or is interrupted. With `through`, an interruption at the beginning of the
+    /// stream is ignored, and the function waits for the next turn.
     pub(crate) async fn watch(&self, watch: Watch, through: bool) -> Result<Outcome, CliError> {
         self.read(watch, through, false).await
     }
@@ -133,8 +133,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Asks for a task until it has ended or is interrupted; `through` the interruption that it has, as [`Self::watch`]
-    /// does. What it was before is known, where it was printed.
+    /// Polls a task until the task ends or is interrupted. With `through`, the current interruption is ignored, as in
+    /// [`Self::watch`]. `known` is the task as it was printed before.
     pub(crate) async fn poll(&self, id: &TaskId, mut known: Option<Task>, through: bool) -> Result<Outcome, CliError> {
         let told = known.clone();
         let mut request = GetTaskRequest::new(id.clone());
@@ -264,8 +264,8 @@ impl<'a> Follower<'a> {
         self.is_announced.get() && !self.is_stream && self.output.is_text()
     }
 
-    /// Says what is to be done next, and what an exit code of 0 does not tell. Where the user wants it told (`fails`),
-    /// the code is 1 for a task that has ended and is not completed.
+    /// Prints the next step, and warns of an outcome that exit code 0 does not show. With `fails`, the code is 1 for
+    /// a task that ended and is not completed.
     pub(crate) fn close(&self, task: &Task, fails: bool) -> Result<ExitCode, CliError> {
         let state = task.state();
         if state.is_interrupted() {

@@ -15,23 +15,23 @@ use tracing_subscriber::{
 
 use crate::{escape, style};
 
-/// The variable that sets what is logged, in the syntax of tracing's filters.
+/// The variable with the log filter, in the syntax of tracing.
 const VARIABLE: &str = "NUNCIO_LOG";
 
-/// What libraries say that is said by an error of ours as well.
+/// Log lines of libraries that an error of this program repeats.
 const SAID_TWICE: &str = "rustls_platform_verifier=off,async_nats=off";
 
 /// What `--debug` shows: every step, and the messages on the wire.
 const DEBUG: &str = "info,nuncio=debug,nuncio_client=debug,nuncio_server=debug,nuncio_engine=debug";
 
-/// Logs what `NUNCIO_LOG` says, for a command that calls an agent; without it what `--debug` shows, else what `default`
-/// says. With `-v` it warns of the agent's mistakes that are read.
+/// Starts the log of a command that calls an agent. The filter is `NUNCIO_LOG`, otherwise the filter of `--debug`,
+/// otherwise `default`. With `-v`, tolerated mistakes of the agent are logged as warnings.
 pub(crate) fn start_calling(is_debug: bool, default: &str, is_verbose: bool) {
     begin(is_debug, default, is_verbose, false);
 }
 
-/// As [`start_calling`], for a server: a thread of its own writes the records, so that a reader of stderr who stops reading does
-/// not stop the server.
+/// As [`start_calling`], for a server. A separate thread writes the records, so that a blocked stderr does not block
+/// the server.
 pub(crate) fn serve(is_debug: bool, default: &str, is_json: bool) {
     queue::start();
     begin(is_debug, default, false, is_json);
@@ -89,8 +89,8 @@ impl Drop for Record {
     }
 }
 
-/// A record as one line that commands no terminal: text of a peer or a program is escaped. On a terminal the escape
-/// sequences for colors stay: the formatter escapes those of others.
+/// A record as a line without control characters: text of a peer or a program is escaped. On a terminal the color
+/// sequences of the formatter are kept.
 fn one_line(record: &str, is_terminal: bool) -> Cow<'_, str> {
     let (line, end) = record.strip_suffix('\n').map_or((record, ""), |line| (line, "\n"));
     if !is_terminal {

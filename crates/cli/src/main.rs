@@ -59,7 +59,7 @@ fn run(cli: Cli) -> (Output, Result<ExitCode, CliError>) {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli));
             if serves {
-                // What is cut off has children of its own to end.
+                // Cancelled turns need time to end their child processes.
                 runtime.shutdown_timeout(command::serve::CUT_OFF);
                 log::flush();
             } else {

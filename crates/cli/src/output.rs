@@ -53,8 +53,8 @@ impl Output {
         self.format == Format::Text && !self.is_answer
     }
 
-    /// Writes the text of an answer. On a terminal a line that looks like one of this program is quoted, as warnings and
-    /// hints come there, too.
+    /// Writes the text of an answer. On a terminal, which also shows warnings and hints, a line that looks like a
+    /// line of this program is quoted.
     pub(crate) fn answer(text: &str) -> Result<(), CliError> {
         if text.is_empty() {
             diag::warn("the answer has no text");
@@ -130,7 +130,7 @@ impl Output {
         self.document(task, |to| to.task(task))
     }
 
-    /// A page of tasks, and the command that gives the next one.
+    /// A page of tasks, and the command for the next page.
     pub(crate) fn tasks(self, page: &ListTasksResponse, next: Option<&str>) -> Result<(), CliError> {
         if self.is_lines {
             page.tasks.iter().try_for_each(|task| self.task(task))?;
@@ -178,7 +178,7 @@ pub(crate) fn document(value: &impl Serialize, is_line: bool) -> Result<Vec<u8>,
     Ok(text.into_bytes())
 }
 
-/// Closes the text on stdout that may have grown, so that what comes next, here or on stderr, has a line of its own.
+/// Ends the open text on stdout, so that the next output to stdout or stderr begins on a new line.
 pub(crate) fn end_text() {
     let ended = growing::end();
     if !ended.is_empty() {

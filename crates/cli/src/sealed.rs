@@ -57,7 +57,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
 }
 
 /// The arguments of the process, secrets included. If `nuncio serve` has secrets in its environment or on its command
-/// line, the process executes itself once more without them, and this function returns only there.
+/// line, the process executes itself again without secrets, and this function returns in the new image only.
 pub(crate) fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     if let Some(sealed) = unseal() {
@@ -88,7 +88,7 @@ pub(crate) fn arguments() -> Vec<OsString> {
     arguments
 }
 
-/// The command line without its secrets, and what was taken out.
+/// The command line without its secrets, and the secrets.
 fn mask(words: &[String], serve: usize) -> (Vec<String>, Sealed) {
     let (mut masked, mut sealed) = (words.to_vec(), Sealed::default());
     for name in VARIABLES {
@@ -132,7 +132,7 @@ fn secret_setting(flag: &str) -> Option<&'static str> {
 /// Executes the command once more; returns only if that fails.
 fn seal(arguments: &[OsString], sealed: &Sealed) -> io::Result<std::convert::Infallible> {
     let (reader, mut writer) = io::pipe()?;
-    // Nobody reads yet: what does not fit into the pipe must fail, and not wait.
+    // The pipe has no reader yet: a write that does not fit must fail and not block.
     ioctl_fionbio(&writer, true)?;
     writer.write_all(&serde_json::to_vec(sealed)?)?;
     fcntl_setfd(&reader, FdFlags::empty())?;

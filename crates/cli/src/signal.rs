@@ -1,8 +1,8 @@
-//! What SIGINT and SIGTERM do to a command that waits.
+//! The effect of SIGINT and SIGTERM on a waiting command.
 
 use std::{future::Future, process::ExitCode};
 
-/// What a shell reports for a process that a signal ended.
+/// The exit code that a shell reports for a process ended by a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     Interrupt,

@@ -22,7 +22,7 @@ pub(crate) fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help && format == Format::Text {
-        // Most likely that is what is wanted.
+        // This is the probable intention.
         let _ = error.print();
     }
     let failure = if is_help || error.kind() == ErrorKind::MissingSubcommand {
@@ -78,8 +78,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What is wrong with the value of a flag that takes secrets, which are not known as such before the line is read,
-/// without that value: clap shows it, as far as terminals take it.
+/// The error for a wrong value of a secret flag, without the value, which clap would print.
 fn without_secret(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) =
         (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
@@ -92,7 +91,7 @@ fn without_secret(error: &clap::Error) -> Option<String> {
     (is_secret && !value.is_empty()).then(|| format!("invalid value for '{flag}': {reason}"))
 }
 
-/// The settings that a help shows, where one is asked for. What cannot be read is no reason to give none.
+/// The settings for a help text. Unreadable settings do not prevent the help.
 pub(crate) fn layers_of_help(arguments: &[OsString]) -> Option<Layers> {
     let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('h');
@@ -114,7 +113,7 @@ pub(crate) fn layers_of_help(arguments: &[OsString]) -> Option<Layers> {
     Layers::load(file.as_deref().map(Path::new), given(&["--agent-card", "-a"]).as_deref()).ok()
 }
 
-/// The format before settings are read, for errors that come before that.
+/// The output format for errors before the settings are read.
 pub(crate) fn format_of_environment() -> Format {
     let set = std::env::var(config::variable("output")).ok();
     set.and_then(|text| context::format_of(&text).ok()).unwrap_or(Format::Text)

@@ -1,5 +1,5 @@
-//! The help of each command: flags that do nothing there are taken, but not offered; what holds without a flag is what
-//! the environment and files say (cli specification, section 4).
+//! The help of each command. Flags without an effect are accepted and not shown; the defaults are the values of the
+//! environment and files (cli specification, section 4).
 
 use clap::{Arg, Command, CommandFactory as _};
 
@@ -9,7 +9,7 @@ use crate::config::{Layers, SETTINGS};
 const SETTINGS_HELP: &str = "Flags of agents, waiting and output can be set as variables (A2ACLI_AGENT_CARD, A2ACLI_BEARER) or \
 in a .env file; `nuncio config show` says what holds.";
 
-/// The whole command line. Where there are layers of settings, its help shows what they set.
+/// The whole command line. With layers of settings, the help shows their values.
 pub(crate) fn command(layers: Option<&Layers>) -> Command {
     let command = Cli::command().mut_args(|arg| effective(arg, layers));
     let hidden =
@@ -40,7 +40,7 @@ fn trim(command: Command, stream: Option<&Arg>, output: Option<&Arg>, layers: Op
     command.mut_args(|arg| if is_set(&arg) { effective(arg, layers) } else { arg }).after_help(SETTINGS_HELP)
 }
 
-/// A flag whose help says what is set in the place of what is built in.
+/// A flag whose help shows the configured value in place of the built-in default.
 fn effective(arg: Arg, layers: Option<&Layers>) -> Arg {
     let setting = SETTINGS.iter().find(|setting| arg.get_long() == Some(setting.name));
     let Some((setting, (value, source))) = setting.and_then(|it| Some((it, layers?.get(it.name)?))) else { return arg };

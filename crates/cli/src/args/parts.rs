@@ -1,8 +1,8 @@
-//! The flags that make parts of a message. Their order is that of the parts, whatever their kinds.
+//! The flags that make parts of a message. The parts have the order of the flags, independent of their kinds.
 
 use clap::{ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
 
-/// Part flags in the order that they were given.
+/// Part flags in the order of the command line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartArgs(pub(crate) Vec<PartFlag>);
 

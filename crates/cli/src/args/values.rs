@@ -34,7 +34,7 @@ pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
         Some(0) => Err("NAME:VALUE is wanted, and it has no name before the colon".to_owned()),
         Some(at) => {
             let name = text[..at].trim();
-            // It is not said which: what stands before the mark may be a part of a secret.
+            // The text is not shown: the part before the mark may belong to a secret.
             if !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter)) {
                 return Err(
                     "NAME:VALUE is wanted, and no header has such a name: letters, digits and hyphens".to_owned()

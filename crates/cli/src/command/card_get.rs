@@ -14,7 +14,7 @@ use crate::{
     output::Ordered,
 };
 
-/// What agents answer who have no extended card.
+/// The errors of agents without an extended card.
 const NONE_EXTENDED: [&str; 3] =
     ["UnsupportedOperationError", "ExtendedAgentCardNotConfiguredError", "MethodNotFoundError"];
 

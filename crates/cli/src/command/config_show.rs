@@ -1,4 +1,4 @@
-//! `nuncio config show`: each setting, its value and where it is from. It changes nothing.
+//! `nuncio config show`: each setting with its value and source. The command changes nothing.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::serve;
 use crate::{
     args::ConnectArgs,
-    config::{SETTINGS, Setting, Source},
+    config::{ClientSetting, SETTINGS, Source},
     context::Context,
     error::CliError,
 };
@@ -76,7 +76,7 @@ impl Effective {
 }
 
 /// The effective value of a setting. A value that the commands refuse is refused here, too.
-fn effective(context: &Context, args: &ConfigShowArgs, setting: &Setting) -> Result<Effective, CliError> {
+fn effective(context: &Context, args: &ConfigShowArgs, setting: &ClientSetting) -> Result<Effective, CliError> {
     let (value, source) = match given(context, args, setting.name) {
         Some(value) => (value, Source::Flag),
         None => match context.layers.get(setting.name) {

@@ -1,8 +1,8 @@
-//! `nuncio db`: looks after the database that tasks are kept in.
+//! `nuncio db`: maintains the database of tasks.
 //!
-//! In SQLite, what only reads (`check`, `export`, `backup`, `migrate --dry-run`) may be done while a server has the
-//! database; what writes (`migrate`, `gc`, `delete`) needs the database for itself, as the server has the newest in
-//! memory. In PostgreSQL all of it is done beside the nodes that run.
+//! In SQLite, commands that read (`check`, `export`, `backup`, `migrate --dry-run`) run beside a server. Commands
+//! that write (`migrate`, `gc`, `delete`) need exclusive access, because the server has the newest state in memory.
+//! In PostgreSQL all commands run beside the nodes.
 
 mod backup;
 mod check;
@@ -51,7 +51,7 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The settings of `nuncio serve`, with these flags of ours in the place of its own.
+    /// The settings of `nuncio serve`, with the flags of this command in place of the flags of `serve`.
     fn kept(&self, context: &Context, own: &[(&'static str, &[String])]) -> Result<Kept, CliError> {
         let mut given: BTreeMap<&'static str, Vec<String>> = own
             .iter()

@@ -148,7 +148,7 @@ async fn exists(client: &Client, task_id: &TaskId, id: &str) -> bool {
     !client.call(request).await.is_err_and(|error| error.as_agent_error().is_some_and(is_missing))
 }
 
-/// An agent that calls no private addresses may be one of ours.
+/// An agent that refuses private addresses may be a `nuncio serve`.
 fn refused(error: CliError) -> CliError {
     if error.message.contains("is not a public address") {
         return error.with_hint(

@@ -1,4 +1,4 @@
-//! `nuncio send` (sections 3.1.1 and 3.1.2): a message, and what comes of it.
+//! `nuncio send` (sections 3.1.1 and 3.1.2): sends a message and follows its task.
 
 mod answer;
 mod payload;
@@ -128,9 +128,9 @@ pub(crate) async fn run(context: &Context, args: &SendArgs) -> Result<ExitCode, 
     .await
 }
 
-/// Sends and follows: by a stream where the agent has one. A stream tells the id of a new task at once; where the id is
-/// known, a plain call does as well, and every agent takes it. To an agent of 0.3 or 0.2 a plain call is made too, unless
-/// events are wanted: their SDKs tell the error of an agent as the answer to a plain call, and not in a stream.
+/// Sends and follows, by a stream if the agent supports streams. A stream has the id of a new task at once. If the id
+/// is known, a unary call is used, which every agent supports. Agents of 0.3 or 0.2 get a unary call unless events
+/// are printed: their SDKs report the error of an agent in the answer to a unary call, and not in a stream.
 async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Result<Outcome, CliError> {
     let connection = follower.connection;
     let known = request.message.task_id.clone().filter(|_| !follower.is_stream);
@@ -170,8 +170,8 @@ async fn send(follower: &Follower<'_>, mut request: SendMessageRequest) -> Resul
     }
 }
 
-/// Whether an agent tells its errors as the answers to plain calls only: that is so for 0.3, and for 0.2 from 0.2.5 on,
-/// where cards say their version. SDKs before do not end a plain call that is answered with a message.
+/// Whether an agent reports errors in answers to unary calls only. This holds for 0.3, and for 0.2 since 0.2.5, whose
+/// cards declare a version. Older SDKs do not end a unary call that is answered with a message.
 fn tells_errors_in_answers(client: &Client) -> bool {
     let declared = client.interface().map_or("", |interface| interface.protocol_version.trim());
     match client.version().map(Version::as_str) {
@@ -192,7 +192,7 @@ fn ended(error: CliError, task: Option<&str>, connection: &Connection) -> CliErr
     }
 }
 
-/// Whether an error says that there is no streaming, and not that this message is refused.
+/// Whether an error means missing streaming, and not a refused message.
 fn is_about_streaming(error: &Error, request: &SendMessageRequest) -> bool {
     match error.kind() {
         ErrorKind::MethodNotFound => true,
@@ -253,7 +253,7 @@ pub(crate) fn tell(saved: &[Saved]) {
     }
 }
 
-/// What to do about a second message, which most often is the second word of one.
+/// The hint for a second message, which mostly is a message without quotes.
 pub(crate) fn words_hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
     let is_send = arguments.get(1).is_some_and(|command| command == "send");

@@ -60,7 +60,7 @@ pub(crate) struct Layers {
     stack: Vec<BTreeMap<String, (String, Source)>>,
     /// Files with credentials that others can read.
     pub(crate) exposed: Vec<PathBuf>,
-    /// Names that are no settings, with where they stand.
+    /// Unknown names, with their positions.
     pub(crate) unknown: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ impl Layers {
         self.stack.push(layer);
     }
 
-    /// The value of a flag that was not given. An empty one is none.
+    /// The value of a setting without its flag. An empty value counts as unset.
     pub(crate) fn get(&self, flag: &str) -> Option<(&str, &Source)> {
         let name = variable(flag);
         let mut found = self.stack.iter().filter_map(|layer| layer.get(&name));
@@ -176,7 +176,7 @@ fn read(path: &Path, text: &str) -> Result<Vec<dotenv::Entry>, CliError> {
     }
 }
 
-/// A slip in a name does nothing, so it is said. A `.env` that was not named may hold what is for others.
+/// A misspelt name has no effect: warn. A `.env` file that was found by search may have variables of other programs.
 fn unknown(entries: &[dotenv::Entry], path: &Path, is_named: bool) -> Vec<String> {
     let prefix = variable("");
     let slips =
@@ -203,7 +203,7 @@ fn is_setting(name: &str) -> bool {
     SETTINGS.iter().any(|setting| variable(setting.name) == name)
 }
 
-/// The variable that a slip in its name may have meant.
+/// The variable that a misspelt name probably means.
 fn meant(slip: &str) -> Option<String> {
     let prefix = variable("");
     let slip = slip.to_ascii_uppercase().replace('-', "_");
@@ -222,7 +222,7 @@ fn is_same(section: Option<&str>, agent: Option<&str>) -> bool {
     section.zip(agent).is_some_and(|(section, agent)| bare(section) == bare(agent))
 }
 
-/// The `.env` of the working directory, or of the nearest directory above it that has one.
+/// The `.env` of the working directory or of the nearest parent directory.
 fn nearest() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join(".env")).find(|path| path.is_file())

@@ -10,14 +10,14 @@ use crate::{
 
 /// A flag that is a setting.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
+pub(crate) struct ClientSetting {
     /// The long flag.
     pub(crate) name: &'static str,
     /// The default.
     pub(crate) default: &'static str,
     /// Whether its value is to be hidden.
     pub(crate) is_secret: bool,
-    /// Says why a value cannot be one of this setting.
+    /// The reason why a value is wrong for this setting.
     pub(crate) check: Check,
 }
 
@@ -26,16 +26,16 @@ type Check = fn(&str) -> Result<(), String>;
 /// Any text can be one.
 const ANY: Check = |_| Ok(());
 
-const fn setting(name: &'static str, default: &'static str, check: Check) -> Setting {
-    Setting { name, default, is_secret: false, check }
+const fn setting(name: &'static str, default: &'static str, check: Check) -> ClientSetting {
+    ClientSetting { name, default, is_secret: false, check }
 }
 
-const fn hidden(name: &'static str, check: Check) -> Setting {
-    Setting { name, default: "", is_secret: true, check }
+const fn hidden(name: &'static str, check: Check) -> ClientSetting {
+    ClientSetting { name, default: "", is_secret: true, check }
 }
 
 /// All of them. `--stream`, `--help` and `--version` are flags only.
-pub(crate) const SETTINGS: &[Setting] = &[
+pub(crate) const SETTINGS: &[ClientSetting] = &[
     setting("agent-card", "", |text| words(text.parse::<AgentRef>())),
     setting("endpoint", "", ANY),
     setting("transport", "as the card has them", |text| items(text).try_for_each(|it| words(it.parse::<Binding>()))),

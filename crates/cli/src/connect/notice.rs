@@ -33,14 +33,14 @@ pub(super) fn of_insecure(has_credentials: bool) {
     });
 }
 
-/// Warns of credentials that anybody on the way can read.
+/// Warns of credentials over a connection without TLS.
 pub(super) fn of_plain_text(url: &Url) {
     if url.scheme() == "http" && !url.host_str().is_some_and(is_loopback) {
         diag::warn_once("credentials go over a connection without TLS");
     }
 }
 
-/// Where the path of a reference leads that has no card of its own.
+/// The meaning of a path without a card of its own.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Path {
     /// The agent of the card: there is no path, or the card has an address with this path.
@@ -53,8 +53,7 @@ pub(super) enum Path {
 ///
 /// # Errors
 ///
-/// If the card has nothing at this path: the card's agent is another one than the user named, or the path is a tenant
-/// that the card does not name.
+/// If the card does not know the path: the user named another agent, or a tenant that is not in the card.
 pub(super) fn of_other_place(reference: &AgentRef, resolved: &Resolved) -> Result<Path, CliError> {
     let (Some(wanted), Some(found)) = (reference.as_url(), &resolved.url) else { return Ok(Path::Agent) };
     let path = wanted.path().trim_end_matches('/');
@@ -96,7 +95,7 @@ fn segment(text: &str) -> String {
 }
 
 impl Connection {
-    /// Says how the agent is called, where that is not what the user may think.
+    /// Reports properties of the call that the user may not expect.
     pub(super) fn look_around(&self, context: &Context, args: &ConnectArgs) {
         let Some(interface) = self.client.interface() else { return };
         let version = self.client.version().map(Version::as_str).unwrap_or_default();

@@ -47,7 +47,7 @@ fn code(error: &Error) -> Code {
     }
 }
 
-/// Whether the peer's number is that of the kind, and not one that says nothing here.
+/// Whether the number of the peer belongs to the kind of the error.
 fn is_numbered_so(error: &Error) -> bool {
     let row = status::row(error.kind());
     match PeerCode::of(error) {

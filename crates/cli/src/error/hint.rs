@@ -5,8 +5,7 @@ use url::Url;
 
 use super::{CliError, Code};
 
-/// Takes out of the hint the command that just failed. If the target is a port that speaks TLS and was called without,
-/// the hint says so.
+/// Removes the failed command from the hint. If a port with TLS was called without TLS, the hint says so.
 pub(super) async fn last(mut error: CliError, place: Option<Url>) -> CliError {
     let words: Vec<String> = std::env::args().skip(1).collect();
     error.hint = error.hint.and_then(|hint| without(&hint, &words));
@@ -28,7 +27,7 @@ pub(super) async fn last(mut error: CliError, place: Option<Url>) -> CliError {
     error
 }
 
-/// A hint without those of its parts that suggest the command of these words.
+/// A hint without the parts that suggest this command.
 fn without(hint: &str, words: &[String]) -> Option<String> {
     let is_other = |part: &&str| {
         let Some(command) = part.split_once("`nuncio ").and_then(|(_, rest)| rest.split_once('`')) else { return true };

@@ -1,6 +1,5 @@
-//! A task that the agent has given up: it keeps the task, and nobody works on it. SDKs of 0.3 and 0.2 leave a task so when
-//! the agent raises an exception. They end the stream, and answer a subscription with an error or with a stream that
-//! has no events.
+//! Detects a task that the agent has given up. SDKs of 0.3 and 0.2 leave a task unfinished if the agent raises an
+//! exception: they end the stream, and answer a subscription with an error or an empty stream.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,10 +18,10 @@ const LOOKS: [Duration; 5] = [
     Duration::from_secs(4),
 ];
 
-/// How many looks there are at a task that has not begun.
+/// The number of looks at a submitted task.
 const NOT_BEGUN: usize = 3;
 
-/// How long a task that has not begun may stand still after its stream broke.
+/// The longest time without a change for a submitted task after its stream broke.
 const BEGINNING: Duration = Duration::from_secs(15);
 
 /// What a stream gives next.

@@ -1,8 +1,8 @@
-//! The events that lead from one look at a task to the next.
+//! The events between two states of a task.
 
 use nuncio_model::{Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 
-/// What happened between two looks; the first look is an event of its own.
+/// The events between two looks. The first look is the task itself.
 pub(super) fn between(before: Option<&Task>, after: &Task) -> Vec<StreamResponse> {
     let Some(before) = before else { return vec![StreamResponse::Task(after.clone())] };
     let mut events = Vec::new();

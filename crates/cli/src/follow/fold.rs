@@ -16,7 +16,7 @@ impl Fold {
         self.0
     }
 
-    /// Adds an event. One that no task could have is passed over: agents are not ours to judge here.
+    /// Applies an event. An impossible event is ignored.
     pub(super) fn apply(&mut self, event: &StreamResponse) {
         match event {
             StreamResponse::Task(task) => self.0 = Some(task.clone()),

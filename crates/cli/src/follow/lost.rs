@@ -12,8 +12,8 @@ use crate::{connect::PATIENCE, diag};
 /// The interval of the check, and the longest interruption without a warning.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// How many intervals of `--poll-interval` pass before the client no longer asks for a task whose agent does not
-/// answer: one before the first attempt, two and four after the first failures.
+/// The intervals of `--poll-interval` until the client stops polling a dead agent: one before the first attempt, two
+/// and four after the first failures.
 const POLLS: u32 = 7;
 
 impl Follower<'_> {

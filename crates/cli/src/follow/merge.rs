@@ -2,8 +2,8 @@
 
 use nuncio_model::{Artifact, Task, TaskState};
 
-/// The task as the agent keeps it, with all that its stream told beside. Of an artifact that differs, the larger one
-/// counts; of two states, the kept one, unless the stream told the end and the agent does not keep that.
+/// The stored task, with the additional data of its stream. Of two versions of an artifact the larger is taken. Of
+/// two states the stored state is taken, unless only the stream has an end.
 pub(super) fn merged(told: Task, kept: Task) -> Task {
     if kept.id != told.id {
         return told;

@@ -1,4 +1,4 @@
-//! Records on their way to stderr. Those of a server go through a bounded queue to a thread that writes them.
+//! Writes log records to stderr. A server has a bounded queue and a thread for the records.
 
 use std::{
     io::{self, Write as _},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// Records that wait to be written. Further ones are dropped and counted.
+/// The capacity of the queue. Further records are dropped and counted.
 const LONGEST: usize = 1024;
 /// How long the end of a server waits for its records.
 const LAST: Duration = Duration::from_secs(1);

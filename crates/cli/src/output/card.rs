@@ -56,7 +56,7 @@ impl Text {
             };
             self.field("Security", &format!("{name}: {about}"));
         }
-        // One of them is enough, with all of its schemes.
+        // A caller needs all schemes of one requirement.
         let ways = card.security_requirements.iter().map(|requirement| {
             let names: Vec<_> = requirement.schemes.keys().map(String::as_str).collect();
             or(names.join(" and "), "nothing")

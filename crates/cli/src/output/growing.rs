@@ -1,4 +1,4 @@
-//! A text that grows: pieces of one artifact go on where the last piece ended, as long as nothing comes between.
+//! A growing text: a piece of an artifact continues the last piece if there was no other output in between.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ struct Open {
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
-/// What closes the block that is open, if any: the rest of its line, and a blank line.
+/// The end of the open block, if any: the rest of its line, and a blank line.
 pub(super) fn end() -> String {
     let mut rest = String::new();
     if let Some(mut open) = OPEN.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -29,7 +29,7 @@ pub(super) fn is_open() -> bool {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// A piece as it goes behind the text that is open; `None` if it does not.
+/// The continuation of the open text; `None` if the piece belongs to another text.
 pub(super) fn more(update: &TaskArtifactUpdateEvent) -> Option<String> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.as_mut().filter(|open| update.append && open.of == of(update))?;
@@ -51,7 +51,7 @@ fn of(update: &TaskArtifactUpdateEvent) -> (TaskId, ArtifactId) {
     (update.task_id.clone(), update.artifact.artifact_id.clone())
 }
 
-/// Whether a part is a text and nothing else, so that the next can be joined to it.
+/// Whether a part is plain text, so that the next part can continue it.
 pub(super) fn is_bare(part: PartRef<'_>) -> bool {
     part.as_text().is_some() && part.media_type().is_none() && part.metadata().is_none()
 }

@@ -6,7 +6,7 @@ use super::Text;
 
 /// How many characters of a task's first words a line has.
 const WORDS: usize = 60;
-/// How many characters a short id has. Ids of agents on this engine differ at their ends: they begin with the time.
+/// The length of a short id. Ids of this engine begin with the time, and differ at their ends.
 const SHORT: usize = 8;
 /// Ids up to this length are shown whole.
 const LONGEST_WHOLE: usize = 16;
@@ -43,7 +43,7 @@ pub(crate) fn short(id: &TaskId) -> &str {
     if text.len() <= LONGEST_WHOLE || !text.is_ascii() { text } else { &text[text.len() - SHORT..] }
 }
 
-/// The first words of the task: of its first message, else of its status.
+/// The first words of the first message of a task, otherwise of its status.
 fn words(task: &Task) -> String {
     let first = task.history.first().map(Message::text).filter(|text| !text.trim().is_empty());
     let text = first.or_else(|| task.status.message.as_deref().map(Message::text)).unwrap_or_default();

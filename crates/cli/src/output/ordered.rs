@@ -1,4 +1,4 @@
-//! Any JSON with its members in the order that they came in.
+//! JSON with the members in their original order.
 
 use std::fmt;
 

@@ -45,7 +45,7 @@ impl Text {
         }
     }
 
-    /// An artifact of which more pieces may come: with its last text left open. Says whether there is such a text.
+    /// An artifact that may get more pieces: its last text is left open. Returns whether there is such a text.
     pub(super) fn growing_artifact(&mut self, artifact: &Artifact) -> bool {
         let parts = joined(artifact);
         let Some((last, before)) = parts.split_last().filter(|(last, _)| is_bare((*last).into())) else {
@@ -96,8 +96,8 @@ impl Text {
     }
 }
 
-/// The answer of a completed task that has no artifacts, where only the history has the answer: LangGraph and Microsoft's
-/// Agent Framework answer in a message that is not that of the last status.
+/// The answer of a completed task without artifacts, from its history: LangGraph and Microsoft's Agent Framework
+/// answer in a message that is not in the last status.
 fn answer_in_history(task: &Task) -> Option<&Message> {
     let is_answer = task.state() == TaskState::Completed && task.artifacts.is_empty();
     let last = task.history.last().filter(|message| is_answer && message.role == Role::Agent)?;

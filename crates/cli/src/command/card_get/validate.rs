@@ -1,6 +1,6 @@
 //! Checks a card (section 4.4) of version 1.0, of an older version, or of both in one document.
 //!
-//! Addresses are checked by the client's own rules, so that a card that is valid here can be used by `send`.
+//! Addresses are checked by the rules of the client, so that `send` can use each valid card.
 
 mod older;
 mod requirements;
@@ -72,8 +72,8 @@ fn assumed(document: &Struct) -> Older {
     version.and_then(|version| Older::declared(&version)).unwrap_or_else(by_authentication)
 }
 
-/// The card without what is of a wrong type, each time with the mistake. What is in lists is looked at item by item, so
-/// that one does not hide the next.
+/// The card without values of a wrong type; each value is a mistake. Lists are checked item by item, so that a
+/// mistake does not hide the next.
 fn readable(document: &Struct, mistakes: &mut Vec<String>) -> AgentCard {
     let mut good = Struct::new();
     for (name, value) in document {
@@ -167,7 +167,7 @@ impl Findings {
 
     /// The address of an interface, by the rules of the client.
     fn interface(&mut self, path: &str, url: &str, binding: &str) {
-        // That one of them is missing is a mistake of its own.
+        // A missing member is reported separately.
         if binding.is_empty() || url.is_empty() {
             return;
         }
@@ -216,7 +216,7 @@ impl Findings {
             let Some(field) = shape.fields.iter().find(|field| field.json == *name) else { continue };
             let Some(value) = member(members, field) else { continue };
             let at = at(path, name);
-            // What is no object where there should be one is told elsewhere.
+            // A value of a wrong type is reported elsewhere.
             let mut message = |at: &str, value: &Value, shape| {
                 value.as_object().into_iter().for_each(|members| self.message(at, members, shape));
             };
@@ -236,7 +236,7 @@ impl Findings {
         }
     }
 
-    /// Required members that are missing, and members that nobody knows.
+    /// Missing required members, and unknown members.
     fn members(&mut self, path: &str, members: &Struct, fields: &[FieldInfo]) {
         let at = |name: &str| at(path, name);
         for field in fields.iter().filter(|field| field.presence == "required") {

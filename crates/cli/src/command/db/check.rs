@@ -1,5 +1,5 @@
-//! `nuncio db check`: whether a database is whole. The file of SQLite, by its own check; the tables; and every log,
-//! which must fold to its task.
+//! `nuncio db check`: checks the file with SQLite's own check, the tables, and every log, which must fold to its
+//! task.
 
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
     let (opened, shown) = (Database::reading(&kept).await?, database::shown(&kept)?);
     let (mut findings, mut checked) = (Vec::new(), Checked::default());
     match look(&opened, &mut findings, &mut checked).await {
-        // Where a page is broken, no more can be read; what was found before that counts.
+        // After a broken page nothing can be read; the earlier findings count.
         Err(error @ StoreError::Corrupt(_)) => {
             findings.push(format!("no more of it can be read: {}", with_causes(&error)));
         }
@@ -72,11 +72,11 @@ pub(super) async fn run(context: &Context, args: &CheckArgs) -> Result<ExitCode,
 #[derive(Default)]
 struct Checked {
     tasks: usize,
-    /// Logs that are there from the first record on.
+    /// Logs with all records from the first on.
     logs: usize,
 }
 
-/// Checks the database, and what any store promises of its tasks.
+/// Checks the database, and the guarantees of every store for its tasks.
 async fn look(database: &Database, findings: &mut Vec<String>, checked: &mut Checked) -> Result<(), StoreError> {
     findings.extend(database.verify().await?);
     let store = database.store();
@@ -98,7 +98,7 @@ async fn look(database: &Database, findings: &mut Vec<String>, checked: &mut Che
     Ok(())
 }
 
-/// Tasks at work that nobody is at work on.
+/// Tasks in a working state without a node.
 async fn orphans(store: &dyn TaskStore) -> Result<Vec<String>, StoreError> {
     let orphans = store.orphans(ORPHANS).await?;
     let named = orphans

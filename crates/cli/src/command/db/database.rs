@@ -45,7 +45,7 @@ impl Database {
         }
     }
 
-    /// Whose tasks there are.
+    /// The owners of the tasks.
     pub(super) async fn owners(&self, which: Which<'_>) -> Result<Vec<Owner>, StoreError> {
         match self {
             Self::Sqlite(store) => store.owners(which).await,
@@ -66,7 +66,7 @@ impl Database {
         }
     }
 
-    /// What is left of processes that are gone, and does no harm.
+    /// Harmless remains of earlier processes.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "with PostgreSQL there is one to ask"))]
     pub(super) async fn notes(&self) -> Result<Vec<String>, StoreError> {
         match self {

@@ -1,5 +1,5 @@
-//! `nuncio db delete`: deletes all of a tenant, a caller or a context, or a task, so that nothing of it is left in the
-//! tables, nor in the files of SQLite.
+//! `nuncio db delete`: deletes a task, or all tasks of a tenant, a caller or a context. Nothing remains in the tables
+//! or in the files of SQLite.
 
 use clap::Args;
 use nuncio_engine::{StoreError, store::Erase};
@@ -60,7 +60,7 @@ fn counted(tasks: u64) -> String {
     format!("{tasks} {}", if tasks == 1 { "task" } else { "tasks" })
 }
 
-/// Who has tasks that are meant, and how many.
+/// The owners of the selected tasks, with the number of tasks.
 async fn owners(opened: &Database, args: &DeleteArgs) -> Result<Vec<Owner>, StoreError> {
     let (task, context) = (args.task.as_deref().map(TaskId::from), args.whose.context.as_deref().map(ContextId::from));
     let which = match (&task, &context) {

@@ -1,4 +1,4 @@
-//! `nuncio db export`: tasks as JSON, one a line: the task as 1.0 has it, whose it is, and its webhooks.
+//! `nuncio db export`: tasks as JSON lines. Each line has the task in the form of 1.0, its owner and its webhooks.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,4 +1,4 @@
-//! `nuncio db gc`: deletes what is older than it is kept, and drops logs, once.
+//! `nuncio db gc`: deletes tasks and drops logs after their retention, once.
 
 use clap::Args;
 use nuncio_store::SqliteStore;

@@ -1,4 +1,4 @@
-//! `nuncio db migrate`: brings a database to the schema of this release, as serving it does.
+//! `nuncio db migrate`: migrates a database to the schema of this release, as `serve` does.
 
 use clap::Args;
 use serde_json::json;

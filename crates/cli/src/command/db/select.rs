@@ -14,7 +14,7 @@ const PAGE: usize = 200;
 /// Whose tasks.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Whose {
-    /// Only tasks of this tenant; '' for those of none
+    /// Only tasks of this tenant; '' for tasks without a tenant
     #[arg(long, value_name = "TENANT")]
     pub(super) tenant: Option<String>,
     /// Only tasks of this caller, by the name of its token

@@ -56,7 +56,7 @@ pub(super) fn refused(path: &Path, error: &OpenError) -> CliError {
     }
 }
 
-/// The flags for databases in the folder of a database that is not there.
+/// Flags for the other databases in the folder of a missing database.
 fn beside(path: &Path) -> Option<String> {
     const MOST: usize = 3;
     let folder = path.parent()?;

@@ -7,7 +7,7 @@ pub(super) fn of_message(message: &Message) -> String {
     message.text()
 }
 
-/// The text of a task's artifacts; of a task without any, that of its status.
+/// The text of the artifacts of a task, or of its status if there are no artifacts.
 pub(super) fn of_task(task: &Task) -> String {
     let texts: Vec<_> = task.artifacts.iter().map(Artifact::text).filter(|text| !text.is_empty()).collect();
     if texts.is_empty() {

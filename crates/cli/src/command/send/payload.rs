@@ -17,7 +17,7 @@ const LEAST: &str = r#"the least is {"message":{"parts":[{"text":"hello"}]}}"#;
 struct ObjectMembers {
     name: &'static str,
     fields: &'static [&'static [FieldInfo]],
-    /// Other names that the model reads, or that a part has.
+    /// Other accepted names, and the members of a part.
     others: &'static [&'static str],
     members: &'static [(&'static str, &'static ObjectMembers)],
 }

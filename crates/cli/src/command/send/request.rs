@@ -13,7 +13,7 @@ use crate::{
     error::CliError,
 };
 
-/// Schemes of URLs that are sent as they are.
+/// Schemes of URLs that are sent as references.
 const BY_REFERENCE: [&str; 6] = ["http", "https", "s3", "gs", "ftp", "ftps"];
 
 pub(super) async fn build(context: &Context, args: &SendArgs) -> Result<SendMessageRequest, CliError> {

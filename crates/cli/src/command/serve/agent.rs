@@ -1,4 +1,4 @@
-//! Which agent is served, and what its card says.
+//! The served agent and its card.
 
 mod named;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{args::duration, command::card_get::validate, connect::quoted, error::CliError, sealed};
 
-/// An engine to be, with its card, and what people are told of the agent.
+/// The builder of an engine, the card, and the description of the agent in the banner.
 pub(super) struct Chosen {
     pub(super) engine: EngineBuilder,
     pub(super) card: AgentCard,
@@ -226,7 +226,7 @@ fn finish(settings: &Settings, program: Program) -> Result<Program, CliError> {
     Ok(program)
 }
 
-/// The card of a program. Its arguments are not told, as they may hold anything.
+/// The card of a program. The card does not show the arguments, which may contain secrets.
 fn program_card(name: &str, modes: &[&str], verb: &str) -> (AgentCard, String) {
     let description = format!("Hands each message to the program {name}.");
     let mut card = AgentCard::new(name, description);
@@ -257,7 +257,7 @@ fn read_card(path: &str) -> Result<AgentCard, CliError> {
     if card.name.is_empty() {
         return Err(wrong("it has no name".to_owned()));
     }
-    // Where the agent is reached is the server's to say, but for a card that somebody signed.
+    // The server sets the addresses, except in a signed card.
     if card.signatures.is_empty() {
         card.supported_interfaces.clear();
     }

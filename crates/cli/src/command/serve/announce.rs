@@ -37,7 +37,7 @@ impl About<'_> {
         }
     }
 
-    /// The bindings that one of the versions has.
+    /// The bindings of all served versions.
     fn bindings(&self) -> Vec<Binding> {
         let any = |has: fn(&Version) -> bool| self.versions.iter().any(has);
         let rest = any(|version| dialect(*version).rest().is_some());

@@ -37,7 +37,7 @@ impl Args for ServeArgs {
             };
             let mut arg = Arg::new(setting.name).long(setting.name).help(format!("{}{default}", setting.help));
             arg = arg.help_heading(setting.heading).aliases(setting.aliases);
-            // `-h` is short; `--help` has all, with those that are used most before the others.
+            // `-h` is short; `--help` shows all flags, the most used first.
             arg = match MOST_USED.iter().position(|name| *name == setting.name) {
                 Some(at) => arg.help_heading("Most used").display_order(at),
                 None => arg.hide_short_help(true),
@@ -92,8 +92,8 @@ impl FromArgMatches for ServeArgs {
     }
 }
 
-/// Where a value begins with a hyphen, and so was taken for a flag, how it is to be written: behind `--`, as clap has
-/// it, it would be the program.
+/// The hint for a value that begins with a hyphen and was parsed as a flag. Clap suggests `--`, behind which the
+/// program stands.
 pub(crate) fn value_hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> =
         arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--").collect();
@@ -111,7 +111,7 @@ fn is_serve(word: &str) -> bool {
     matches!(word, "serve" | "server" | "demo-server")
 }
 
-/// Where a flag is none, what there is: clap would have it behind `--`, where the program stands.
+/// The hint for an unknown flag. Clap suggests `--`, behind which the program stands.
 pub(crate) fn flag_hint(arguments: &[OsString], tips: &[&str]) -> Option<String> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--");
     words.find(|word| is_serve(word))?;
@@ -122,7 +122,7 @@ pub(crate) fn flag_hint(arguments: &[OsString], tips: &[&str]) -> Option<String>
     })
 }
 
-/// Where a program stands behind `--exec` or `--jsonl` as people write it first, how it is to be written.
+/// The hint for a program directly behind `--exec` or `--jsonl`.
 pub(crate) fn program_hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let serve = words.iter().position(|word| is_serve(word))?;

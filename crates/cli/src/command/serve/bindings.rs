@@ -13,7 +13,7 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// The names of the listed bindings, of those that are served.
+    /// The names of the listed bindings that are served.
     pub(super) fn names(&self, served: &[Binding]) -> String {
         let listed = served.iter().filter(|binding| self.bindings.contains(binding));
         listed.map(|binding| binding.name()).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! What wakes the other nodes that share the store.
+//! The bus that wakes the other nodes of the store.
 
 use std::sync::Arc;
 

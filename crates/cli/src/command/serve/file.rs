@@ -14,7 +14,7 @@ use crate::{
 
 type Set = BTreeMap<&'static str, (Vec<String>, Source)>;
 
-/// Reads a file. A key that is not known is refused, so that no slip goes unnoticed.
+/// Reads a file. An unknown key is refused, so that no misspelling is ignored.
 pub(super) fn read(path: &Path) -> Result<Set, CliError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         CliError::usage(format!("cannot read {}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! Cards of the versions before 1.0: what their members are called, which are required, and what they hold.
+//! Cards of the versions before 1.0: the names and types of the members, and which are required.
 //!
 //! 0.2 and 0.3 have one table: 0.3 added optional members, and made `protocolVersion` required.
 
@@ -287,7 +287,7 @@ mod tests {
         std::fs::read_to_string(format!("{}/../../spec/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     }
 
-    /// The messages of a table, with the names that the specification has for them.
+    /// The messages of a table, with their names in the specification.
     fn messages(fields: &'static [Field], name: &str, all: &mut Vec<(String, &'static [Field])>) {
         all.push((name.to_owned(), fields));
         for field in fields {

@@ -25,7 +25,7 @@ impl Findings {
         }
     }
 
-    /// What a card that is of 1.0 alone says in the words of older versions: readers of 1.0 do not look for that.
+    /// Older members in a card of 1.0 only, which readers of 1.0 ignore.
     pub(super) fn forgotten(&mut self, document: &Struct) {
         for (name, instead) in [
             ("security", "securityRequirements"),

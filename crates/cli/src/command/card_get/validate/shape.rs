@@ -86,8 +86,8 @@ static IMPLICIT: Shape = plain::<ImplicitOAuthFlow>();
 static PASSWORD: Shape = plain::<PasswordOAuthFlow>();
 static DEVICE_CODE: Shape = plain::<DeviceCodeOAuthFlow>();
 
-/// Whether 1.0 knows a member, by the path of the message that has it: where cards for readers of several versions have
-/// members of all in one object.
+/// Whether 1.0 knows a member of the message at this path. A card for several versions has the members of all in one
+/// object.
 pub(super) fn knows(path: &str, name: &str) -> bool {
     let fields = match path.split(['.', '[']).next().unwrap_or_default() {
         "" => CARD.fields,
@@ -151,7 +151,7 @@ mod tests {
             kind if messages.get(kind).is_some() => samples(messages, kind),
             "bool" => vec![json!(true)],
             "google.protobuf.Struct" => vec![json!({})],
-            // One that an interface, a key and a version can have.
+            // A text that is valid for an interface, a key and a version.
             _ => vec![match field["json_name"].as_str().unwrap() {
                 "url" => json!("https://a"),
                 "location" => json!("header"),

@@ -1,15 +1,16 @@
-//! The name of an agent that is a program: that of the program, or of the script where the program interprets one.
+//! The name of an agent that is a program: the name of the program, or of the script if the program is an
+//! interpreter.
 
 use std::path::Path;
 
-/// Programs that are known by what they run.
+/// Interpreters: the agent is named after the script.
 const INTERPRETERS: [&str; 13] =
     ["python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "bash", "sh", "zsh"];
 
 /// How the files of scripts end.
 const SCRIPTS: [&str; 13] = ["py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php", "lua", "sh", "bash", "zsh"];
 
-/// The name for a program and its arguments. Of those no more is told than the name of a script.
+/// The name for a program and its arguments. Only the name of a script is taken from the arguments.
 pub(super) fn after(words: &[&str]) -> String {
     let Some((command, arguments)) = words.split_first() else { return "sh".to_owned() };
     let name = Path::new(command).file_name().map_or((*command).into(), |name| name.to_string_lossy());
