@@ -215,7 +215,7 @@ impl<'a> Follower<'a> {
         })))
     }
 
-    /// Says how far the task is to a person who looks on, unless the result is shown to the same person and says so.
+    /// Shows the state of the task on a terminal, unless the result on the same terminal shows the state.
     fn show_progress(&self, task: &Task) {
         let is_result = self.is_stream || is_over(task.state());
         if !(is_result && io::stdout().is_terminal()) {

@@ -34,9 +34,8 @@ pub(crate) async fn or_signal<T>(work: impl Future<Output = T>) -> Result<T, Sig
     }
 }
 
-/// The signals from now on, none of which is missed between two looks.
-#[cfg(unix)]
-pub(crate) struct Signals(Option<[tokio::signal::unix::Signal; 2]>);
+/// The signals since the creation. No signal is lost between two calls of `next`.
+pub(crate) struct Signals(#[cfg(unix)] Option<[tokio::signal::unix::Signal; 2]>);
 
 #[cfg(unix)]
 impl Signals {
@@ -56,14 +55,10 @@ impl Signals {
     }
 }
 
-/// The signals from now on.
-#[cfg(not(unix))]
-pub(crate) struct Signals;
-
 #[cfg(not(unix))]
 impl Signals {
     pub(crate) fn new() -> Self {
-        Self
+        Self()
     }
 
     /// The next signal.

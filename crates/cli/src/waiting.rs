@@ -1,4 +1,4 @@
-//! How long a command has waited, for a person who looks on: on stderr, from the first second on.
+//! Shows on a terminal how long a command has waited, after the first second.
 
 use std::{
     future::Future,

@@ -12,7 +12,7 @@ pub(super) fn is_one(path: &Path) -> bool {
     matches!(extension.as_deref(), Some("json" | "yaml" | "yml"))
 }
 
-/// Reads a file by its extension; `None` where it is a dotenv file.
+/// Reads a file by its extension; `None` for a dotenv file.
 pub(super) fn read(path: &Path, text: &str) -> Option<Result<Vec<Entry>, String>> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     let members = match extension.as_str() {

@@ -16,7 +16,7 @@ impl Text {
         self.outcome(task);
     }
 
-    /// A task whose ids were said before.
+    /// A task without its ids, which were printed before.
     pub(crate) fn outcome(&mut self, task: &Task) {
         self.status(&task.status);
         for artifact in &task.artifacts {

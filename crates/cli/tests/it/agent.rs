@@ -1,4 +1,4 @@
-//! Runs `nuncio`: a command that ends, or an agent that is stopped with the test.
+//! Runs `nuncio`: a command, or an agent that stops with the test.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -29,7 +29,7 @@ impl Run {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Fails unless stdout is one document, or one for each line.
+    /// Fails unless stdout is a document or JSON lines.
     pub(crate) fn lines_or_document(&self) {
         let is_document = serde_json::from_str::<Value>(&self.out).is_ok();
         let is_json = |line: &str| serde_json::from_str::<Value>(line).is_ok();
@@ -42,7 +42,7 @@ impl Run {
         self
     }
 
-    /// The error of the last line, whose exit code is this.
+    /// The error of the last line; checks the exit code.
     pub(crate) fn error(&self, code: &str, exit: i32) -> Value {
         let last: Value = serde_json::from_str(self.out.lines().last().unwrap_or_default()).unwrap_or_default();
         assert_eq!((last["error"]["code"].as_str(), self.code), (Some(code), exit), "{self:?}");
@@ -51,7 +51,7 @@ impl Run {
     }
 }
 
-/// A folder to run in, without settings of whoever runs the tests.
+/// A folder to run in, without the settings of the user.
 pub(crate) struct Home(TempDir);
 
 impl Home {

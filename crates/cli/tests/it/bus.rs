@@ -1,4 +1,4 @@
-//! What wakes other nodes: the setting, and what is said of one that cannot be.
+//! The bus: the setting, and errors for wrong values.
 
 use crate::agent::Home;
 

@@ -1,4 +1,4 @@
-//! Programs whose server is killed while they are at work.
+//! Programs whose server is killed during a turn.
 
 use std::io::Read as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Home, eventually};
 
-/// Writes one piece, and waits for the end of the world; run again, at a higher epoch, it writes the other.
+/// Writes the first piece and waits forever; at a higher epoch the program writes the second piece.
 const PROGRAM: &str = r#"
 read -r line
 case "$line" in

@@ -1,4 +1,4 @@
-//! `nuncio db`: what it finds, what it copies, what it deletes, and what it may do beside a server.
+//! `nuncio db`: findings, copies, deletion, and use beside a server.
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -30,7 +30,7 @@ fn id(task: &Value) -> &str {
     task["id"].as_str().unwrap()
 }
 
-/// A database with a task that is completed, one that waits, and one of each of two callers.
+/// A database with a completed task, a waiting task, and a task of each of two callers.
 fn filled(home: &Home) -> (Value, Value) {
     let agent = home.serve(STORE);
     let done = send(home, &agent, &["hello"]);
@@ -82,7 +82,7 @@ fn a_backup_is_made_under_load_and_served() {
     }
     drop(restored);
     let checked = home.run(&["db", "check", "--store", "sqlite:./backup.db", "-o", "json"]);
-    // A turn that ran when it was made is at work until the next server settles it; that one has.
+    // In a backup a running turn stays at work until a server settles the task, which happened here.
     assert_eq!(checked.ok().json()["findings"], Value::Array(Vec::new()));
 }
 
@@ -108,7 +108,7 @@ fn what_reads_goes_beside_a_server_and_what_writes_does_not() {
     assert!(findings[0].as_str().unwrap().contains("is at work, and no process is"), "{findings}");
 }
 
-/// Whichever it is, it is a finding, with what to do; a file that cannot be opened any more is an error, with the same.
+/// Each damage is a finding with a remedy; a file that cannot be opened is an error with the same remedy.
 #[test]
 fn a_page_that_is_broken_is_found_and_it_is_said_what_to_do() {
     const PAGE: usize = 4096;
@@ -327,7 +327,7 @@ fn tasks_of_another_agent_are_taken_over_on_request_only() {
     std::fs::copy(home.path().join("tasks.db"), home.path().join("wc-19129bda.db")).unwrap();
     let refused = home.run(&[&["serve", "--port", "0"][..], &program].concat());
     assert!(refused.code == 2 && refused.err.contains("--store sqlite:./wc-19129bda-2.db;"), "{}", refused.err);
-    // A command that finds no database names those in the folder.
+    // A command without a database names the databases of the folder.
     let missing = home.run(&["db", "check"]);
     let named = "--store sqlite:./tasks.db or --store sqlite:./wc-19129bda.db";
     assert!(missing.code == 2 && missing.err.contains(named), "{}", missing.err);

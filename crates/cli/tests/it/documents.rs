@@ -1,4 +1,4 @@
-//! `-o json`: one document, of the type that the operation gives.
+//! `-o json`: one document of the type of the operation.
 
 use serde_json::{Value, json};
 

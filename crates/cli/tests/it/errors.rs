@@ -1,4 +1,4 @@
-//! Each code of the specification's section 8, its envelope and its exit code.
+//! Each code of section 8 of the cli specification, with envelope and exit code.
 
 use serde_json::json;
 
@@ -250,7 +250,7 @@ fn what_is_no_endpoint_is_told_from_an_agent_that_refuses() {
 #[test]
 fn hints_say_what_to_do() {
     let home = Home::new();
-    // `serve` is at an address that it does not take without tokens: it ends whatever comes.
+    // `serve` refuses this address without tokens, so the command ends in any case.
     home.write("bad.txt", "{} {}");
     home.write("client.toml", "agent-card = 'localhost:1'\n");
     home.write("number.toml", "name = 5\n");

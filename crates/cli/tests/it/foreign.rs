@@ -13,7 +13,7 @@ use crate::{
     site::Site,
 };
 
-/// A card whose only interface is HTTP+JSON at this site.
+/// A card with one interface: HTTP+JSON at this site.
 fn card(changes: &Value) -> String {
     let mut card = json!({
         "name": "a", "description": "b", "version": "1", "capabilities": {"streaming": true}, "skills": [],
@@ -42,7 +42,7 @@ fn artifact(text: &str) -> Value {
     json!({"artifactUpdate": {"taskId": "t1", "contextId": "c1", "artifact": artifact}})
 }
 
-/// An agent that streams these events and keeps this task.
+/// An agent that streams the events and stores the task.
 fn agent(changes: &Value, stream: &[Value], kept: Option<Value>) -> Site {
     let (card, stream) = (card(changes), events(stream));
     Site::start(move |request| match request.split(' ').nth(1).unwrap_or_default() {
@@ -108,7 +108,7 @@ fn a_task_that_the_agent_has_given_up_ends_the_command() {
         assert!(error["hint"].as_str().unwrap().contains("nuncio task get t1"), "{error}");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
-    // One that has ended all the same is the result.
+    // A task that has ended in spite of the error is the result.
     let site = agent(&json!({}), &[json!({"task": task("SUBMITTED")})], Some(task("FAILED")));
     assert_eq!(send(&site, &["-o", "json"]).ok().json()["task"]["status"]["state"], "TASK_STATE_FAILED");
 }

@@ -1,4 +1,4 @@
-//! Hints that help: another command than the one that failed, the reason behind a failure, and its remedy.
+//! Hints: another command than the failed one, the reason of a failure, and its remedy.
 
 use std::{io::Write as _, net::TcpListener, os::unix::fs::PermissionsExt as _, thread};
 

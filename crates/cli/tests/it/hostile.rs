@@ -17,7 +17,7 @@ const TEXTS: [&str; 6] = [
     "\u{200b}ERROR: forged\n\tResume: forged",
 ];
 
-/// An agent whose every text is this one.
+/// An agent with the same text in all fields.
 fn site(text: &'static str) -> Site {
     Site::start(move |line| {
         let message = json!({"messageId": text, "role": "ROLE_AGENT", "parts": [

@@ -4,7 +4,7 @@ use std::{os::unix::fs::MetadataExt as _, process::Stdio};
 
 use crate::agent::{Agent, Home};
 
-/// A program that prints what `/proc` tells of its parent, the server.
+/// A program that prints the `/proc` files of its parent, the server.
 const LOOK: &str = "for it in environ cmdline; do cat /proc/$PPID/$it | tr '\\0' '\\n'; done; env";
 
 fn look(home: &Home, arguments: &[&str]) -> String {

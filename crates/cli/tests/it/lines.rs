@@ -1,4 +1,4 @@
-//! `--stream`: one object a line, as it happens, the end last.
+//! `--stream`: an object per line for each event, the end last.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -142,7 +142,7 @@ fn a_signal_names_the_task_once_and_ends_stdout_with_an_error() {
             let mut out = BufReader::new(child.stdout.take().unwrap());
             let mut err = BufReader::new(child.stderr.take().unwrap());
             let mut first = String::new();
-            // The task is known: by its id, or by its first event.
+            // The task is known by its id or its first event.
             if stream.is_empty() {
                 err.read_line(&mut first).unwrap()
             } else {
@@ -245,8 +245,8 @@ fn chunks(count: u32) -> String {
     (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
 }
 
-/// An agent of lines: a stream that tells a task and then nothing, subscriptions that nobody answers, and a task that
-/// is done when it is asked for.
+/// A stub agent: a stream with a task and no further event, subscriptions without an answer, and `GetTask` with a
+/// completed task.
 fn hole() -> String {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

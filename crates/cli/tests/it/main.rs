@@ -1,4 +1,4 @@
-//! The binary as people and scripts use it: documents, lines, errors, exit codes, and agents that are served.
+//! Tests of the binary: documents, lines, errors, exit codes and served agents.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What the process takes in memory while what it answers is not read, against the documented limits.
+//! Compares the memory of the process with the documented limits while clients do not read answers.
 
 use std::{
     io::{Read as _, Write as _},

@@ -1,4 +1,4 @@
-//! Credentials: to whom they go, and that nothing prints them.
+//! Credentials: the origins that get them, and hidden output.
 
 use crate::{agent::Home, site::Site};
 
@@ -100,7 +100,7 @@ fn insecure_is_never_silent() {
 #[test]
 fn credentials_without_tls_are_warned_of_beyond_this_machine() {
     let home = Home::new();
-    // A name that begins as an address of this machine does, and leads nowhere.
+    // A name that begins like a loopback address and does not resolve.
     for (host, is_warned) in [("127.0.0.1.invalid:1", true), ("127.0.0.1:1", false), ("localhost:1", false)] {
         for (url, transport) in [(format!("http://{host}"), "jsonrpc"), (format!("grpc://{host}"), "grpc")] {
             let list = ["task", "list", "-e", &url, "--transport", transport, "--timeout", "5s"];

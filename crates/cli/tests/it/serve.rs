@@ -1,4 +1,4 @@
-//! `nuncio serve`: what it says when it starts, what it keeps, and how it stops.
+//! `nuncio serve`: the banner, the stored tasks and the shutdown.
 
 use std::{
     io::Read as _,
@@ -80,7 +80,7 @@ fn tasks_survive_a_kill() {
     assert_eq!(ended["status"]["state"], "TASK_STATE_FAILED");
 }
 
-/// One that a crash left at work and that cannot be read is told of, and in nobody's way.
+/// A damaged task that a crash left at work is reported and does not block others.
 #[test]
 fn a_task_that_is_damaged_keeps_no_server_from_starting() {
     let home = Home::new();
@@ -146,7 +146,7 @@ fn no_program_outlives_a_server_that_is_killed() {
     }
 }
 
-/// Whether a process runs; one that nobody has reaped does not.
+/// Whether a process runs; a zombie does not run.
 fn is_alive(pid: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
     !state.is_empty() && !state.starts_with(b"Z")

@@ -2,7 +2,7 @@
 
 use crate::agent::{Agent, Home};
 
-/// Sends this text, and gives the id of its task.
+/// Sends the text and returns the id of the task.
 fn task(home: &Home, agent: &Agent, text: &str) -> String {
     let sent = home.run(&["send", text, "-a", &agent.address, "-o", "json"]).ok().json();
     sent["task"]["id"].as_str().unwrap().to_owned()

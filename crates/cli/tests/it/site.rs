@@ -1,4 +1,4 @@
-//! A web server of a few lines that answers as a test says, for what no agent of ours would do.
+//! A small web server with the answers of a test, for behavior that Nuncio does not have.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Home};
 
-/// Limits of 80 MiB in all, and none on values, so that only the form in which they are held bounds them.
+/// Limits of 80 MiB in total and no limit of values, so that only the size in memory limits values.
 const LIMITS: &[&str] = &[
     "--max-values=100000000",
     "--max-body=4M",

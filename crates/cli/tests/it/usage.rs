@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{agent::Home, site::Site};
 
-/// A command that is refused, in both forms: its message and its hint.
+/// The message and the hint of a refused command, in both output formats.
 fn refused(home: &Home, arguments: &[&str], environment: &[(&str, &str)]) -> (String, String) {
     let json = home.run_with(&[arguments, &["-o", "json"]].concat(), environment, "");
     let error = json.error("A2ACLI_ERR_USAGE", 2);
@@ -82,7 +82,7 @@ fn a_length_of_history_is_no_negative_number() {
     assert!(message.contains("`-5` is not a duration"), "{message}");
 }
 
-/// A value that is less than nothing, or none where there must be some, is refused by the flag that it is for.
+/// A negative value, or zero for a positive setting, is refused with the name of the flag.
 #[test]
 fn settings_of_a_server_are_no_negative_numbers_and_some_not_zero() {
     let home = Home::new();

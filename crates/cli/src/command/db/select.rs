@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Tasks that are read at a time.
 const PAGE: usize = 200;
 
-/// Whose tasks.
+/// The owner of the tasks.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Whose {
     /// Only tasks of this tenant; '' for tasks without a tenant

@@ -10,7 +10,7 @@ pub(super) const DEMO_FILE: &str = "./nuncio.db";
 /// How many bytes of a name the file has.
 const LONGEST: usize = 60;
 
-/// What tells agents apart in a store. As text this is what the store keeps.
+/// The identity of an agent in a store. The store keeps the identity as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The name in the card.

@@ -1,4 +1,4 @@
-//! From settings to the limits of the server, the engine and programs. What is not set keeps its default.
+//! Makes the limits of the server, the engine and programs from settings. An unset limit keeps its default.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use nuncio_server::Rate;
 use super::settings::Settings;
 use crate::error::CliError;
 
-/// Puts a value where there is one.
+/// Sets a field if the setting has a value.
 fn put<T>(place: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *place = value;
@@ -83,8 +83,8 @@ pub(super) fn program(settings: &Settings) -> Result<ProgramLimits, CliError> {
     Ok(limits)
 }
 
-/// How long a program may go on after it was told to stop. One that speaks JSON lines has half as long again after the
-/// SIGTERM, and all of it must fit into the time that its turn has after a cancel.
+/// The time of a program to stop. A program of JSON lines has half of this time again after SIGTERM, and the sum must
+/// fit into the time of a turn after a cancel.
 fn grace(settings: &Settings, default: Duration) -> Result<Duration, CliError> {
     let whole = engine(settings)?.cancel_grace;
     match settings.duration("program-grace")? {

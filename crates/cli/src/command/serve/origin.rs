@@ -1,10 +1,10 @@
-//! The origins of pages that may call, as browsers write them.
+//! The origins of allowed pages, in the form of browsers.
 
 use http::HeaderValue;
 use url::{Origin, Url};
 
-/// Reads an origin: what a browser sends for a page there, or `*`. One that browsers never write as it stands is written
-/// as they do; what is no origin is refused, as no page would ever match it.
+/// Parses an origin or `*`. Other spellings are converted to the form of browsers. Any other text is refused, because
+/// no page would match.
 pub(super) fn read(text: &str) -> Result<HeaderValue, String> {
     let wrong = |what: &str| format!("`{text}` is no origin: {what}");
     let written = if ["*", "null"].contains(&text) {

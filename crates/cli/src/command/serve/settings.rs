@@ -1,4 +1,4 @@
-//! What is set of the settings of `nuncio serve`, and by what: flags, variables and a file.
+//! The values of the settings of `nuncio serve`, with their sources: flags, variables and a file.
 
 mod table;
 
@@ -30,7 +30,7 @@ fn warn_of_unknown_variables() {
     }
 }
 
-/// What was set, and by what.
+/// The values and their sources.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     set: BTreeMap<&'static str, (Vec<String>, Source)>,
@@ -78,7 +78,7 @@ impl Settings {
             .collect()
     }
 
-    /// All values of a setting as they were given; `None` where it was not.
+    /// All values of a setting; `None` if the setting is unset.
     pub(super) fn values(&self, name: &str) -> Option<&[String]> {
         self.set.get(name).map(|(values, _)| &**values)
     }

@@ -143,7 +143,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         None => builder.allow_open(settings.switch("allow-open")?),
     };
     let server = builder.bind(address).await.map_err(|error| explain(&error, &host))?;
-    // Only now: a server that cannot listen is to touch no task, nor those of other nodes.
+    // After the bind: a server that cannot listen must not touch any task.
     recover(&engine).await?;
     let place = Address { local: server.local_addr(), public: settings.get("public-url").map(str::to_owned) };
     let wants_token = has_tokens && !settings.switch("anonymous")?;
@@ -163,8 +163,8 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
     run(server).await
 }
 
-/// Whether the address can be listened on, before anything is made for a server that then could not: a database. That
-/// it can be for good is known when the server has it.
+/// Checks the address before a database is created for a server that cannot listen. The bind of the server decides
+/// later.
 async fn look(address: (&str, u16)) -> Result<(), BindError> {
     let mut failure = BindError::Resolve(std::io::ErrorKind::NotFound.into());
     for address in tokio::net::lookup_host(address).await.map_err(BindError::Resolve)? {
@@ -176,7 +176,7 @@ async fn look(address: (&str, u16)) -> Result<(), BindError> {
     Err(failure)
 }
 
-/// Settles what a crash left at work. What cannot be settled yet keeps nobody from the rest.
+/// Settles the tasks that a crash left at work. A task that cannot be settled does not block the others.
 async fn recover(engine: &Engine) -> Result<(), CliError> {
     match engine.recover().await {
         Ok(recovered) if recovered.put_off == 0 => Ok(()),
@@ -201,7 +201,7 @@ async fn run(server: Server) -> Result<ExitCode, CliError> {
         let mut signals = Signals::new();
         signals.next().await;
         diag::line("stopping; once more to stop at once");
-        // Nobody listens any more once the server has ended.
+        // The receiver is gone after the end of the server.
         let _ = told.send(());
         signals.next().await
     };
@@ -230,7 +230,7 @@ fn tenants(settings: &Settings) -> Result<Tenants, CliError> {
     }
 }
 
-/// The callers that are known; `None` where nobody is asked.
+/// The known callers; `None` without authentication.
 fn tokens(settings: &Settings) -> Result<Option<Tokens>, CliError> {
     let entries = settings.list("token");
     let is_anonymous = settings.switch("anonymous")?;

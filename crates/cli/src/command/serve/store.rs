@@ -70,7 +70,7 @@ pub(super) enum WantedStore {
     Sqlite {
         path: PathBuf,
         options: SqliteOptions,
-        /// Whether nobody named the path.
+        /// Whether the path is the default.
         is_default: bool,
     },
     #[cfg(feature = "postgres")]
@@ -170,7 +170,7 @@ fn unreadable(error: impl std::fmt::Display) -> CliError {
     CliError::internal(format!("stored tasks cannot be read: {error}"))
 }
 
-/// A file for the tasks of an agent that is not the database that was refused.
+/// A file for the tasks of an agent, other than the refused database.
 fn free_file_of(agent: &Identity, refused: &Path) -> String {
     let file = agent.file();
     let is_refused = |file: &str| {
@@ -188,7 +188,7 @@ fn free_file_of(agent: &Identity, refused: &Path) -> String {
         .unwrap_or_else(|| "PATH".to_owned())
 }
 
-/// If the default database is not there, and tasks of the agent are where earlier releases kept them, says so.
+/// If the default database is missing and earlier releases kept tasks of the agent elsewhere, prints a hint.
 async fn tell_of_earlier_database(path: &Path, agent: &Identity) {
     if path.exists() {
         return;

@@ -5,7 +5,7 @@ use nuncio_wire::{FileBytes, Version, Versions};
 use super::settings::Settings;
 use crate::error::CliError;
 
-/// Those of `--versions`, else all that are built in.
+/// The versions of `--versions`, otherwise all built-in versions.
 pub(super) fn choose(settings: &Settings) -> Result<Versions, CliError> {
     let versions = if settings.values("versions").is_some() { named(settings)? } else { Versions::default() };
     let versions = versions.with_lenient(settings.switch("lenient-version")?);

@@ -8,7 +8,7 @@ use crate::agent::{Agent, Home, Run, eventually};
 
 const SECRET: &str = "made-up-secret";
 
-/// A database of the test's own, and its address with a password, which that server does not ask for.
+/// A database of the test, and its address with a password that the server does not check.
 struct Place {
     database: Database,
     url: String,

@@ -1,4 +1,5 @@
-//! `docs/limits.md` against the code: each limit is in its table with its default and its flag, and nothing else is.
+//! Compares `docs/limits.md` with the code: the table has exactly the limits of the code, with their defaults and
+//! flags.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -8,7 +9,7 @@ use super::super::settings::SETTINGS;
 
 const PAGE: &str = include_str!("../../../../../../docs/limits.md");
 
-/// A row of the table: the default, and the flags with what they are by default where that differs.
+/// A row of the table: the default, and the flags with their own defaults if these differ.
 struct Row {
     default: String,
     flags: Vec<(String, Option<String>)>,
@@ -34,7 +35,7 @@ fn rows() -> BTreeMap<String, Row> {
     rows
 }
 
-/// A number, a size or a duration as one text, however it is written: `16 MiB`, `16M`, `16777216`; `1 min`, `60s`.
+/// The canonical text of a number, a size or a duration: `16 MiB`, `16M`, `16777216`; `1 min`, `60s`.
 fn canonical(text: &str) -> String {
     let text = text.replace([',', ' ', '_'], "");
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -179,7 +180,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// What a constant is set to in a source, as [`canonical`] has it.
+/// The value of a constant in a source file, in the form of [`canonical`].
 fn constant((source, name): &(&str, &str)) -> String {
     let declared = format!("const {name}: ");
     let line = source.lines().find(|line| line.contains(&declared)).unwrap_or_else(|| panic!("there is no {name}"));
@@ -202,7 +203,7 @@ fn every_queue_of_a_fixed_size_is_in_the_table_with_it_and_nothing_else_is() {
     let mut told = BTreeMap::new();
     for row in rows {
         let cells: Vec<_> = row.split(" | ").collect();
-        // Numbers with their units, and without what they count.
+        // Numbers with units, without the counted noun.
         let sizes = cells[1].split(" or ").map(|size| {
             let (number, unit) = size.split_once(' ').unwrap_or((size, ""));
             let unit = if ["KiB", "MiB", "h", "s"].contains(&unit) { unit } else { "" };
@@ -237,7 +238,7 @@ fn every_flag_of_a_limit_is_in_the_table_with_its_default_and_nothing_else_is() 
                 let default = own.as_deref().map_or(row.default.clone(), canonical);
                 assert_eq!(canonical(setting.default), default, "{limit}: --{flag}");
             }
-            // Of one, or of the same one of two stores.
+            // The same constant may be in two stores.
             let own = limit.rsplit_once('.').map(|(_, own)| own.to_owned());
             let other = named.insert(flag.clone(), own.clone());
             assert!(other.is_none_or(|other| other == own), "--{flag} is of two limits");

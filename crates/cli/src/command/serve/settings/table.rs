@@ -1,4 +1,4 @@
-//! The settings of `nuncio serve`: one row each, whatever they are given by.
+//! The table of the settings of `nuncio serve`, for flags, variables and files.
 
 /// A setting.
 pub(in crate::command::serve) struct Setting {
