@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use crate::{
     capability,
-    flights::Flight,
     founding::{self, Founding},
+    in_flight::Leader,
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
     live::{Inner, Live},
@@ -96,7 +96,7 @@ impl Opening {
         mut self,
         shared: &Arc<Shared>,
         patience: Duration,
-        flight: Option<Flight>,
+        leader: Option<Leader>,
     ) -> Result<Beginning, Error> {
         let permit = shared.held(&self.scope.principal, &self.request)?;
         shared.turn_begins(&self.scope)?;
@@ -112,7 +112,7 @@ impl Opening {
         incoming.held = permit;
         let course = incoming.course.clone();
         let push_configs = push_configs.into_iter().collect();
-        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, flight);
+        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, leader);
         Ok(Beginning { hold, runner: Inline::new(runner), course })
     }
 

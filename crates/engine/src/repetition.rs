@@ -12,7 +12,7 @@ use turn_in_log::TurnInLog;
 use crate::{
     conversation::with_history,
     feed::{Feed, Until},
-    flights::{Boarding, Flight},
+    in_flight::{Leader, Position},
     inbox::Course,
     reader::{IN_HISTORY, LogReader, ended_before_its_turn},
     registry::Hold,
@@ -24,7 +24,7 @@ use crate::{
 /// What is known of a message when it comes.
 pub(crate) enum Entry {
     /// It is new, or ids say nothing.
-    First(Option<Flight>),
+    First(Option<Leader>),
     /// It came before, and belongs to a task.
     Again(Repetition),
     /// It came before, and this is the answer.
@@ -68,10 +68,10 @@ async fn look(
 ) -> Result<Entry, Error> {
     loop {
         // Those that come first are noted before the store is asked, so that none is missed on its way there.
-        let flight = match shared.flights.board(scope, &message.message_id) {
-            Boarding::First(flight) => flight,
-            Boarding::Again(progress) => {
-                if let Some(answer) = progress.landed().await {
+        let leader = match shared.in_flight.join_or_lead(scope, &message.message_id) {
+            Position::Leader(leader) => leader,
+            Position::Duplicate(outcome) => {
+                if let Some(answer) = outcome.wait().await {
                     return Ok(Entry::Answered(Box::new(answer.clone())));
                 }
                 continue;
@@ -79,7 +79,7 @@ async fn look(
         };
         return Ok(match find(shared, scope, message, since).await? {
             Some(repetition) => Entry::Again(repetition),
-            None => Entry::First(begins.then_some(flight)),
+            None => Entry::First(begins.then_some(leader)),
         });
     }
 }

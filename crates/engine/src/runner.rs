@@ -22,7 +22,7 @@ use turn::Running;
 
 use crate::{
     bugs,
-    flights::Flight,
+    in_flight::Leader,
     inbox::{Accepted, Cancel, Control, Incoming},
     live::Live,
     reader::LogReader,
@@ -42,8 +42,8 @@ pub(crate) struct Runner {
     birth: Option<Birth>,
     /// The message that begins it.
     first: Option<Box<Incoming>>,
-    /// Keeps its repetitions waiting until the task is in the store.
-    flight: Option<Flight>,
+    /// Keeps duplicates of the first message waiting until the task is in the store.
+    leader: Option<Leader>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Box<Incoming>>,
     /// Messages that are staged, to be told once they are committed.
@@ -94,7 +94,7 @@ impl Runner {
         mut first: Box<Incoming>,
         push_configs: Vec<PushConfig>,
         patience: Duration,
-        flight: Option<Flight>,
+        leader: Option<Leader>,
     ) -> Self {
         let message = &first.request.message;
         let context = message.context_id.clone().unwrap_or_default();
@@ -109,7 +109,7 @@ impl Runner {
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
         runner.birth = Some(Birth { request, extensions, patience, arrived: Timestamp::now() });
-        runner.flight = flight;
+        runner.leader = leader;
         first.is_first = true;
         runner.first = Some(first);
         runner
@@ -130,7 +130,7 @@ impl Runner {
             writer,
             birth: None,
             first: None,
-            flight: None,
+            leader: None,
             queue: VecDeque::new(),
             staged: VecDeque::new(),
             letters: Vec::new(),
@@ -269,7 +269,7 @@ impl Runner {
             return Ok(());
         }
         self.writer.commit(rests || self.writer.state().is_terminal()).await?;
-        self.flight = None;
+        self.leader = None;
         for mut incoming in self.staged.drain(..) {
             incoming.committed();
             if let Some(founding) = incoming.founding.take() {

@@ -16,8 +16,8 @@ use crate::{
     bus::Topic,
     cluster::{Membership, catch_up},
     early::EarlyWebhooks,
-    flights::Flights,
     idempotency::Idempotency,
+    in_flight::InFlight,
     inbox::Control,
     keeper::Keeper,
     kept::Kept,
@@ -41,8 +41,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) cancel_is_idempotent: bool,
     pub(crate) idempotency: Idempotency,
-    /// Messages that may begin something; empty where ids say nothing.
-    pub(crate) flights: Arc<Flights>,
+    /// Messages that may create a task; empty if the engine does not deduplicate messages.
+    pub(crate) in_flight: Arc<InFlight>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) push_wakeups: Arc<Notify>,
     pub(crate) turns: Turns,

@@ -4,7 +4,7 @@
 //! A larger one counts from before it is written until its last byte has been handed to the system, in all and for its
 //! caller. Readers of one task share the buffer, and so do all whose answers happen to have the same bytes.
 
-mod flight;
+mod in_flight;
 mod outgoing;
 mod shared;
 
@@ -22,7 +22,7 @@ use tokio::{
 
 pub(crate) use self::outgoing::{Outgoing, Taken};
 use self::{
-    flight::Flights,
+    in_flight::InFlight,
     shared::{Done, Pool, Shared},
 };
 use crate::{binding::Binding, limits::Limits};
@@ -39,7 +39,7 @@ pub(crate) struct Answers {
     in_all: Arc<Gauge>,
     by_caller: Arc<Gauge>,
     pool: Arc<Pool>,
-    flights: Arc<Flights>,
+    in_flight: Arc<InFlight>,
     /// Told when an answer is done.
     room: Arc<Notify>,
     /// Where large answers are written, and large bodies read.
@@ -75,7 +75,7 @@ impl Answers {
             in_all: gauge(Most::new("answer_bytes", limits.answer_bytes), Most::NONE),
             by_caller: gauge(Most::NONE, Most::new("answer_bytes_per_caller", limits.answer_bytes_per_caller)),
             pool: Arc::default(),
-            flights: Arc::default(),
+            in_flight: Arc::default(),
             room: Arc::default(),
             offload: Offload::new(limits.large_at_once),
         }
@@ -92,13 +92,13 @@ impl Answers {
         encoding: Encoding,
         encode: impl FnOnce(&Reply, &mut Vec<u8>) -> Result<(), Error>,
     ) -> Result<Bytes, Error> {
-        let flight = match &reply {
-            Reply::Task(task) => Some(self.flights.join(task, encoding)),
+        let shared_reply = match &reply {
+            Reply::Task(task) => Some(self.in_flight.join_or_lead(task, encoding)),
             _ => None,
         };
         // The reply goes when it is written: its bytes stay.
         let write = self.write(principal, carried, encoding.method, move |to| encode(&reply, to));
-        let Some(flight) = flight else {
+        let Some(shared_reply) = shared_reply else {
             let (shared, of_caller) = write.await?;
             return Ok(shared.for_caller(of_caller));
         };
@@ -108,12 +108,12 @@ impl Answers {
             of_caller = Some(permit);
             Ok::<_, Error>(shared)
         };
-        let shared = Arc::clone(flight.landed(first).await?);
+        let shared = Arc::clone(shared_reply.wait(first).await?);
         let of_caller = match of_caller {
             Some(of_caller) => of_caller,
             None => self.patiently(is_safe(encoding.method), || self.of_caller(principal, &shared)).await?,
         };
-        Ok(shared.for_caller_of(flight, of_caller))
+        Ok(shared.for_caller_of(shared_reply, of_caller))
     }
 
     /// Counts the bytes of an answer that turned out large, for this caller.

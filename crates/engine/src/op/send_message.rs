@@ -7,7 +7,7 @@ use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
-    flights::Flight,
+    in_flight::Leader,
     inbox::Course,
     reader::{LogReader, ended_before_its_turn, settled},
     registry::Hold,
@@ -45,14 +45,14 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
     let mut is_sure = false;
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
-        let flight = match enter(shared, &scope, &request.message, begins).await? {
-            Entry::First(flight) => flight,
+        let leader = match enter(shared, &scope, &request.message, begins).await? {
+            Entry::First(leader) => leader,
             Entry::Again(repetition) => {
                 return repetition.task(shared, request.returns_immediately()).await.map(Reply::Task);
             }
             Entry::Answered(message) => return Ok(Reply::Message(message)),
         };
-        let outcome = match Attempt::new(shared, scope.clone(), request.clone(), with.clone(), flight) {
+        let outcome = match Attempt::new(shared, scope.clone(), request.clone(), with.clone(), leader) {
             Ok(attempt) => attempt.outcome().await,
             Err(error) => Err(error),
         };
@@ -80,19 +80,19 @@ impl<'a> Attempt<'a> {
         scope: Scope,
         request: SendMessageRequest,
         with: With,
-        flight: Option<Flight>,
+        leader: Option<Leader>,
     ) -> Result<Self, Error> {
         let at_once = request.returns_immediately();
         let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
         let mut opening = Opening::new(shared, scope, request, with)?;
         if opening.is_settled() && opening.task_id().is_none() {
-            return Ok(Self::Begun { beginning: opening.begin(shared, patience, flight)?, at_once });
+            return Ok(Self::Begun { beginning: opening.begin(shared, patience, leader)?, at_once });
         }
         Ok(Self::Other(Box::pin(async move {
             opening.settle(shared).await?;
             match opening.task_id() {
                 Some(id) => go_on(opening.go_on(shared, id).await?, at_once).await.map(Reply::Task),
-                None => begun(opening.begin(shared, patience, flight)?, at_once).await,
+                None => begun(opening.begin(shared, patience, leader)?, at_once).await,
             }
         })))
     }

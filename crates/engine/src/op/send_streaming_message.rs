@@ -8,7 +8,7 @@ use nuncio_model::{Error, EventStream, Reply, Scope, StreamEvent, StreamResponse
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
     feed::{Feed, Until},
-    flights::Flight,
+    in_flight::Leader,
     reader::LogReader,
     repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
@@ -41,15 +41,15 @@ async fn events_once(
     let mut is_sure = false;
     loop {
         let begins = request.message.task_id.is_none() && with.begins.is_none();
-        let flight = match enter(shared, &scope, &request.message, begins).await? {
-            Entry::First(flight) => flight,
+        let leader = match enter(shared, &scope, &request.message, begins).await? {
+            Entry::First(leader) => leader,
             Entry::Again(repetition) => return repetition.events(shared, history),
             Entry::Answered(message) => {
                 let answer = StreamEvent::new(None, StreamResponse::Message(*message));
                 return Ok(Box::pin(once(ready(Ok(Arc::new(answer))))));
             }
         };
-        match attempt(shared, scope.clone(), request.clone(), with.clone(), flight).await {
+        match attempt(shared, scope.clone(), request.clone(), with.clone(), leader).await {
             // Another was faster, and its task is there now.
             Err(error) if is_repeated(&error) => {}
             // So it may have been with this one.
@@ -66,7 +66,7 @@ async fn attempt(
     scope: Scope,
     request: SendMessageRequest,
     with: With,
-    flight: Option<Flight>,
+    leader: Option<Leader>,
 ) -> Result<Feed, Error> {
     let history = request.history_length();
     let mut opening = Opening::new(shared, scope, request, with)?;
@@ -76,7 +76,7 @@ async fn attempt(
     Ok(match opening.task_id() {
         None => {
             let Beginning { hold, runner, course } =
-                opening.begin(shared, shared.limits.first_word_streaming, flight)?;
+                opening.begin(shared, shared.limits.first_word_streaming, leader)?;
             let reader = LogReader::from_start(hold);
             runner.detach();
             reader.begun().await?;

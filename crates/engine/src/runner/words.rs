@@ -73,7 +73,7 @@ impl Runner {
         if running.reply.take().is_some() {
             tracing::warn!(%task, kind = ?error.kind(), "engine: {}", error.message());
             self.birth = None;
-            self.flight = None;
+            self.leader = None;
             self.hold.change(|inner| inner.broken = Some(error));
         } else {
             let kind = error.kind();
@@ -145,8 +145,8 @@ impl Runner {
     pub(super) fn answer(&mut self, mut message: Message) {
         self.birth = None;
         complete_message(&mut message, None, self.writer.context());
-        if let Some(flight) = self.flight.take() {
-            flight.answer(&message);
+        if let Some(leader) = self.leader.take() {
+            leader.answer(&message);
         }
         self.hold.change(|inner| inner.direct = Some(message));
     }

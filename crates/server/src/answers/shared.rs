@@ -11,7 +11,7 @@ use nuncio_limit::Permit;
 use nuncio_model::Principal;
 use tokio::sync::Notify;
 
-use super::flight::Flight;
+use super::in_flight::SharedReply;
 
 /// How many bytes at how many places tell most buffers apart.
 const SAMPLE: usize = 16;
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 /// A reader's hold on a buffer.
 struct Held {
     shared: Arc<Shared>,
-    _flight: Option<Arc<Flight>>,
+    _reply: Option<Arc<SharedReply>>,
     _of_caller: Arc<Permit>,
     /// The last field, as it tells that the others are gone.
     _done: Done,
@@ -108,13 +108,13 @@ impl Shared {
     }
 
     /// The bytes for a caller, which others who read the same task can join as long as they are there.
-    pub(super) fn for_caller_of(self: Arc<Self>, flight: Arc<Flight>, of_caller: Arc<Permit>) -> Bytes {
-        self.held(Some(flight), of_caller)
+    pub(super) fn for_caller_of(self: Arc<Self>, reply: Arc<SharedReply>, of_caller: Arc<Permit>) -> Bytes {
+        self.held(Some(reply), of_caller)
     }
 
-    fn held(self: Arc<Self>, flight: Option<Arc<Flight>>, of_caller: Arc<Permit>) -> Bytes {
+    fn held(self: Arc<Self>, reply: Option<Arc<SharedReply>>, of_caller: Arc<Permit>) -> Bytes {
         let done = Done(Arc::clone(&self.room));
-        Bytes::from_owner(Held { shared: self, _flight: flight, _of_caller: of_caller, _done: done })
+        Bytes::from_owner(Held { shared: self, _reply: reply, _of_caller: of_caller, _done: done })
     }
 }
 
