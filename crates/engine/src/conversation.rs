@@ -4,19 +4,19 @@ use std::{mem, sync::Arc, time::Duration};
 
 use nuncio_limit::{Permit, RETRY_AFTER, not_now};
 use nuncio_model::{
-    Begins, ContextId, Error, ErrorKind, Message, Scope, Task, TaskId, TaskPushNotificationConfig,
+    ContextId, Error, ErrorKind, Message, NewTask, Scope, Task, TaskId, TaskPushNotificationConfig,
     op::SendMessageRequest,
 };
 use tokio::sync::oneshot;
 
 use crate::{
     capability,
-    founding::{self, Founding},
     in_flight::Leader,
     inbox::{Accepted, Control, Course, Incoming},
     inline::Inline,
     live::{Inner, Live},
     op::With,
+    precreate::{Precreated, precreate},
     push,
     registry::Hold,
     runner::{Runner, ended},
@@ -33,10 +33,10 @@ pub(crate) struct Opening {
     /// A webhook that comes with it.
     hook: Option<Box<TaskPushNotificationConfig>>,
     push_format: Option<&'static str>,
-    /// What is settled of its task, until it is there.
-    begins: Option<Box<Begins>>,
-    /// The task, where this founded it.
-    founding: Option<Box<Founding>>,
+    /// The task to create for the message.
+    new_task: Option<Box<NewTask>>,
+    /// The task, if this message created it.
+    precreated: Option<Box<Precreated>>,
 }
 
 impl Opening {
@@ -51,7 +51,7 @@ impl Opening {
         if let Some(configuration) = &request.configuration {
             capability::check_output_modes(&shared.card, &configuration.accepted_output_modes)?;
         }
-        let of_task = with.begins.as_ref().and_then(|begins| begins.metadata.as_deref());
+        let of_task = with.new_task.as_ref().and_then(|new_task| new_task.metadata.as_deref());
         size::check_message(&request.message, of_task, shared.limits.task_size)?;
         let extensions = match &*with.extensions {
             [] => Arc::default(),
@@ -63,13 +63,13 @@ impl Opening {
         if hook.is_some() && !capability::pushes(shared) {
             return Err(capability::no_push());
         }
-        let With { begins, push_format, .. } = with;
-        Ok(Self { scope, request, extensions, hook: hook.map(Box::new), push_format, begins, founding: None })
+        let With { new_task, push_format, .. } = with;
+        Ok(Self { scope, request, extensions, hook: hook.map(Box::new), push_format, new_task, precreated: None })
     }
 
     /// Whether there is nothing to see to before it finds its task.
     pub(crate) fn is_settled(&self) -> bool {
-        self.hook.is_none() && self.begins.is_none()
+        self.hook.is_none() && self.new_task.is_none()
     }
 
     /// Checks where its webhook is; then sees to it that the task is there whose id is settled, if one is.
@@ -78,10 +78,10 @@ impl Opening {
             let within = |field: &str| Some(format!("configuration.taskPushNotificationConfig.{field}"));
             guard.check(config).await.map_err(|error| error.with_fields_named(within))?;
         }
-        if let Some(begins) = self.begins.take() {
+        if let Some(new_task) = self.new_task.take() {
             let context = self.request.message.context_id.as_ref();
-            self.founding = founding::found(shared, &self.scope, &begins, context).await?.map(Box::new);
-            self.request.message.task_id = Some(begins.id);
+            self.precreated = precreate(shared, &self.scope, &new_task, context).await?.map(Box::new);
+            self.request.message.task_id = Some(new_task.id);
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Opening {
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
-        incoming.founding = self.founding.map(|founding| *founding);
+        incoming.precreated = self.precreated.map(|precreated| *precreated);
         incoming.held = permit;
         let course = incoming.course.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;

@@ -10,8 +10,8 @@ use crate::limits::Limits;
 pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Error> {
     let mut check = Check { limits, violations: Vec::new() };
     check.id("tenant", request.scope.tenant.as_str());
-    if let Some(begins) = &request.begins {
-        check.id("id", begins.id.as_str());
+    if let Some(new_task) = &request.new_task {
+        check.id("id", new_task.id.as_str());
     }
     match &request.call {
         Call::SendMessage(call) => check.message(call),

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     cluster::Taking,
-    founding::Founding,
+    precreate::Precreated,
     reader::LogReader,
     record::Sent,
     store::{Letter, LetterId},
@@ -81,8 +81,8 @@ pub(crate) struct Incoming {
     pub(crate) waits: bool,
     /// Whether its turn began before, and was cut off by a crash.
     pub(crate) resumed: bool,
-    /// The task, where it was founded for this message.
-    pub(crate) founding: Option<Founding>,
+    /// The task, if it was created for this message.
+    pub(crate) precreated: Option<Precreated>,
     /// Its place among those that wait behind a turn, where it does.
     pub(crate) place: Option<Permit>,
     /// What it is counted for among all that turns hold, where it is not small.
@@ -106,7 +106,7 @@ impl Incoming {
             is_first: false,
             waits: false,
             resumed: false,
-            founding: None,
+            precreated: None,
             place: None,
             held: None,
             letter: None,

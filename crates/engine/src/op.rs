@@ -14,7 +14,7 @@ mod subscribe_to_task;
 
 use std::{future::ready, sync::Arc};
 
-use nuncio_model::{Begins, Call, Calling, Request, TaskPushNotificationConfig, resume};
+use nuncio_model::{Call, Calling, NewTask, Request, TaskPushNotificationConfig, resume};
 
 use crate::shared::Shared;
 
@@ -22,8 +22,8 @@ use crate::shared::Shared;
 ///
 /// A future for each, because one of them all would be as large as the largest.
 pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
-    let Request { call, scope, extensions, last_event, begins, push_format } = request;
-    let with = With { extensions, begins, push_format };
+    let Request { call, scope, extensions, last_event, new_task, push_format } = request;
+    let with = With { extensions, new_task, push_format };
     match call {
         Call::SendStreamingMessage(_) if last_event.is_some() => Box::pin(ready(Err(resume::invalid(
             "a stream is resumed by SubscribeToTask; the message was not taken again, send it without this",
@@ -54,7 +54,7 @@ pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
 #[derive(Clone)]
 pub(crate) struct With {
     pub(crate) extensions: Vec<Box<str>>,
-    pub(crate) begins: Option<Box<Begins>>,
+    pub(crate) new_task: Option<Box<NewTask>>,
     pub(crate) push_format: Option<&'static str>,
 }
 

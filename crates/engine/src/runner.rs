@@ -39,7 +39,7 @@ pub(crate) struct Runner {
     hold: Hold,
     writer: LogWriter,
     /// The task to be, until it exists.
-    birth: Option<Birth>,
+    deferred: Option<DeferredTask>,
     /// The message that begins it.
     first: Option<Box<Incoming>>,
     /// Keeps duplicates of the first message waiting until the task is in the store.
@@ -67,7 +67,7 @@ pub(crate) struct Runner {
 }
 
 /// A task that does not exist yet, and may never: the agent may answer with a bare message.
-struct Birth {
+struct DeferredTask {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
     extensions: Arc<[Box<str>]>,
@@ -108,7 +108,7 @@ impl Runner {
         }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
         let mut runner = Self::with(shared, hold, writer);
-        runner.birth = Some(Birth { request, extensions, patience, arrived: Timestamp::now() });
+        runner.deferred = Some(DeferredTask { request, extensions, patience, arrived: Timestamp::now() });
         runner.leader = leader;
         first.is_first = true;
         runner.first = Some(first);
@@ -128,7 +128,7 @@ impl Runner {
             shared,
             hold,
             writer,
-            birth: None,
+            deferred: None,
             first: None,
             leader: None,
             queue: VecDeque::new(),
@@ -272,8 +272,8 @@ impl Runner {
         self.leader = None;
         for mut incoming in self.staged.drain(..) {
             incoming.committed();
-            if let Some(founding) = incoming.founding.take() {
-                founding.begun();
+            if let Some(precreated) = incoming.precreated.take() {
+                precreated.confirm();
             }
             if self.shared.idempotency.is_on() {
                 let message = incoming.request.message.message_id.clone();

@@ -41,7 +41,7 @@ pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId, Tenant};
 pub use json::{Struct, Value};
 pub use leniency::Leniency;
 pub use message::{Message, Role};
-pub use op::{Begins, Call, Caller, Calling, Method, Operation, Reply, Request};
+pub use op::{Call, Caller, Calling, Method, NewTask, Operation, Reply, Request};
 pub use part::{Part, PartContent, PartContentRef, PartRef, decode_base64};
 pub use parts::Parts;
 pub use push::{AuthenticationInfo, TaskPushNotificationConfig};

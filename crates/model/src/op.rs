@@ -179,7 +179,7 @@ pub struct Request {
     pub last_event: Option<u64>,
     /// The task to create for a message without a task, if the protocol version of the caller determines the task. If
     /// the task already exists, the message is added to the task.
-    pub begins: Option<Box<Begins>>,
+    pub new_task: Option<Box<NewTask>>,
     /// The format of the notifications to webhooks that this call registers. The engine stores the value with each
     /// webhook, and only the sender of notifications interprets the value. `None` is the protocol's own format.
     pub push_format: Option<&'static str>,
@@ -187,7 +187,7 @@ pub struct Request {
 
 /// The properties of a task that are determined before its creation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Begins {
+pub struct NewTask {
     /// The id, which no other task of any caller can have.
     pub id: TaskId,
     /// The metadata.
@@ -209,7 +209,7 @@ pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send 
 impl Request {
     /// A call in this scope.
     pub fn new(scope: Scope, call: impl Into<Call>) -> Self {
-        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, begins: None, push_format: None }
+        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, new_task: None, push_format: None }
     }
 
     /// Whether the request resumes a stream, and the peer is known to send only the events after the last received

@@ -229,8 +229,8 @@ impl Wanted {
     pub(super) fn of(control: Control) -> Self {
         match control {
             Control::Message(mut incoming) => {
-                if let Some(founding) = incoming.founding.take() {
-                    founding.begun();
+                if let Some(precreated) = incoming.precreated.take() {
+                    precreated.confirm();
                 }
                 Self::Message(incoming.accepted)
             }

@@ -16,7 +16,7 @@ pub(super) async fn call(
 ) -> Result<Reply, Error> {
     let task = config.task_id.clone().unwrap_or_default();
     let known = match push::known(shared, &scope, &task).await {
-        Err(error) if error.kind() == ErrorKind::TaskNotFound && with.begins.is_some() => None,
+        Err(error) if error.kind() == ErrorKind::TaskNotFound && with.new_task.is_some() => None,
         known => Some(known?),
     };
     if let Some(guard) = &shared.guard {

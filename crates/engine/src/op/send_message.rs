@@ -44,8 +44,8 @@ pub(super) fn call(
 async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, with: With) -> Result<Reply, Error> {
     let mut is_sure = false;
     loop {
-        let begins = request.message.task_id.is_none() && with.begins.is_none();
-        let leader = match enter(shared, &scope, &request.message, begins).await? {
+        let creates = request.message.task_id.is_none() && with.new_task.is_none();
+        let leader = match enter(shared, &scope, &request.message, creates).await? {
             Entry::First(leader) => leader,
             Entry::Again(repetition) => {
                 return repetition.task(shared, request.returns_immediately()).await.map(Reply::Task);

@@ -40,8 +40,8 @@ async fn events_once(
     let history = request.history_length();
     let mut is_sure = false;
     loop {
-        let begins = request.message.task_id.is_none() && with.begins.is_none();
-        let leader = match enter(shared, &scope, &request.message, begins).await? {
+        let creates = request.message.task_id.is_none() && with.new_task.is_none();
+        let leader = match enter(shared, &scope, &request.message, creates).await? {
             Entry::First(leader) => leader,
             Entry::Again(repetition) => return repetition.events(shared, history),
             Entry::Answered(message) => {

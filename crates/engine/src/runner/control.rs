@@ -67,7 +67,7 @@ impl Runner {
                 if let Err(excess) = self.writer.check(size::of_message(&incoming.request.message)) {
                     return incoming.refuse(excess.refusal());
                 }
-                // Of a task that was founded, nothing is there but that.
+                // A precreated task has one record and no message.
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
@@ -185,8 +185,8 @@ impl Runner {
     /// A wait is over: for the first word, or for the end of a turn that was told to stop or has said its last word.
     pub(super) fn expire(&mut self, running: &mut Running) {
         running.timer = None;
-        if self.birth.is_some() && !running.cancelled.is_cancelled() {
-            self.bring_to_life();
+        if self.deferred.is_some() && !running.cancelled.is_cancelled() {
+            self.create_task();
         } else {
             running.cut_off();
             self.end(TaskState::Canceled, None);

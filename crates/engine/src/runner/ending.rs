@@ -43,7 +43,7 @@ impl Runner {
 
     /// Ends the task, if there is one, or will be, and it has not ended.
     pub(super) fn end(&mut self, state: TaskState, message: Option<Message>) {
-        let is_there = self.birth.is_some() || self.writer.exists();
+        let is_there = self.deferred.is_some() || self.writer.exists();
         if is_there && !self.writer.state().is_terminal() {
             self.set_status(state, message);
         }

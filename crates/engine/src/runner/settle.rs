@@ -61,7 +61,8 @@ struct Unfinished {
     waiting: VecDeque<Given>,
 }
 
-/// How much of a log is read where it is known to begin with the only message: a task that was founded has it second.
+/// How much of a log is read if the log is known to begin with the only message. It is the second record of a
+/// precreated task.
 const FIRST: Portion = Portion::records(2);
 
 impl Unfinished {

@@ -38,10 +38,10 @@ impl Runner {
             let is_quiet = step.outcome.is_none() && running.heard.is_empty();
             if let Some(timer) = &mut running.timer {
                 step.expired = timer.as_mut().poll(cx).is_ready();
-            } else if let Some(birth) = &self.birth
+            } else if let Some(deferred) = &self.deferred
                 && is_quiet
             {
-                step.expired = birth.patience.is_zero() || running.set_timer(birth.patience, cx);
+                step.expired = deferred.patience.is_zero() || running.set_timer(deferred.patience, cx);
             }
             if let Some(patience) = &mut running.patience {
                 if !is_quiet {

@@ -31,7 +31,7 @@ impl Runner {
             return self.overflow(running, values::LIMIT, &format_args!("an event of the agent has {excess}"));
         }
         if let StreamResponse::Message(message) = &event.response {
-            if self.birth.is_some() {
+            if self.deferred.is_some() {
                 if let Err(error) = check_message(message) {
                     self.object(running, &error, origin.as_deref());
                     return;
@@ -72,7 +72,7 @@ impl Runner {
         );
         if running.reply.take().is_some() {
             tracing::warn!(%task, kind = ?error.kind(), "engine: {}", error.message());
-            self.birth = None;
+            self.deferred = None;
             self.leader = None;
             self.hold.change(|inner| inner.broken = Some(error));
         } else {
@@ -107,7 +107,7 @@ impl Runner {
 
     /// Stages a change, the task before it if need be.
     fn say(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
-        self.bring_to_life();
+        self.create_task();
         if let Some(event) = Arc::get_mut(&mut event) {
             if let StreamResponse::StatusUpdate(update) = &event.response
                 && let Some(message) = &update.status.message
@@ -120,16 +120,16 @@ impl Runner {
     }
 
     /// Makes the task exist.
-    pub(super) fn bring_to_life(&mut self) {
-        if let Some(birth) = self.birth.take() {
+    pub(super) fn create_task(&mut self) {
+        if let Some(deferred) = self.deferred.take() {
             let task = Task {
                 id: self.hold.id.clone(),
                 context_id: Some(self.writer.context().clone()),
-                status: TaskStatus { state: TaskState::Submitted, message: None, timestamp: Some(birth.arrived) },
-                history: vec![birth.request.message.clone()],
+                status: TaskStatus { state: TaskState::Submitted, message: None, timestamp: Some(deferred.arrived) },
+                history: vec![deferred.request.message.clone()],
                 ..Task::default()
             };
-            let sent = self.sent(&birth.request, &birth.extensions, false);
+            let sent = self.sent(&deferred.request, &deferred.extensions, false);
             self.writer.stage_task(task, sent);
         }
     }
@@ -143,7 +143,7 @@ impl Runner {
 
     /// Answers with a bare message; there is no task, and there will be none.
     pub(super) fn answer(&mut self, mut message: Message) {
-        self.birth = None;
+        self.deferred = None;
         complete_message(&mut message, None, self.writer.context());
         if let Some(leader) = self.leader.take() {
             leader.answer(&message);

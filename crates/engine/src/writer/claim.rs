@@ -69,9 +69,9 @@ impl LogWriter {
     }
 }
 
-/// Whether a task that was just claimed was left in the middle of something. One that was founded and has no message
-/// yet was not: whoever claims it may bring the message.
+/// Whether a turn of the task was cut off before the claim. A precreated task without a message has had no turn, and the
+/// claimer may bring the message.
 fn is_cut_off(stored: &Stored, was_at_work: bool) -> bool {
-    let is_only_founded = stored.sequence == 1 && stored.task.history.is_empty();
-    !is_only_founded && (was_at_work || !is_at_rest(stored.task.state()))
+    let is_only_precreated = stored.sequence == 1 && stored.task.history.is_empty();
+    !is_only_precreated && (was_at_work || !is_at_rest(stored.task.state()))
 }

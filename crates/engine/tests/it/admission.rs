@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nuncio_engine::{Engine, Limits, TaskStore, store::ListQuery};
 use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{
-    Artifact, Begins, Call, Error, ErrorKind, Message, Part, Principal, Reply, Request, Scope, StreamResponse, Task,
+    Artifact, Call, Error, ErrorKind, Message, NewTask, Part, Principal, Reply, Request, Scope, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, Tenant,
     op::{CancelTaskRequest, SendMessageRequest},
 };
@@ -195,14 +195,14 @@ async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_on
     let engine = builder(|turn| async move { turn.complete("done").await }).store(Arc::clone(&store) as _);
     let engine = engine.limits(limits(|limits| limits.task_size = 100)).build();
     let large = Message::user("x".repeat(101));
-    let begins = Begins { id: "settled".into(), metadata: None, webhooks_of: None };
-    let mut founded = Request::new(Scope::open(), SendMessageRequest::new(large.clone()));
-    founded.begins = Some(Box::new(begins));
+    let new_task = NewTask { id: "settled".into(), metadata: None, webhooks_of: None };
+    let mut precreates = Request::new(Scope::open(), SendMessageRequest::new(large.clone()));
+    precreates.new_task = Some(Box::new(new_task));
     for refused in [
         send(&engine, SendMessageRequest::new(large.clone())).await.map(drop),
         send(&engine, at_once(large.clone())).await.map(drop),
         stream(&engine, large).await.map(drop),
-        within(engine.call(founded)).await.map(drop),
+        within(engine.call(precreates)).await.map(drop),
     ] {
         let error = refused.unwrap_err();
         assert_eq!((error.kind(), &*error.metadata()["limit"]), (ErrorKind::PayloadTooLarge, "task_size"));

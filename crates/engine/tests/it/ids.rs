@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::Idempotency;
 use nuncio_model::{
-    Begins, Call, ContextId, Error, ErrorKind, Message, MessageId, PushConfigId, Request, Scope, TaskId,
+    Call, ContextId, Error, ErrorKind, Message, MessageId, NewTask, PushConfigId, Request, Scope, TaskId,
     TaskPushNotificationConfig, Tenant,
     op::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
@@ -65,8 +65,8 @@ async fn an_id_that_is_too_long_is_named() {
     let delete = DeleteTaskPushNotificationConfigRequest { task_id: task.clone(), id, ..Default::default() };
     let mut of_tenant = to(SendMessageRequest::new(Message::user("x")));
     of_tenant.scope.tenant = Tenant::from(&*long);
-    let mut begins = to(SendMessageRequest::new(Message::user("x")));
-    begins.begins = Some(Box::new(Begins { id: task.clone(), metadata: None, webhooks_of: None }));
+    let mut creates = to(SendMessageRequest::new(Message::user("x")));
+    creates.new_task = Some(Box::new(NewTask { id: task.clone(), metadata: None, webhooks_of: None }));
     for (request, expected) in [
         (to(message.clone()), of_message),
         (to(SendStreamingMessageRequest(message)), of_message),
@@ -79,7 +79,7 @@ async fn an_id_that_is_too_long_is_named() {
         (to(hooks), &["taskId"]),
         (to(delete), &["taskId", "id"]),
         (of_tenant, &["tenant"]),
-        (begins, &["id"]),
+        (creates, &["id"]),
     ] {
         let method = request.call.method();
         assert_eq!(wrong(request).await, expected, "{method:?}");
@@ -93,7 +93,7 @@ async fn an_id_of_the_longest_length_is_taken() {
     message.context_id = Some(ContextId::from("c".repeat(512)));
     let mut request = to(SendMessageRequest::new(message));
     request.scope.tenant = Tenant::from("t".repeat(512));
-    request.begins = Some(Box::new(Begins { id: TaskId::from("b".repeat(512)), metadata: None, webhooks_of: None }));
+    request.new_task = Some(Box::new(NewTask { id: TaskId::from("b".repeat(512)), metadata: None, webhooks_of: None }));
     assert!(wrong(request).await.is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! The webhook of a task. In 0.1 each task has at most one webhook.
 
 use nuncio_model::{
-    Begins, Error, ErrorKind, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
+    Error, ErrorKind, NewTask, PushConfigId, Reply, TaskId, TaskPushNotificationConfig,
     op::{
         DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
@@ -47,7 +47,7 @@ async fn set_before_task(
     config.id = Some(PushConfigId::from(id.as_str()));
     config.task_id = Some(id.clone());
     let mut request = context.request_of(config);
-    request.begins = Some(Box::new(Begins { id: id.clone(), metadata: None, webhooks_of: None }));
+    request.new_task = Some(Box::new(NewTask { id: id.clone(), metadata: None, webhooks_of: None }));
     let outcome = context.execute(request).await.map_err(|error| show::error(error, &id, &client_id));
     Ok(shown(outcome?, client_id))
 }

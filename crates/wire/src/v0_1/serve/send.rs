@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nuncio_model::{
-    Begins, Call, Error, PushConfigId, Reply, Request, Task, TaskId,
+    Call, Error, NewTask, PushConfigId, Reply, Request, Task, TaskId,
     op::{SendMessageRequest, SendStreamingMessageRequest},
 };
 
@@ -66,7 +66,7 @@ async fn address(context: &CallerContext<'_>, client_id: &TaskId, request: &mut 
     let webhooks_of = continues.clone();
     let mark = Mark { client_id: client_id.as_str().into(), generation, continues };
     let metadata = Some(Box::new(mark.into_metadata()));
-    request.begins = Some(Box::new(Begins { id: id.clone(), metadata, webhooks_of }));
+    request.new_task = Some(Box::new(NewTask { id: id.clone(), metadata, webhooks_of }));
     Ok(name_webhook(send, &id))
 }
 

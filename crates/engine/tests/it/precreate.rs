@@ -11,7 +11,7 @@ use std::{
 use futures_util::{FutureExt, future::join_all};
 use nuncio_engine::{Agent, AgentError, Engine, Limits, TaskStore, Turn};
 use nuncio_model::{
-    AgentCard, Begins, Call, Error, ErrorKind, Message, Reply, Request, Role, Scope, StreamResponse, Task, TaskId,
+    AgentCard, Call, Error, ErrorKind, Message, NewTask, Reply, Request, Role, Scope, StreamResponse, Task, TaskId,
     TaskPushNotificationConfig, TaskState, Value,
     op::{SendMessageConfiguration, SendMessageRequest, SendStreamingMessageRequest},
 };
@@ -22,11 +22,11 @@ use crate::{
     support::*,
 };
 
-/// A message to the task `id`, which it begins where there is none.
+/// A message to the task `id`, which the message creates if it does not exist.
 fn request(id: &str, call: impl Into<Call>) -> Request {
     let metadata = [("made-by".to_owned(), Value::from("test"))].into_iter().collect();
-    let begins = Begins { id: TaskId::from(id), metadata: Some(Box::new(metadata)), webhooks_of: None };
-    Request { begins: Some(Box::new(begins)), ..Request::new(Scope::open(), call) }
+    let new_task = NewTask { id: TaskId::from(id), metadata: Some(Box::new(metadata)), webhooks_of: None };
+    Request { new_task: Some(Box::new(new_task)), ..Request::new(Scope::open(), call) }
 }
 
 async fn ask_for(engine: &Engine, request: Request) -> Result<Task, Error> {
@@ -244,7 +244,7 @@ async fn a_store_that_fails_founds_nothing_and_is_asked_again_by_the_next() {
 
 #[tokio::test]
 async fn one_that_its_message_does_not_reach_is_settled() {
-    // The message is refused by the claim, or by the commit, or the founding is written and nobody hears of it.
+    // The message is refused by the claim, or by the commit, or the task is created and the caller does not learn of it.
     let failures: [(&[Fate], &[Fate]); 4] = [
         (&[], &[Fate::Fails]),
         (&[], &[Fate::Conflicts]),
@@ -363,7 +363,7 @@ impl Agent for Resumes {
 
 #[tokio::test]
 async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whatever_the_agent_can() {
-    // What a crash leaves: the founding is written, and nothing after it.
+    // What a crash leaves: the task was created, and has no message.
     let store = Rigged::new();
     let before = builder(asks).store(Arc::clone(&store) as _).build();
     let mut call = Box::pin(before.call(request("settled", SendMessageRequest::new(Message::user("start")))));
@@ -431,7 +431,7 @@ async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
         within(engine.call(Request::new(Scope::open(), config))).await.unwrap();
     }
     let mut reopens = request("after", SendMessageRequest::new(Message::user("stop")));
-    reopens.begins.as_mut().unwrap().webhooks_of = Some("before".into());
+    reopens.new_task.as_mut().unwrap().webhooks_of = Some("before".into());
     ask_for(&engine, reopens).await.unwrap();
     let mut known = store.inner().push_configs(&Scope::open(), &"after".into()).await.unwrap().unwrap();
     known.sort_by_key(|known| known.config.id.clone());
@@ -442,7 +442,7 @@ async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
     assert_eq!(known, [("after", "after", Some("secret")), ("named", "after", Some("secret"))]);
     // Those of a task of somebody else are nobody's.
     let mut others = request("other", SendMessageRequest::new(Message::user("stop")));
-    others.begins.as_mut().unwrap().webhooks_of = Some("before".into());
+    others.new_task.as_mut().unwrap().webhooks_of = Some("before".into());
     others.scope.principal = nuncio_model::Principal::named("mallory");
     ask_for(&engine, others.clone()).await.unwrap();
     assert!(store.inner().push_configs(&others.scope, &"other".into()).await.unwrap().unwrap().is_empty());
