@@ -151,7 +151,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "messages of NATS for one topic that have come in",
-        &[(include_str!("../../../../../nats/src/broker.rs"), "WAITING")],
+        &[(include_str!("../../../../../nats/src/broker.rs"), "QUEUE_CAPACITY")],
     ),
     (
         "letters to a node that are read at a time",
