@@ -197,10 +197,10 @@ async fn a_letter_is_in_an_inbox_once() {
     assert_eq!(get(&b.engine, &task).await.history.len(), 3);
 }
 
-/// A node that loses a task passes on its own clients' messages. A message that came by letter waits in the store for
-/// the next owner, so a second letter would give the message two turns.
+/// A node that loses a task passes on its own clients' messages, and a message that came by letter waits in the store for
+/// the next owner. Each message has a single turn.
 #[tokio::test(start_paused = true)]
-async fn a_node_that_loses_a_task_sends_no_second_letter_for_a_message() {
+async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
     let mut nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     nodes.limits.queued_messages = 10;
