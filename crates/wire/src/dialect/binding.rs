@@ -20,7 +20,7 @@ pub trait Events: sealed::Sealed + fmt::Debug + Send + Sync {
 
     /// The bytes of an event that all readers share. The first call encodes the event.
     ///
-    /// Sharing pays for an event with many readers. For one reader, [`encode_event`](Self::encode_event) writes
+    /// Sharing is useful for an event with many readers. For one reader, [`encode_event`](Self::encode_event) writes
     /// directly into the frame.
     fn shared_event<'event>(&self, event: &'event StreamEvent) -> &'event Bytes {
         event.encoded(self.slot(), |event| {

@@ -102,10 +102,10 @@ macro_rules! names {
 /// The name of the unknown state before 1.0.
 const UNKNOWN: &str = "unknown";
 
-/// Notes a value in a form of another version, or an unknown value. `is_said`: the peer itself states that the value is
+/// Notes a value in a form of another version, or an unknown value. `is_stated`: the peer itself states that the value is
 /// unknown.
-fn noted<T: Default>(known: Option<T>, unknown: Leniency, is_said: bool) -> T {
-    if !is_said {
+fn noted<T: Default>(known: Option<T>, unknown: Leniency, is_stated: bool) -> T {
+    if !is_stated {
         if known.is_some() { Leniency::EnumForm.note() } else { unknown.note() }
     }
     known.unwrap_or_default()

@@ -32,7 +32,7 @@ pub(crate) enum Way {
 
 /// The meaning of a cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Cell {
     /// `kept …`: the fact survives, possibly in another spelling.
     Kept,
     /// `kept …, but …`: a part of the fact is lost.
@@ -43,7 +43,7 @@ enum Told {
     Lost,
 }
 
-impl Told {
+impl Cell {
     fn of(cell: &str) -> Self {
         match cell {
             "none" => Self::Absent,
@@ -55,13 +55,13 @@ impl Told {
 }
 
 /// The cells of a column, by `Message.field` or `Enum.VALUE`.
-fn told(way: Way) -> BTreeMap<String, Told> {
+fn cells(way: Way) -> BTreeMap<String, Cell> {
     let cell = |[name, kinded, proto, oldest]: [String; 4]| match way {
         Way::Kinded => (name, kinded),
         Way::Proto => (name, proto),
         Way::Oldest => (name, oldest),
     };
-    rows().into_iter().map(cell).map(|(name, cell)| (name, Told::of(&cell))).collect()
+    rows().into_iter().map(cell).map(|(name, cell)| (name, Cell::of(&cell))).collect()
 }
 
 /// The subject of a row. Each subject has its own tests.
@@ -146,11 +146,11 @@ pub(crate) fn hold<S: Strategy>(
     if let Err(error) = runner.run(values, |value| property(&ledger, value)) {
         panic!("{error}\n{runner}");
     }
-    let (seen, told) = (ledger.0.into_inner(), told(way));
-    let is_told = |name: &&String| matches!(told.get(*name), Some(Told::Partly | Told::Lost));
-    let untold: Vec<_> = seen.iter().filter(|name| !is_told(name)).collect();
-    assert!(untold.is_empty(), "docs/versions.md lacks these losses: {untold:?}");
-    let lost = told.iter().filter(|(name, told)| **told == Told::Lost && About::of(name) == about);
+    let (seen, cells) = (ledger.0.into_inner(), cells(way));
+    let is_documented = |name: &&String| matches!(cells.get(*name), Some(Cell::Partly | Cell::Lost));
+    let undocumented: Vec<_> = seen.iter().filter(|name| !is_documented(name)).collect();
+    assert!(undocumented.is_empty(), "docs/versions.md lacks these losses: {undocumented:?}");
+    let lost = cells.iter().filter(|(name, cell)| **cell == Cell::Lost && About::of(name) == about);
     let unseen: Vec<_> = lost.map(|(name, _)| name).filter(|name| !seen.contains(*name)).collect();
     assert!(unseen.is_empty(), "docs/versions.md lists these losses, but they do not occur: {unseen:?}");
 }
@@ -222,7 +222,7 @@ fn each_row_names_a_specified_field_or_value_and_a_loss() {
     assert!(rows.len() > 30, "{}", rows.len());
     for [name, kinded, proto, oldest] in rows {
         let cells = [kinded, proto, oldest];
-        assert!(cells.iter().any(|cell| Told::of(cell) != Told::Kept), "{name} is kept everywhere");
+        assert!(cells.iter().any(|cell| Cell::of(cell) != Cell::Kept), "{name} is kept everywhere");
         // These rows stand for many fields, or for an object that is not a message.
         let is_special = ["*.tenant", "Error.details"].contains(&name.as_str());
         if !is_special {

@@ -86,7 +86,7 @@ impl ClientStream {
             StreamResponse::ArtifactUpdate(update) => self.take_artifact(sequence, update.clone()),
             StreamResponse::Message(message) => {
                 let artifact = Artifact::new(ArtifactId::default(), message.parts.clone());
-                self.take_artifact(sequence, whole(artifact, true));
+                self.take_artifact(sequence, complete_artifact(artifact, true));
                 self.take_status(sequence, of_status(answered(message)));
             }
         }
@@ -112,7 +112,7 @@ impl ClientStream {
             self.take_status(sequence, of_status(status.clone()));
         }
         for artifact in &task.artifacts {
-            self.take_artifact(sequence, whole(artifact.clone(), state.is_terminal()));
+            self.take_artifact(sequence, complete_artifact(artifact.clone(), state.is_terminal()));
         }
         if is_stop(state) && !is_before_its_turn {
             self.take_status(sequence, of_status(status));
@@ -192,7 +192,7 @@ impl Stream for ClientStream {
     }
 }
 
-fn whole(artifact: Artifact, last_chunk: bool) -> TaskArtifactUpdateEvent {
+fn complete_artifact(artifact: Artifact, last_chunk: bool) -> TaskArtifactUpdateEvent {
     let (task_id, context_id) = (TaskId::default(), ContextId::default());
     TaskArtifactUpdateEvent { task_id, context_id, artifact, append: false, last_chunk, metadata: None }
 }

@@ -31,7 +31,7 @@ pub(crate) fn parameters(name: &str, params: Option<&RawValue>) -> Parameters {
         extensions: members.extensions.filter(|it| is_short(it)).map(extensions).unwrap_or_default(),
         params: match method(name) {
             Some(Method::ListTasks) if is_short(params) => {
-                members.status.and_then(|status| with_whole_state(params, status))
+                members.status.and_then(|status| with_full_state_name(params, status))
             }
             _ => None,
         },
@@ -73,7 +73,7 @@ fn extensions(value: &RawValue) -> Vec<Box<str>> {
 
 /// The params with the full name of a state instead of its short name. A filter of 1.0 accepts only full names
 /// (`TASK_STATE_*`).
-fn with_whole_state(params: &RawValue, status: &RawValue) -> Option<Box<RawValue>> {
+fn with_full_state_name(params: &RawValue, status: &RawValue) -> Option<Box<RawValue>> {
     let name: String = serde_json::from_str(status.get()).ok()?;
     let state = TaskState::from_name(&name).filter(|state| state.as_str() != name)?;
     let mut members: Map<String, Value> = serde_json::from_str(params.get()).ok()?;

@@ -98,10 +98,10 @@ fn of_schemes(ledger: &Ledger, card: &mut AgentCard) {
 
 /// Flags that a version cannot leave unset.
 fn of_flags(ledger: &Ledger, card: &mut AgentCard) {
-    let said = &mut card.capabilities;
+    let capabilities = &mut card.capabilities;
     for (name, flag) in [
-        ("AgentCapabilities.streaming", &mut said.streaming),
-        ("AgentCapabilities.pushNotifications", &mut said.push_notifications),
+        ("AgentCapabilities.streaming", &mut capabilities.streaming),
+        ("AgentCapabilities.pushNotifications", &mut capabilities.push_notifications),
     ] {
         let left = flag.or(Some(false));
         ledger.lose(name, flag, left);

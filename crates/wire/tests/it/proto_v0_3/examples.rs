@@ -120,7 +120,7 @@ fn of_bytes() {
         } else {
             let method = reply_of(name).unwrap_or_else(|| panic!("{name} is not looked at"));
             let reply = grpc().decode_reply(method, &expected).unwrap();
-            let same = v03().decode_reply(method, json.to_string().as_bytes()).map(said).unwrap();
+            let same = v03().decode_reply(method, json.to_string().as_bytes()).map(with_all_flags).unwrap();
             assert_eq!(format!("{reply:?}"), format!("{same:?}"), "{name}");
             let written = grpc_reply(method, &reply);
             if name == "AgentCard" {
@@ -134,10 +134,12 @@ fn of_bytes() {
 }
 
 /// A reply with values for all flags that protobuf cannot leave unset.
-fn said(reply: Reply) -> Reply {
+fn with_all_flags(reply: Reply) -> Reply {
     let Reply::Card(mut card) = reply else { return reply };
-    let said = &mut Arc::make_mut(&mut card).capabilities;
-    for flag in [&mut said.streaming, &mut said.push_notifications, &mut said.extended_agent_card] {
+    let capabilities = &mut Arc::make_mut(&mut card).capabilities;
+    for flag in
+        [&mut capabilities.streaming, &mut capabilities.push_notifications, &mut capabilities.extended_agent_card]
+    {
         flag.get_or_insert_default();
     }
     Reply::Card(card)

@@ -15,7 +15,7 @@ use nuncio_model::{
 use nuncio_wire::{Version, dialect, dialect::Plan};
 use serde_json::{Value, json};
 
-use super::harness::{Remote, ask, engine, said, task, v01, within};
+use super::harness::{Remote, ask, engine, status_text, task, v01, within};
 
 fn send(text: &str) -> SendMessageRequest {
     SendMessageRequest::new(Message::user(text))
@@ -29,11 +29,11 @@ fn events(reply: Reply) -> EventStream {
     EventStream::try_from(reply).unwrap()
 }
 
-async fn words(events: EventStream) -> Vec<String> {
-    within(events.map(|it| word(&it.unwrap().response)).collect()).await
+async fn summaries(events: EventStream) -> Vec<String> {
+    within(events.map(|it| summary(&it.unwrap().response)).collect()).await
 }
 
-fn word(event: &StreamResponse) -> String {
+fn summary(event: &StreamResponse) -> String {
     match event {
         StreamResponse::Task(task) => {
             let texts: Vec<_> = task.artifacts.iter().map(nuncio_model::Artifact::text).collect();
@@ -52,13 +52,13 @@ fn word(event: &StreamResponse) -> String {
 async fn tasks_are_created_continued_read_and_canceled() {
     let peer = Remote(engine());
     let asked = task(ask(&peer, send("ask")).await.unwrap());
-    assert_eq!((asked.state(), &*said(&asked)), (TaskState::InputRequired, "which bed?"));
+    assert_eq!((asked.state(), &*status_text(&asked)), (TaskState::InputRequired, "which bed?"));
     assert!(asked.context_id.is_some());
     let read = task(ask(&peer, GetTaskRequest::new(asked.id.clone())).await.unwrap());
     assert_eq!((&read.id, &read.context_id, read.history.len()), (&asked.id, &asked.context_id, 1));
     assert_eq!(read.history[0].context_id, asked.context_id);
     let done = task(ask(&peer, follow(&asked, "water")).await.unwrap());
-    assert_eq!((&done.id, done.state(), &*said(&done)), (&asked.id, TaskState::Completed, "did water"));
+    assert_eq!((&done.id, done.state(), &*status_text(&done)), (&asked.id, TaskState::Completed, "did water"));
     let refused = ask(&peer, CancelTaskRequest { id: done.id.clone(), ..Default::default() }).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::TaskNotCancelable);
     let rejected = task(ask(&peer, send("reject")).await.unwrap());
@@ -71,7 +71,7 @@ async fn a_stream_begins_with_its_task() {
     let stream = |request| SendStreamingMessageRequest(request);
     let all: Vec<_> = within(events(ask(&peer, stream(send("chunks"))).await.unwrap()).collect()).await;
     let all: Vec<_> = all.into_iter().map(|it| it.unwrap().response.clone()).collect();
-    let told: Vec<_> = all.iter().map(word).collect();
+    let told: Vec<_> = all.iter().map(summary).collect();
     assert_eq!(told[0], "task:submitted[]");
     assert_eq!(told.last().unwrap(), "completed");
     assert!(told.ends_with(&["0:one ".into(), "0+two".into(), "1:three".into(), "completed".into()]), "{told:?}");
@@ -85,7 +85,7 @@ async fn a_stream_begins_with_its_task() {
         assert_eq!((task, Some(context)), (&first.id, first.context_id.as_ref()));
     }
     let asked = task(ask(&peer, send("ask")).await.unwrap());
-    let told = words(events(ask(&peer, stream(follow(&asked, "chunks"))).await.unwrap())).await;
+    let told = summaries(events(ask(&peer, stream(follow(&asked, "chunks"))).await.unwrap())).await;
     assert!(told[0].starts_with("task:working"), "{told:?}");
     assert_eq!(told.last().unwrap(), "completed");
 }
@@ -98,10 +98,10 @@ async fn a_subscription_begins_with_the_current_task() {
     let StreamResponse::Task(first) = &first.response else { panic!("{first:?}") };
     let watched = events(ask(&peer, SubscribeToTaskRequest::new(first.id.clone())).await.unwrap());
     ask(&peer, CancelTaskRequest { id: first.id.clone(), ..Default::default() }).await.unwrap();
-    let told = words(watched).await;
+    let told = summaries(watched).await;
     assert!(told[0].starts_with("task:"), "{told:?}");
     assert_eq!(told.last().unwrap(), "canceled");
-    let ended = words(events(ask(&peer, SubscribeToTaskRequest::new(first.id.clone())).await.unwrap())).await;
+    let ended = summaries(events(ask(&peer, SubscribeToTaskRequest::new(first.id.clone())).await.unwrap())).await;
     assert_eq!(ended, ["task:canceled[]"]);
 }
 
@@ -239,7 +239,7 @@ async fn events_between_subscription_and_read_are_delivered_once() {
     let read = json!({"id": "x", "status": {"state": "working"}, "artifacts": [{"index": 0, "parts": [part("a"), part("b")]}]});
     let end = json!({"id": "x", "status": {"state": "completed"}, "final": true});
     let peer = Scripted::new(vec![read], vec![piece("b"), piece("c"), end]);
-    let told = words(events(ask(&peer, SubscribeToTaskRequest::new("x")).await.unwrap())).await;
+    let told = summaries(events(ask(&peer, SubscribeToTaskRequest::new("x")).await.unwrap())).await;
     assert_eq!(told, [r#"task:working["ab"]"#, "0+c", "completed"]);
     let asked = peer.asked.lock().unwrap().clone();
     assert!(matches!(asked[..], [Call::SubscribeToTask(_), Call::GetTask(_)]), "{asked:?}");
@@ -251,8 +251,9 @@ fn uuid_version(id: &str) -> u8 {
 
 #[tokio::test]
 async fn history_is_limited_to_the_requested_length() {
-    let said = |text: &str| json!({"role": "user", "parts": [{"type": "text", "text": text}]});
-    let full = json!({"id": "x", "status": {"state": "working"}, "history": [said("a"), said("b"), said("c")]});
+    let message = |text: &str| json!({"role": "user", "parts": [{"type": "text", "text": text}]});
+    let full =
+        json!({"id": "x", "status": {"state": "working"}, "history": [message("a"), message("b"), message("c")]});
     let peer = Scripted::new(vec![full.clone(), full.clone(), full], vec![]);
     let texts = |task: Task| task.history.iter().map(Message::text).collect::<Vec<_>>();
     let get = |history_length| GetTaskRequest { history_length, ..GetTaskRequest::new("x") };
@@ -268,7 +269,7 @@ async fn a_stream_without_a_task_gets_one_and_an_open_stream_ends_after_the_last
     let end = json!({"id": "x", "status": {"state": "completed"}, "final": true});
     let mut peer = Scripted::new(vec![], vec![artifact("a", false), artifact("b", true), end]);
     peer.stays = true;
-    let told = words(events(ask(&peer, SendStreamingMessageRequest(send("x"))).await.unwrap())).await;
+    let told = summaries(events(ask(&peer, SendStreamingMessageRequest(send("x"))).await.unwrap())).await;
     assert_eq!(told, ["task:working[]", "2:a", "2+b", "completed"]);
 }
 

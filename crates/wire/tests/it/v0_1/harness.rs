@@ -79,9 +79,9 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A caller of 0.1. Received documents are validated against the tables of the specification.
-pub(crate) struct Garden<'a>(pub(crate) &'a dyn Caller, pub(crate) &'a str);
+pub(crate) struct OldestClient<'a>(pub(crate) &'a dyn Caller, pub(crate) &'a str);
 
-impl Garden<'_> {
+impl OldestClient<'_> {
     pub(crate) async fn reply(&self, method: &str, params: &Value) -> Result<Reply, Error> {
         let raw = serde_json::value::to_raw_value(params).unwrap();
         let method = v01().method(method).unwrap();
@@ -161,9 +161,9 @@ pub(crate) async fn all(events: EventStream) -> Vec<Value> {
     within(events.map(|it| event(&it.expect("the stream failed").response)).collect()).await
 }
 
-/// One word per event: `working`, `completed.` for the last event, `0:one ` or `0+two` for an artifact.
-pub(crate) fn words(events: &[Value]) -> Vec<String> {
-    let word = |event: &Value| match event["artifact"].as_object() {
+/// One summary per event: `working`, `completed.` for the last event, `0:one ` or `0+two` for an artifact.
+pub(crate) fn summaries(events: &[Value]) -> Vec<String> {
+    let summary = |event: &Value| match event["artifact"].as_object() {
         None => {
             let end = if event["final"] == true { "." } else { "" };
             format!("{}{end}", event["status"]["state"].as_str().unwrap())
@@ -175,7 +175,7 @@ pub(crate) fn words(events: &[Value]) -> Vec<String> {
             format!("{}{sign}{text}", artifact["index"])
         }
     };
-    events.iter().map(word).collect()
+    events.iter().map(summary).collect()
 }
 
 /// A peer of 0.1 for a client. All requests and answers are converted to bytes.
@@ -226,6 +226,6 @@ pub(crate) fn task(reply: Reply) -> Task {
     Task::try_from(reply).unwrap()
 }
 
-pub(crate) fn said(task: &Task) -> String {
+pub(crate) fn status_text(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }

@@ -54,13 +54,13 @@ fn roles_are_read_in_all_forms() {
         (json!("system"), Role::Unspecified),
         (Value::Null, Role::Unspecified),
     ] {
-        let said = json!({"role": form, "parts": [{"type": "text", "text": "a"}]});
-        let read = task(&json!({"id": "t", "status": {"state": "working"}, "history": [said]}));
+        let message = json!({"role": form, "parts": [{"type": "text", "text": "a"}]});
+        let read = task(&json!({"id": "t", "status": {"state": "working"}, "history": [message]}));
         assert_eq!(read.history[0].role, role, "{form}");
         // The sender of a message is the user, unless the role is the agent. The sender of an answer is the agent.
         if role == Role::Unspecified {
-            assert_eq!(send(&json!({"id": "t", "message": said})).message.role, Role::User, "{form}");
-            let read = task(&json!({"id": "t", "status": {"state": "working", "message": said}}));
+            assert_eq!(send(&json!({"id": "t", "message": message})).message.role, Role::User, "{form}");
+            let read = task(&json!({"id": "t", "status": {"state": "working", "message": message}}));
             assert_eq!(read.status.message.unwrap().role, Role::Agent, "{form}");
         }
     }

@@ -144,7 +144,7 @@ fn any_call() -> BoxedStrategy<(Method, Value)> {
 }
 
 /// An event without a form in 0.1 is written as a status.
-fn is_told_as_a_status(response: &StreamResponse, state: TaskState) -> bool {
+fn is_written_as_a_status(response: &StreamResponse, state: TaskState) -> bool {
     let told = v01().decode_event(event(response).to_string().as_bytes()).unwrap();
     matches!(told, StreamResponse::StatusUpdate(update) if update.status.state == state)
 }
@@ -154,12 +154,12 @@ fn events_lose_exactly_the_documented_fields() {
     hold((Way::Oldest, About::Events), 512, &any_event(), |ledger, mut model| {
         match &model {
             StreamResponse::Message(_) => {
-                prop_assert!(is_told_as_a_status(&model, TaskState::Completed));
+                prop_assert!(is_written_as_a_status(&model, TaskState::Completed));
                 ledger.saw("StreamResponse.message");
                 return Ok(());
             }
             StreamResponse::Task(task) => {
-                prop_assert!(is_told_as_a_status(&model, task.state()));
+                prop_assert!(is_written_as_a_status(&model, task.state()));
                 ledger.saw("StreamResponse.task");
             }
             _ => {}

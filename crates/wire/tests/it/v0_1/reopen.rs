@@ -9,22 +9,22 @@ use nuncio_wire::v0_1::METADATA_KEY;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::harness::{Garden, builder, engine, message, scope, words};
+use super::harness::{OldestClient, builder, engine, message, scope, summaries};
 
 #[tokio::test]
 async fn a_task_can_be_reopened_repeatedly() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let first = garden.send("t", "chunks").await.unwrap();
+    let client = OldestClient(&engine, "ann");
+    let first = client.send("t", "chunks").await.unwrap();
     assert_eq!(first["artifacts"].as_array().unwrap().len(), 2);
     for text in ["dig", "sow", "ask"] {
-        let next = garden.send("t", text).await.unwrap();
+        let next = client.send("t", text).await.unwrap();
         assert_eq!((&next["id"], &next["sessionId"]), (&json!("t"), &first["sessionId"]));
         assert!(next.get("artifacts").is_none(), "the new task has no artifacts of the previous task");
-        assert_eq!(garden.get("t").await.unwrap()["status"], next["status"]);
+        assert_eq!(client.get("t").await.unwrap()["status"], next["status"]);
     }
     // The last task asked a question, so the message continues the task.
-    assert_eq!(garden.send("t", "rake").await.unwrap()["status"]["state"], "completed");
+    assert_eq!(client.send("t", "rake").await.unwrap()["status"]["state"], "completed");
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
     let mut tasks = ListTasksResponse::try_from(reply).unwrap().tasks;
     assert_eq!(tasks.len(), 4);
@@ -47,9 +47,9 @@ async fn two_concurrent_messages_reopen_a_task_once() {
         if turn.message().text() == "end" { turn.complete("done").await } else { turn.ask("and?").await }
     })
     .build();
-    let garden = Garden(&engine, "ann");
-    garden.send("t", "end").await.unwrap();
-    let (one, two) = tokio::join!(garden.send("t", "one"), garden.send("t", "two"));
+    let client = OldestClient(&engine, "ann");
+    client.send("t", "end").await.unwrap();
+    let (one, two) = tokio::join!(client.send("t", "one"), client.send("t", "two"));
     one.unwrap();
     two.unwrap();
     let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
@@ -69,27 +69,27 @@ impl Caller for Counted<'_> {
 #[tokio::test]
 async fn lookups_stay_few_after_many_reopenings() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     for _ in 0..100 {
-        garden.send("t", "dig").await.unwrap();
+        client.send("t", "dig").await.unwrap();
     }
     let counted = Counted(&engine, AtomicUsize::new(0));
-    Garden(&counted, "ann").get("t").await.unwrap();
+    OldestClient(&counted, "ann").get("t").await.unwrap();
     assert!(counted.1.load(Ordering::Relaxed) <= 14, "{:?}", counted.1);
     let fresh = Counted(&engine, AtomicUsize::new(0));
-    Garden(&fresh, "ann").send("new", "ask").await.unwrap();
+    OldestClient(&fresh, "ann").send("new", "ask").await.unwrap();
     assert_eq!(fresh.1.load(Ordering::Relaxed), 3, "two lookups and the message");
 }
 
 #[tokio::test]
 async fn a_streaming_message_reopens_a_task() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    garden.send("t", "dig").await.unwrap();
-    let events = garden.stream("tasks/sendSubscribe", message("t", "chunks")).await;
-    let words = words(&events);
-    assert_eq!(words[0], "submitted");
-    assert_eq!(words.last().unwrap(), "completed.");
+    let client = OldestClient(&engine, "ann");
+    client.send("t", "dig").await.unwrap();
+    let events = client.stream("tasks/sendSubscribe", message("t", "chunks")).await;
+    let summaries = summaries(&events);
+    assert_eq!(summaries[0], "submitted");
+    assert_eq!(summaries.last().unwrap(), "completed.");
     assert!(events.iter().all(|event| event["id"] == "t"));
 }
 
@@ -116,8 +116,8 @@ impl Caller for Hasty<'_> {
 async fn a_task_that_ends_during_delivery_is_reopened() {
     for faster in [1, 30] {
         let engine = engine();
-        Garden(&engine, "ann").send("t", "ask").await.unwrap();
-        let done = Garden(&Hasty(&engine, AtomicUsize::new(faster)), "ann").send("t", "dig").await.unwrap();
+        OldestClient(&engine, "ann").send("t", "ask").await.unwrap();
+        let done = OldestClient(&Hasty(&engine, AtomicUsize::new(faster)), "ann").send("t", "dig").await.unwrap();
         assert_eq!(done["status"]["message"]["parts"][0]["text"], "did dig");
         let reply = engine.call(Request::new(scope("ann"), ListTasksRequest::default())).await.unwrap();
         assert_eq!(ListTasksResponse::try_from(reply).unwrap().tasks.len(), 1 + faster);

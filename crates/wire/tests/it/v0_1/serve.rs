@@ -17,44 +17,44 @@ use nuncio_wire::{
 };
 use serde_json::{Value, json};
 
-use super::harness::{Garden, builder, engine, engine_with, message, obey, scope, task, within, words};
+use super::harness::{OldestClient, builder, engine, engine_with, message, obey, scope, summaries, task, within};
 
 #[tokio::test]
 async fn a_task_has_the_id_of_its_client() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let asked = garden.send("t", "ask").await.unwrap();
+    let client = OldestClient(&engine, "ann");
+    let asked = client.send("t", "ask").await.unwrap();
     assert_eq!((&asked["id"], &asked["status"]["state"]), (&json!("t"), &json!("input-required")));
     assert_eq!(asked["history"], Value::Null);
     assert_eq!(asked["metadata"], Value::Null);
     let session = &asked["sessionId"];
     assert!(session.is_string());
-    let done = garden.send("t", "water").await.unwrap();
+    let done = client.send("t", "water").await.unwrap();
     assert_eq!(
         (&done["id"], &done["sessionId"], &done["status"]["state"]),
         (&json!("t"), session, &json!("completed"))
     );
-    let read = garden.get("t").await.unwrap();
+    let read = client.get("t").await.unwrap();
     assert_eq!(read["history"].as_array().unwrap().len(), 3);
     assert_eq!(read["sessionId"], *session);
-    assert_eq!(garden.call("tasks/get", json!({"id": "t"})).await.unwrap()["history"], Value::Null);
+    assert_eq!(client.call("tasks/get", json!({"id": "t"})).await.unwrap()["history"], Value::Null);
 }
 
 #[tokio::test]
 async fn the_session_of_the_client_is_kept() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let mut params = message("t", "ask");
     params["sessionId"] = "mine".into();
-    assert_eq!(garden.call("tasks/send", params.clone()).await.unwrap()["sessionId"], "mine");
+    assert_eq!(client.call("tasks/send", params.clone()).await.unwrap()["sessionId"], "mine");
     params["sessionId"] = "another".into();
-    assert_eq!(garden.call("tasks/send", params).await.unwrap()["sessionId"], "mine");
+    assert_eq!(client.call("tasks/send", params).await.unwrap()["sessionId"], "mine");
 }
 
 #[tokio::test]
 async fn equal_ids_of_two_callers_name_two_tasks() {
     let engine = engine();
-    let (ann, bob) = (Garden(&engine, "ann"), Garden(&engine, "bob"));
+    let (ann, bob) = (OldestClient(&engine, "ann"), OldestClient(&engine, "bob"));
     ann.send("t", "ask").await.unwrap();
     let not_found = json!({"code": -32001, "message": "task t was not found", "data": {"taskId": "t"}});
     assert_eq!(bob.get("t").await.unwrap_err(), not_found);
@@ -70,10 +70,10 @@ async fn equal_ids_of_two_callers_name_two_tasks() {
 async fn ids_survive_a_restart() {
     let store = Arc::new(MemoryStore::default());
     let first = engine_with(store.clone());
-    Garden(&first, "ann").send("t", "ask").await.unwrap();
+    OldestClient(&first, "ann").send("t", "ask").await.unwrap();
     drop(first);
     let second = engine_with(store);
-    let done = Garden(&second, "ann").send("t", "water").await.unwrap();
+    let done = OldestClient(&second, "ann").send("t", "water").await.unwrap();
     assert_eq!((&done["id"], &done["status"]["state"]), (&json!("t"), &json!("completed")));
 }
 
@@ -81,12 +81,12 @@ async fn ids_survive_a_restart() {
 async fn two_messages_with_one_new_id_create_one_task() {
     for _ in 0..20 {
         let engine = builder(|turn| async move { turn.ask("and?").await }).build();
-        let garden = Garden(&engine, "ann");
-        let (one, two) = tokio::join!(garden.send("t", "one"), garden.send("t", "two"));
+        let client = OldestClient(&engine, "ann");
+        let (one, two) = tokio::join!(client.send("t", "one"), client.send("t", "two"));
         assert_eq!(one.unwrap()["sessionId"], two.unwrap()["sessionId"]);
         let tasks = list(&engine, "ann").await;
         assert_eq!(tasks.tasks.len(), 1);
-        let texts: Vec<_> = garden.get("t").await.unwrap()["history"]
+        let texts: Vec<_> = client.get("t").await.unwrap()["history"]
             .as_array()
             .unwrap()
             .iter()
@@ -105,8 +105,8 @@ async fn list(engine: &nuncio_engine::Engine, who: &str) -> ListTasksResponse {
 #[tokio::test]
 async fn other_versions_see_the_task_and_cancel_it() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let events = garden.events("tasks/sendSubscribe", message("t", "wait")).await.unwrap();
+    let client = OldestClient(&engine, "ann");
+    let events = client.events("tasks/sendSubscribe", message("t", "wait")).await.unwrap();
     let seen = list(&engine, "ann").await.tasks.remove(0);
     assert_ne!(seen.id, "t");
     let mark = &seen.metadata.as_ref().unwrap()[METADATA_KEY];
@@ -114,27 +114,27 @@ async fn other_versions_see_the_task_and_cancel_it() {
     let cancel = CancelTaskRequest { id: seen.id.clone(), ..Default::default() };
     within(engine.call(Request::new(scope("ann"), cancel))).await.unwrap();
     let events = super::harness::all(events).await;
-    assert_eq!(super::harness::words(&events).last().unwrap(), "canceled.");
+    assert_eq!(super::harness::summaries(&events).last().unwrap(), "canceled.");
     assert_eq!(events.last().unwrap()["id"], "t");
     // The client cancels the task a second time.
-    let error = garden.call("tasks/cancel", json!({"id": "t"})).await.unwrap_err();
+    let error = client.call("tasks/cancel", json!({"id": "t"})).await.unwrap_err();
     assert_eq!(error, json!({"code": -32002, "message": "task t is already canceled", "data": {"taskId": "t"}}));
 }
 
 #[tokio::test]
 async fn tasks_of_other_versions_are_read_continued_and_canceled() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let begin = || async {
         let send = SendMessageRequest::new(Message::user("ask"));
         task(within(engine.call(Request::new(scope("ann"), send))).await.unwrap()).id.to_string()
     };
     let id = begin().await;
-    assert_eq!(garden.get(&id).await.unwrap()["id"], *id);
-    let done = garden.send(&id, "water").await.unwrap();
+    assert_eq!(client.get(&id).await.unwrap()["id"], *id);
+    let done = client.send(&id, "water").await.unwrap();
     assert_eq!((&done["id"], &done["status"]["state"]), (&json!(id), &json!("completed")));
     // The task has ended. A message creates a new task that continues it.
-    let again = garden.send(&id, "dig").await.unwrap();
+    let again = client.send(&id, "dig").await.unwrap();
     assert_eq!((&again["id"], &again["sessionId"]), (&json!(id), &done["sessionId"]));
     let tasks = list(&engine, "ann").await.tasks;
     assert_eq!(tasks.len(), 2);
@@ -142,24 +142,24 @@ async fn tasks_of_other_versions_are_read_continued_and_canceled() {
     assert_eq!(*mark, json!({"taskId": id, "generation": 1, "continues": id}));
 
     let other = begin().await;
-    assert_eq!(garden.call("tasks/cancel", json!({"id": other})).await.unwrap()["status"]["state"], "canceled");
+    assert_eq!(client.call("tasks/cancel", json!({"id": other})).await.unwrap()["status"]["state"], "canceled");
 }
 
 #[tokio::test]
 async fn states_that_0_1_lacks_become_the_nearest_state() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let no = garden.send("a", "reject").await.unwrap();
+    let client = OldestClient(&engine, "ann");
+    let no = client.send("a", "reject").await.unwrap();
     assert_eq!(no["status"]["state"], "failed");
     assert_eq!(no["status"]["message"]["metadata"][METADATA_KEY]["state"], "rejected");
-    assert_eq!(garden.send("b", "log in").await.unwrap()["status"]["state"], "input-required");
-    assert_eq!(garden.send("b", "water").await.unwrap()["status"]["state"], "completed");
+    assert_eq!(client.send("b", "log in").await.unwrap()["status"]["state"], "input-required");
+    assert_eq!(client.send("b", "water").await.unwrap()["status"]["state"], "completed");
 }
 
 #[tokio::test]
 async fn a_direct_answer_becomes_a_completed_task() {
     let engine = engine();
-    let done = Garden(&engine, "ann").send("t", "reply").await.unwrap();
+    let done = OldestClient(&engine, "ann").send("t", "reply").await.unwrap();
     assert_eq!(done["status"]["state"], "completed");
     assert_eq!(done["status"]["message"]["parts"][0]["text"], "only this");
 }
@@ -167,13 +167,13 @@ async fn a_direct_answer_becomes_a_completed_task() {
 #[tokio::test]
 async fn a_task_has_one_webhook() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let mut params = message("t", "ask");
     params["pushNotification"] = json!({"url": "https://hooks.example/1", "token": "secret"});
-    garden.call("tasks/send", params).await.unwrap();
-    let get = || garden.call("tasks/pushNotification/get", json!({"id": "t"}));
+    client.call("tasks/send", params).await.unwrap();
+    let get = || client.call("tasks/pushNotification/get", json!({"id": "t"}));
     let set =
-        |config: Value| garden.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
+        |config: Value| client.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
     assert_eq!(get().await.unwrap(), json!({"id": "t", "pushNotificationConfig": {"url": "https://hooks.example/1"}}));
 
     let config = json!({"url": "https://hooks.example/2", "token": "b",
@@ -194,15 +194,15 @@ async fn a_task_has_one_webhook() {
 #[tokio::test]
 async fn a_webhook_can_be_set_before_its_task_exists() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let set =
-        |config: Value| garden.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
+        |config: Value| client.call("tasks/pushNotification/set", json!({"id": "t", "pushNotificationConfig": config}));
     let config = json!({"url": "https://hooks.example/1", "token": "secret"});
     assert_eq!(set(Value::Null).await.unwrap_err()["code"], -32001);
     assert_eq!(set(config.clone()).await.unwrap(), json!({"id": "t", "pushNotificationConfig": config}));
-    assert_eq!(garden.get("t").await.unwrap_err()["code"], -32001);
-    Garden(&engine, "bob").send("t", "ask").await.unwrap();
-    garden.send("t", "ask").await.unwrap();
+    assert_eq!(client.get("t").await.unwrap_err()["code"], -32001);
+    OldestClient(&engine, "bob").send("t", "ask").await.unwrap();
+    client.send("t", "ask").await.unwrap();
     let hooks = async |caller: &str| {
         let id = list(&engine, caller).await.tasks[0].id.clone();
         engine.store().push_configs(&scope(caller), &id).await.unwrap().unwrap()
@@ -211,21 +211,21 @@ async fn a_webhook_can_be_set_before_its_task_exists() {
     assert_eq!(known.len(), 1);
     assert_eq!((&*known[0].config.url, known[0].format.as_deref()), ("https://hooks.example/1", Some("0.1")));
     assert_eq!(hooks("bob").await, []);
-    let get = garden.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap();
+    let get = client.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap();
     assert_eq!(get["pushNotificationConfig"]["url"], "https://hooks.example/1");
 }
 
 #[tokio::test]
 async fn a_task_without_an_id_gets_one() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let mut params = message("t", "ask");
     params.as_object_mut().unwrap().remove("id");
-    let first = garden.call("tasks/send", params.clone()).await.unwrap();
-    let second = garden.call("tasks/send", params).await.unwrap();
+    let first = client.call("tasks/send", params.clone()).await.unwrap();
+    let second = client.call("tasks/send", params).await.unwrap();
     let id = first["id"].as_str().unwrap();
     assert!(!id.is_empty() && id != second["id"], "{id}");
-    assert_eq!(garden.get(id).await.unwrap()["status"]["state"], first["status"]["state"]);
+    assert_eq!(client.get(id).await.unwrap()["status"]["state"], first["status"]["state"]);
 }
 
 #[tokio::test]
@@ -234,20 +234,20 @@ async fn a_refused_message_creates_no_task() {
     card.default_input_modes = vec!["text/plain".to_owned()];
     card.capabilities.push_notifications = Some(false);
     let engine = builder(obey).card(card).build();
-    let garden = Garden(&engine, "ann");
+    let client = OldestClient(&engine, "ann");
     let mut params = message("t", "ask");
     params["message"]["parts"] = json!([{"type": "file", "file": {"bytes": "", "mimeType": "image/png"}}]);
-    assert_eq!(garden.call("tasks/send", params).await.unwrap_err()["code"], -32005);
+    assert_eq!(client.call("tasks/send", params).await.unwrap_err()["code"], -32005);
     let mut params = message("t", "ask");
     params["pushNotification"] = json!({"url": "https://hooks.example/1"});
-    assert_eq!(garden.call("tasks/send", params).await.unwrap_err()["code"], -32003);
-    assert_eq!(garden.get("t").await.unwrap_err()["code"], -32001);
+    assert_eq!(client.call("tasks/send", params).await.unwrap_err()["code"], -32003);
+    assert_eq!(client.get("t").await.unwrap_err()["code"], -32001);
 }
 
 #[tokio::test]
 async fn a_call_with_the_id_of_a_0_1_task_is_claimed_by_0_1() {
     let engine = engine();
-    Garden(&engine, "ann").send("t", "ask").await.unwrap();
+    OldestClient(&engine, "ann").send("t", "ask").await.unwrap();
     let claims = async |who: Scope, id: &str| {
         let mut found = Vec::new();
         for call in [
@@ -274,12 +274,12 @@ async fn unsupported_features_have_the_error_codes_of_0_1() {
     card.capabilities.streaming = Some(false);
     card.capabilities.push_notifications = Some(false);
     let engine = builder(obey).card(card).build();
-    let garden = Garden(&engine, "ann");
-    garden.send("t", "ask").await.unwrap();
-    let refused = |method| garden.events(method, message("t", "ask"));
+    let client = OldestClient(&engine, "ann");
+    client.send("t", "ask").await.unwrap();
+    let refused = |method| client.events(method, message("t", "ask"));
     assert_eq!(refused("tasks/sendSubscribe").await.err().unwrap()["code"], -32006);
     assert_eq!(refused("tasks/resubscribe").await.err().unwrap()["code"], -32006);
-    assert_eq!(garden.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap_err()["code"], -32003);
+    assert_eq!(client.call("tasks/pushNotification/get", json!({"id": "t"})).await.unwrap_err()["code"], -32003);
 }
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn a_bare_message_of_another_engine_becomes_a_task() {
             })
         }
     }
-    let done = Garden(&Bare, "ann").send("t", "x").await.unwrap();
+    let done = OldestClient(&Bare, "ann").send("t", "x").await.unwrap();
     assert_eq!(
         (&done["id"], &done["sessionId"], &done["status"]["state"]),
         (&json!("t"), &json!("c"), &json!("completed"))
@@ -341,14 +341,14 @@ impl Caller for Brief {
 
 #[tokio::test]
 async fn an_answer_without_a_task_becomes_a_completed_task_with_an_artifact() {
-    let garden = Garden(&Brief, "alice");
-    let done = garden.send("mine", "x").await.unwrap();
+    let client = OldestClient(&Brief, "alice");
+    let done = client.send("mine", "x").await.unwrap();
     assert_eq!(
         (&done["id"], &done["status"]["state"], &done["sessionId"]),
         (&json!("mine"), &json!("completed"), &json!("c"))
     );
     assert_eq!(done["status"]["message"]["parts"], done["artifacts"][0]["parts"]);
     assert_eq!(done["artifacts"][0]["parts"][0]["text"], "only this");
-    let told = garden.stream("tasks/sendSubscribe", message("mine", "x")).await;
-    assert_eq!(words(&told), ["0:only this", "completed."]);
+    let told = client.stream("tasks/sendSubscribe", message("mine", "x")).await;
+    assert_eq!(summaries(&told), ["0:only this", "completed."]);
 }

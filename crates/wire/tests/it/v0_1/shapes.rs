@@ -118,8 +118,8 @@ fn unknown_states_and_roles_and_times_without_an_offset_are_read() {
 #[test]
 fn states_that_0_1_lacks_survive_a_round_trip() {
     for (state, known) in [(TaskState::Rejected, "failed"), (TaskState::AuthRequired, "input-required")] {
-        for said in [None, Some(Box::new(Message::agent("why")))] {
-            let status = TaskStatus { message: said.clone(), ..TaskStatus::new(state) };
+        for message in [None, Some(Box::new(Message::agent("why")))] {
+            let status = TaskStatus { message: message.clone(), ..TaskStatus::new(state) };
             let task = Task { status: status.clone(), ..Task::new("t".into(), "c".into()) };
             let document = written(task);
             assert_eq!(document["status"]["state"], known);

@@ -9,22 +9,22 @@ use nuncio_model::{
 };
 use serde_json::json;
 
-use super::harness::{Garden, all, builder, engine, event, message, within, words};
+use super::harness::{OldestClient, all, builder, engine, event, message, summaries, within};
 
 #[tokio::test]
 async fn a_task_is_streamed_to_its_last_event() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let events = garden.stream("tasks/sendSubscribe", message("t", "chunks")).await;
-    let words = words(&events);
-    let artifacts: Vec<_> = words.iter().filter(|word| word.contains([':', '+'])).collect();
-    assert_eq!(artifacts, ["0:one ", "0+two", "1:three"], "{words:?}");
-    assert_eq!((&*words[0], &**words.last().unwrap()), ("submitted", "completed."));
-    assert_eq!(words.iter().filter(|word| word.ends_with('.')).count(), 1);
+    let client = OldestClient(&engine, "ann");
+    let events = client.stream("tasks/sendSubscribe", message("t", "chunks")).await;
+    let summaries = summaries(&events);
+    let artifacts: Vec<_> = summaries.iter().filter(|summary| summary.contains([':', '+'])).collect();
+    assert_eq!(artifacts, ["0:one ", "0+two", "1:three"], "{summaries:?}");
+    assert_eq!((&*summaries[0], &**summaries.last().unwrap()), ("submitted", "completed."));
+    assert_eq!(summaries.iter().filter(|summary| summary.ends_with('.')).count(), 1);
     let last_chunks: Vec<_> = events.iter().filter(|it| it["artifact"]["lastChunk"] == true).collect();
     assert_eq!(last_chunks.len(), 2);
     // The numbers in the task are those of the stream.
-    let task = garden.get("t").await.unwrap();
+    let task = client.get("t").await.unwrap();
     let indices: Vec<_> = task["artifacts"].as_array().unwrap().iter().map(|it| (&it["name"], &it["index"])).collect();
     assert_eq!(indices, [(&json!("report"), &json!(0)), (&json!("appendix"), &json!(1))]);
 }
@@ -32,36 +32,36 @@ async fn a_task_is_streamed_to_its_last_event() {
 #[tokio::test]
 async fn a_question_ends_the_stream_and_the_answer_opens_another() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    let asked = garden.stream("tasks/sendSubscribe", message("t", "ask")).await;
-    assert_eq!(words(&asked).last().unwrap(), "input-required.");
-    let done = words(&garden.stream("tasks/sendSubscribe", message("t", "chunks")).await);
-    assert!(!done.iter().any(|word| word.starts_with("input-required")), "{done:?}");
+    let client = OldestClient(&engine, "ann");
+    let asked = client.stream("tasks/sendSubscribe", message("t", "ask")).await;
+    assert_eq!(summaries(&asked).last().unwrap(), "input-required.");
+    let done = summaries(&client.stream("tasks/sendSubscribe", message("t", "chunks")).await);
+    assert!(!done.iter().any(|summary| summary.starts_with("input-required")), "{done:?}");
     assert_eq!(done.last().unwrap(), "completed.");
-    let login = words(&garden.stream("tasks/sendSubscribe", message("u", "log in")).await);
+    let login = summaries(&client.stream("tasks/sendSubscribe", message("u", "log in")).await);
     assert_eq!(login.last().unwrap(), "input-required.");
-    let done = words(&garden.stream("tasks/sendSubscribe", message("u", "chunks")).await);
+    let done = summaries(&client.stream("tasks/sendSubscribe", message("u", "chunks")).await);
     assert_eq!(done.last().unwrap(), "completed.");
 }
 
 #[tokio::test]
 async fn a_resubscription_delivers_the_current_state_and_the_end() {
     let engine = engine();
-    let garden = Garden(&engine, "ann");
-    garden.send("t", "chunks").await.unwrap();
-    let events = garden.stream("tasks/resubscribe", json!({"id": "t"})).await;
-    assert_eq!(words(&events), ["0:one two", "1:three", "completed."]);
-    garden.send("u", "ask").await.unwrap();
-    assert_eq!(words(&garden.stream("tasks/resubscribe", json!({"id": "u"})).await), ["input-required."]);
+    let client = OldestClient(&engine, "ann");
+    client.send("t", "chunks").await.unwrap();
+    let events = client.stream("tasks/resubscribe", json!({"id": "t"})).await;
+    assert_eq!(summaries(&events), ["0:one two", "1:three", "completed."]);
+    client.send("u", "ask").await.unwrap();
+    assert_eq!(summaries(&client.stream("tasks/resubscribe", json!({"id": "u"})).await), ["input-required."]);
 
-    let mut sent = garden.events("tasks/sendSubscribe", message("v", "wait")).await.unwrap();
+    let mut sent = client.events("tasks/sendSubscribe", message("v", "wait")).await.unwrap();
     within(sent.next()).await.unwrap().unwrap();
     drop(sent);
-    let watched = garden.events("tasks/resubscribe", json!({"id": "v"})).await.unwrap();
-    garden.call("tasks/cancel", json!({"id": "v"})).await.unwrap();
-    let watched = words(&all(watched).await);
+    let watched = client.events("tasks/resubscribe", json!({"id": "v"})).await.unwrap();
+    client.call("tasks/cancel", json!({"id": "v"})).await.unwrap();
+    let watched = summaries(&all(watched).await);
     assert_eq!(watched.last().unwrap(), "canceled.");
-    assert_eq!(watched.iter().filter(|word| word.ends_with('.')).count(), 1);
+    assert_eq!(watched.iter().filter(|summary| summary.ends_with('.')).count(), 1);
 }
 
 #[tokio::test]
@@ -80,11 +80,11 @@ async fn a_question_of_an_earlier_turn_is_not_the_end() {
         }
     })
     .build();
-    let garden = Garden(&engine, "ann");
-    let first = garden.events("tasks/sendSubscribe", message("t", "first")).await.unwrap();
-    let second = garden.events("tasks/sendSubscribe", message("t", "second")).await.unwrap();
+    let client = OldestClient(&engine, "ann");
+    let first = client.events("tasks/sendSubscribe", message("t", "first")).await.unwrap();
+    let second = client.events("tasks/sendSubscribe", message("t", "second")).await.unwrap();
     gate.add_permits(1);
-    let second = words(&all(second).await);
+    let second = summaries(&all(second).await);
     assert_eq!(second.last().unwrap(), "completed.", "{second:?}");
     drop(first);
 }
@@ -115,9 +115,9 @@ fn artifact(id: &str, text: &str, append: bool) -> StreamResponse {
     StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, append, ..Default::default() })
 }
 
-async fn told(script: Vec<StreamResponse>) -> Vec<String> {
+async fn received(script: Vec<StreamResponse>) -> Vec<String> {
     let peer = Scripted(Mutex::new(script.into_iter().map(Ok).collect()));
-    words(&Garden(&peer, "ann").stream("tasks/sendSubscribe", message("t", "x")).await)
+    summaries(&OldestClient(&peer, "ann").stream("tasks/sendSubscribe", message("t", "x")).await)
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn each_stream_ends_with_a_final_event() {
         ),
         (vec![StreamResponse::Message(Message::agent("hi"))], vec!["0:hi", "completed."]),
     ] {
-        assert_eq!(told(script.clone()).await, expected, "{script:?}");
+        assert_eq!(received(script.clone()).await, expected, "{script:?}");
     }
 }
 
@@ -153,7 +153,7 @@ async fn each_stream_ends_with_a_final_event() {
 async fn an_error_ends_a_stream() {
     let peer =
         Scripted(Mutex::new(vec![Ok(status(TaskState::Working)), Err(Error::new(ErrorKind::Unavailable, "gone"))]));
-    let mut events = Garden(&peer, "ann").events("tasks/sendSubscribe", message("t", "x")).await.unwrap();
+    let mut events = OldestClient(&peer, "ann").events("tasks/sendSubscribe", message("t", "x")).await.unwrap();
     assert_eq!(event(&events.next().await.unwrap().unwrap().response)["final"], false);
     assert_eq!(events.next().await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
     assert!(events.next().await.is_none());

@@ -139,7 +139,7 @@ fn of_pairs() {
     for pair in pairs {
         let kind = pair["type"].as_str().unwrap();
         // A number without a fraction equals the same number as a float.
-        let (old, new) = (whole(&pair["v03"]), &pair["v10"]);
+        let (old, new) = (without_fractions(&pair["v03"]), &pair["v10"]);
         if let Some((method, new, old)) = params(kind, new, &old) {
             let call = super::read(v10(), method, &new).unwrap();
             assert_eq!(super::read(v03(), method, &old).unwrap(), call, "{pair}");
@@ -153,15 +153,17 @@ fn of_pairs() {
     }
 }
 
-fn whole(value: &Value) -> Value {
+fn without_fractions(value: &Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {
             #[expect(clippy::cast_possible_truncation, reason = "the number is whole and small")]
             Some(double) if double.fract() == 0.0 => json!(double as i64),
             _ => value.clone(),
         },
-        Value::Array(values) => values.iter().map(whole).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), whole(value))).collect(),
+        Value::Array(values) => values.iter().map(without_fractions).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), without_fractions(value))).collect()
+        }
         other => other.clone(),
     }
 }

@@ -43,7 +43,7 @@ impl Stream for Paused {
 }
 
 /// The events that a subscriber gets if the task is read with this state.
-fn told(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Vec<StreamResponse> {
+fn received(read: Task, first: Vec<StreamResponse>, rest: Vec<StreamResponse>) -> Vec<StreamResponse> {
     let events = Paused { first: first.into(), has_waited: false, rest: rest.into() };
     let peer = Prepared::with([Ok(Reply::Events(Box::pin(events))), Ok(Reply::Task(read.into()))]);
     let reply = peer.ask(dialect(Version::V0_3), op::SubscribeToTaskRequest::new("t"));
@@ -106,7 +106,7 @@ proptest! {
             let mut rest = pieces(&texts, answered);
             rest.push(status(TaskState::Completed));
             let first = pieces(&texts[..answered], began);
-            let events = told(at_work(&texts[..read]), first, rest);
+            let events = received(at_work(&texts[..read]), first, rest);
             prop_assert_eq!(folded(&events), &texts[..], "{} {} {}", began, read, answered);
             prop_assert_eq!(events.last(), Some(&status(TaskState::Completed)));
         }
@@ -117,16 +117,16 @@ proptest! {
 fn equal_chunks_count_as_chunks_of_the_task() {
     let end = || vec![status(TaskState::Completed)];
     // Two chunks existed before the stream began, and the stream delivered the third.
-    let events = told(at_work(&[".", ".", "."]), vec![chunk(".", true)], end());
+    let events = received(at_work(&[".", ".", "."]), vec![chunk(".", true)], end());
     assert_eq!(folded(&events), [".", ".", "."]);
     // A chunk that arrives after the read is new, even if its text is equal.
     let later = vec![chunk(".", true), status(TaskState::Completed)];
-    assert_eq!(folded(&told(at_work(&[".", "."]), vec![], later)), [".", ".", "."]);
+    assert_eq!(folded(&received(at_work(&[".", "."]), vec![], later)), [".", ".", "."]);
     // The first chunk is equal, but the following chunk does not continue the artifact. So the first chunk is new.
     let events =
-        told(at_work(&["x", "y"]), vec![chunk("x", true)], vec![chunk("z", true), status(TaskState::Completed)]);
+        received(at_work(&["x", "y"]), vec![chunk("x", true)], vec![chunk("z", true), status(TaskState::Completed)]);
     assert_eq!(folded(&events), ["x", "y", "x", "z"]);
-    let events = told(at_work(&["x", "y"]), vec![chunk("x", true)], end());
+    let events = received(at_work(&["x", "y"]), vec![chunk("x", true)], end());
     assert_eq!(folded(&events), ["x", "y", "x"]);
     assert_eq!(events.last(), Some(&status(TaskState::Completed)));
 }
@@ -135,7 +135,7 @@ fn equal_chunks_count_as_chunks_of_the_task() {
 fn a_replaced_artifact_has_the_content_of_the_stream() {
     let rest = vec![chunk("c", true), status(TaskState::Completed)];
     for first in [vec![chunk("new", false)], vec![chunk("b", true), chunk("new", false)]] {
-        assert_eq!(folded(&told(at_work(&["a", "b"]), first, rest.clone())), ["new", "c"]);
+        assert_eq!(folded(&received(at_work(&["a", "b"]), first, rest.clone())), ["new", "c"]);
     }
 }
 
@@ -152,11 +152,11 @@ fn statuses_older_than_the_task_are_not_delivered() {
     };
     let read = Task { status: asks.status.clone(), ..at_work(&[]) };
     // An old status is recognized by its time, or by equality with the status of the task.
-    assert_eq!(told(read.clone(), events(&[&working]), vec![]).len(), 1);
-    assert_eq!(told(read.clone(), events(&[&working, &asks]), vec![]).len(), 1);
+    assert_eq!(received(read.clone(), events(&[&working]), vec![]).len(), 1);
+    assert_eq!(received(read.clone(), events(&[&working, &asks]), vec![]).len(), 1);
     let again = at(TaskState::Working, 3);
-    assert_eq!(told(read.clone(), events(&[&working, &asks, &again]), vec![])[1..], events(&[&again]));
+    assert_eq!(received(read.clone(), events(&[&working, &asks, &again]), vec![])[1..], events(&[&again]));
     // A task that has ended gets no more events.
     let ended = Task { status: TaskStatus::new(TaskState::Failed), ..read };
-    assert_eq!(told(ended.clone(), events(&[&working]), events(&[&asks])), [StreamResponse::Task(ended)]);
+    assert_eq!(received(ended.clone(), events(&[&working]), events(&[&asks])), [StreamResponse::Task(ended)]);
 }
