@@ -1,4 +1,4 @@
-//! The seam to what wakes other nodes: that a task has changed, that a letter has come.
+//! The seam to what wakes other nodes: that a task has changed, that a command has come.
 //!
 //! The log is the truth, and the bus only wakes: a signal that is lost, doubled or late costs time and nothing else, as
 //! what is missed is found by the next look at the store. `nuncio_suites::bus_suite!` holds an implementation against
@@ -77,7 +77,7 @@ pub enum Signal {
 pub struct Wake {
     /// The task.
     pub task: TaskId,
-    /// The sequence number of its last record; 0 for a letter.
+    /// The sequence number of its last record; 0 for a command.
     pub sequence: u64,
 }
 
@@ -86,7 +86,7 @@ pub struct Wake {
 pub enum Topic {
     /// Changes of the tasks of one shard, from 0 to [`Topic::SHARDS`] - 1.
     Tasks(u16),
-    /// Letters to a node.
+    /// Commands to a node.
     Node(NodeId),
 }
 

@@ -1,4 +1,4 @@
-//! This node among others: it keeps its lease, adopts the tasks of nodes that are gone, reads its mail, and sees to it
+//! This node among others: it keeps its lease, adopts the tasks of nodes that are gone, reads its pending, and sees to it
 //! that what is read here of tasks elsewhere is the newest.
 //!
 //! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at
@@ -6,27 +6,27 @@
 
 mod adopt;
 mod answer;
+mod command;
 mod correspondence;
 mod follow;
 mod forward;
 mod lease;
-mod letter;
-mod letters;
 mod listen;
-mod mail;
 mod membership;
-mod taken;
+mod pending;
+mod seen;
+mod statuses;
 mod whose_turn;
 
 use std::sync::Arc;
 
-pub(crate) use answer::{answer, mark};
+pub(crate) use answer::{answer, report};
+pub(crate) use command::Body;
 pub(crate) use correspondence::Correspondence;
 pub(crate) use follow::{catch_up, note_rest, stay};
 pub(crate) use forward::forward;
-pub(crate) use letter::Body;
 pub(crate) use membership::Membership;
-pub(crate) use taken::Taking;
+pub(crate) use seen::CommandGuard;
 pub(crate) use whose_turn::look_whose_turn;
 
 use crate::shared::Shared;
@@ -37,6 +37,6 @@ pub(crate) fn join(shared: &Arc<Shared>) {
         return;
     }
     Shared::spawn(lease::keep(Arc::downgrade(shared)));
-    Shared::spawn(mail::look_after(Arc::downgrade(shared)));
+    Shared::spawn(pending::look_after(Arc::downgrade(shared)));
     Shared::spawn(adopt::adopt(Arc::downgrade(shared)));
 }

@@ -10,11 +10,11 @@ use nuncio_model::{Error, Message, Task, Tenant, Timestamp, op::SendMessageReque
 use tokio::sync::oneshot;
 
 use crate::{
-    cluster::Taking,
+    cluster::CommandGuard,
     precreate::Precreated,
     reader::LogReader,
     record::Sent,
-    store::{Letter, LetterId},
+    store::{Command, CommandId},
 };
 
 /// Something for a runner to do between two words of its agent.
@@ -36,9 +36,9 @@ pub(crate) enum Control {
     /// The node was silent for so long that others may run the task.
     Lost,
     /// What another node wants. Where it is not opened, it is left.
-    Letter(Letter, Taking),
-    /// Nobody has the task, and letters wait for it: the claim brings them.
-    Letters,
+    Command(Command, CommandGuard),
+    /// Nobody has the task, and commands wait for it: the claim brings them.
+    PendingCommands,
 }
 
 impl Control {
@@ -55,7 +55,7 @@ impl Control {
             Self::Cancel(Cancel { refused: told, .. }) | Self::Settle(_, told) | Self::Expire(_, told) => {
                 drop(told.send(error));
             }
-            Self::Fail(_) | Self::Leave | Self::Lost | Self::Letter(..) | Self::Letters => {}
+            Self::Fail(_) | Self::Leave | Self::Lost | Self::Command(..) | Self::PendingCommands => {}
         }
     }
 }
@@ -64,8 +64,8 @@ impl Control {
 pub(crate) struct Cancel {
     /// Told why, where that cannot even be tried.
     pub(crate) refused: oneshot::Sender<Error>,
-    /// Whether it came by letter, which waits for whoever has the task.
-    pub(crate) by_letter: bool,
+    /// Whether it came by command, which waits for whoever has the task.
+    pub(crate) by_command: bool,
 }
 
 /// A message on its way to its turn, in a box: it is handed on often.
@@ -87,11 +87,11 @@ pub(crate) struct Incoming {
     pub(crate) place: Option<Permit>,
     /// What it is counted for among all that turns hold, where it is not small.
     pub(crate) held: Option<Permit>,
-    /// The letter by which it came, or by which it was to go from here.
-    pub(crate) letter: Option<LetterId>,
-    /// Its letter in hand, where it was to go by that from here and nobody had the task. Whether it is in the store
+    /// The command by which it came, or by which it was to go from here.
+    pub(crate) command: Option<CommandId>,
+    /// Its command in hand, where it was to go by that from here and nobody had the task. Whether it is in the store
     /// none the less is not known for sure: then it is done with this message.
-    pub(crate) unsent: Option<Taking>,
+    pub(crate) unsent: Option<CommandGuard>,
 }
 
 impl Incoming {
@@ -109,14 +109,14 @@ impl Incoming {
             precreated: None,
             place: None,
             held: None,
-            letter: None,
+            command: None,
             unsent: None,
         })
     }
 
-    /// The letter by which it came, and whose writer is to know how far it has come.
-    pub(crate) fn came_by(&self) -> Option<&LetterId> {
-        self.letter.as_ref().filter(|_| self.unsent.is_none())
+    /// The command by which it came, and whose writer is to know how far it has come.
+    pub(crate) fn came_by(&self) -> Option<&CommandId> {
+        self.command.as_ref().filter(|_| self.unsent.is_none())
     }
 
     /// A message that a crash kept from its turn, as it was sent to this tenant.
@@ -130,11 +130,11 @@ impl Incoming {
         incoming
     }
 
-    /// Its message is in the log, and a letter that was not sent is done with it.
+    /// Its message is in the log, and a command that was not sent is done with it.
     pub(crate) fn committed(&mut self) {
-        if let Some(taking) = self.unsent.take() {
-            self.letter = None;
-            taking.done();
+        if let Some(guard) = self.unsent.take() {
+            self.command = None;
+            guard.done();
         }
     }
 

@@ -84,7 +84,7 @@ pub struct Limits {
     /// bytes for each of these. 250,000.
     pub values: usize,
     /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
-    /// read here, letters, tasks of nodes that are gone. 1 s.
+    /// read here, commands, tasks of nodes that are gone. 1 s.
     pub reread: Duration,
     /// How long a turn may say nothing before it is cut off and its task fails; `None` for as long as it likes. A turn
     /// that waits for its client in it is not meant. `None`.

@@ -58,10 +58,10 @@ pub(crate) struct Inner {
     /// The epoch under which this node owns the task; `None` until it has claimed it, and where several nodes share the
     /// store, after it has let go of it.
     pub(crate) epoch: Option<u64>,
-    /// Letters from here to the node that runs it.
+    /// Commands from here to the node that runs it.
     pub(crate) correspondences: Vec<Arc<Correspondence>>,
     /// Whether something may have been noted on them since they were looked at.
-    pub(crate) letters_marked: bool,
+    pub(crate) command_reported: bool,
     /// Whether a signal has come while it was read from the store.
     pub(crate) has_missed: bool,
     /// How many signals have come since somebody began to catch up.
@@ -120,7 +120,7 @@ impl Live {
                 is_committing: false,
                 epoch: None,
                 correspondences: Vec::new(),
-                letters_marked: false,
+                command_reported: false,
                 has_missed: false,
                 hurries: 0,
                 tail: Tail::default(),

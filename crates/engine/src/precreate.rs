@@ -128,7 +128,7 @@ fn first_commit(
         released: false,
         snapshot: Some(Arc::new(task)),
         push_configs,
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     }
 }

@@ -29,7 +29,7 @@ use crate::{
     recovery::ABANDONED,
     registry::Hold,
     shared::Shared,
-    store::{Letter, PushConfig},
+    store::{Command, PushConfig},
     turns::stopping,
     writer::{Claimed, LogWriter},
 };
@@ -49,7 +49,7 @@ pub(crate) struct Runner {
     /// Messages that are staged, to be told once they are committed.
     staged: VecDeque<Box<Incoming>>,
     /// What other nodes wanted of it while nobody had it.
-    letters: Vec<Letter>,
+    commands: Vec<Command>,
     /// Who wants it canceled.
     cancels: Vec<Cancel>,
     /// It was left without a runner, and is to be settled; why it fails where it does.
@@ -133,7 +133,7 @@ impl Runner {
             leader: None,
             queue: VecDeque::new(),
             staged: VecDeque::new(),
-            letters: Vec::new(),
+            commands: Vec::new(),
             cancels: Vec::new(),
             unsettled: None,
             settling: Vec::new(),
@@ -152,12 +152,12 @@ impl Runner {
         async move {
             loop {
                 match self.writer.claim().await {
-                    Ok(Claimed::Here { abandoned, letters }) => {
+                    Ok(Claimed::Here { abandoned, commands }) => {
                         if abandoned {
                             let Live { scope, id, .. } = &**self.hold.live();
                             self.unsettled = Some(self.shared.abandoned.why(scope, id).unwrap_or(ABANDONED));
                         }
-                        self.letters = letters;
+                        self.commands = commands;
                     }
                     Ok(Claimed::Elsewhere) => return self.forward(),
                     // Nothing was begun, so it concerns those alone who wanted something.
@@ -186,8 +186,8 @@ impl Runner {
         loop {
             self.settle_if_due().await?;
             let members = &self.shared.members;
-            let in_hand = |letter: Letter| members.take(&letter.id).map(|taking| Control::Letter(letter, taking));
-            let mut controls: Vec<_> = self.letters.drain(..).filter_map(in_hand).collect();
+            let in_hand = |command: Command| members.take(&command.id).map(|guard| Control::Command(command, guard));
+            let mut controls: Vec<_> = self.commands.drain(..).filter_map(in_hand).collect();
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
@@ -244,7 +244,7 @@ impl Runner {
     /// Whether there is nothing left to do; then nobody runs the task any more.
     fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
         let mut inner = self.hold.lock();
-        if !self.writer.is_owner() && inner.has_mail() {
+        if !self.writer.is_owner() && inner.has_pending() {
             return Some(Rest::LetGo);
         }
         inner.empty_inbox(controls);

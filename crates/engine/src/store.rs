@@ -14,7 +14,7 @@ mod pushes;
 mod upkeep;
 
 use async_trait::async_trait;
-pub use cluster::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted};
+pub use cluster::{Cluster, Command, CommandId, CommandStatus, Enqueued, Lease, NodeId, Report};
 pub use commit::{Commit, Committed, Remember};
 pub(crate) use error::REPEATED;
 pub use error::StoreError;
@@ -109,7 +109,7 @@ pub trait TaskStore: Send + Sync + 'static {
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
 
     /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And
-    /// such as nobody is at work on, though they are submitted or working, or though a letter has waited for them for
+    /// such as nobody is at work on, though they are submitted or working, or though a command has waited for them for
     /// longer than a lease.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 

@@ -16,7 +16,7 @@ use crate::{
     live::Live,
     record::Record,
     shared::Shared,
-    store::{LetterId, PushConfig},
+    store::{CommandId, PushConfig},
 };
 
 pub(crate) struct LogWriter {
@@ -27,7 +27,7 @@ pub(crate) struct LogWriter {
     push_configs: Vec<PushConfig>,
     /// Messages that are staged and are to be known again.
     remember: Vec<MessageId>,
-    letters: Vec<(LetterId, u64)>,
+    acks: Vec<(CommandId, u64)>,
     /// The epoch under which this node owns the task; `None` until it has claimed it.
     epoch: Option<u64>,
     sequence: u64,
@@ -60,7 +60,7 @@ impl LogWriter {
             batch: Vec::new(),
             push_configs,
             remember: Vec::new(),
-            letters: Vec::new(),
+            acks: Vec::new(),
             epoch: Some(0),
             sequence: 0,
             snapshot_at: 0,

@@ -102,7 +102,7 @@ fn echo() -> Commit {
         released: true,
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     }
 }

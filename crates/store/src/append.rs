@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nuncio_engine::{
     Record, StoreError,
     offload::Offload,
-    store::{Commit, LetterId, Remember, Stored},
+    store::{CommandId, Commit, Remember, Stored},
     weight,
 };
 use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
@@ -30,9 +30,9 @@ pub(crate) struct Append {
     /// The records; `None` where nobody will ever want them.
     pub(crate) records: Option<String>,
     pub(crate) push_configs: Vec<ConfigRow>,
-    /// Letters that are taken with it, each with the number of its record.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are letters only where there are nodes"))]
-    pub(crate) letters: Vec<(LetterId, u64)>,
+    /// The commands whose messages are in the records, each with the number of its record.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only a cluster has commands"))]
+    pub(crate) acks: Vec<(CommandId, u64)>,
     /// Messages that are to be known again.
     pub(crate) remember: Option<Box<Remember>>,
 }
@@ -104,7 +104,7 @@ impl Append {
             state: commit.state,
             updated: commit.updated.into(),
             released: commit.released,
-            letters: commit.letters,
+            acks: commit.acks,
         })
     }
 

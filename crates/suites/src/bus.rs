@@ -62,7 +62,7 @@ macro_rules! bus_suite {
 
             a_subscription_receives_only_its_topic
             any_text_can_be_a_task_id
-            every_letter_is_signalled
+            every_command_is_signalled
 
             a_slow_subscription_receives_lost_and_others_lose_nothing
             publish_does_not_wait

@@ -2,25 +2,25 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod claims;
+mod commands;
+mod enqueue;
 mod fencing;
 mod leases;
-mod letters;
 mod messages;
 mod orphans;
-mod post;
 mod sequences;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 pub use claims::*;
+pub use commands::*;
+pub use enqueue::*;
 pub use fencing::*;
 pub use leases::*;
-pub use letters::*;
 pub use messages::*;
-use nuncio_engine::store::{Claim, Cluster, Letter, LetterId, NodeId, Stored, TaskStore};
+use nuncio_engine::store::{Claim, Cluster, Command, CommandId, NodeId, Stored, TaskStore};
 pub use orphans::*;
-pub use post::*;
 pub use sequences::*;
 
 use super::store::writer::Writer;
@@ -63,13 +63,13 @@ async fn two<F: ClusterFixture>(fixture: &F) -> (F::Node, F::Node) {
 /// The result of a claim.
 #[derive(Debug)]
 enum Claimed {
-    Owned { stored: Stored, abandoned: bool, letters: Vec<Letter> },
+    Owned { stored: Stored, abandoned: bool, commands: Vec<Command> },
     Held(NodeId),
 }
 
 async fn claim(node: &impl TaskStore, task: &Writer) -> Claimed {
     match node.claim(&task.scope, task.id()).await.unwrap() {
-        Some(Claim::Owned { stored, abandoned, letters }) => Claimed::Owned { stored, abandoned, letters },
+        Some(Claim::Owned { stored, abandoned, commands }) => Claimed::Owned { stored, abandoned, commands },
         Some(Claim::Held(node)) => Claimed::Held(node),
         None => panic!("{} does not exist", task.id()),
     }
@@ -88,9 +88,9 @@ async fn own(node: &impl TaskStore, task: &mut Writer) -> bool {
     }
 }
 
-fn letter(task: &Writer, body: &str) -> Letter {
-    Letter {
-        id: LetterId::generate(),
+fn command(task: &Writer, body: &str) -> Command {
+    Command {
+        id: CommandId::generate(),
         scope: task.scope.clone(),
         task: task.id().clone(),
         body: body.as_bytes().into(),
@@ -121,25 +121,25 @@ macro_rules! cluster_suite {
             a_commit_precedes_the_claim_or_conflicts
             a_commit_without_a_lease_does_not_own_the_task
 
-            a_letter_reaches_the_owner
-            a_letter_without_an_owner_is_not_stored
-            a_letter_is_stored_once
-            a_repeated_post_reports_the_stored_letter
-            mail_is_sorted_and_belongs_to_the_node
-            a_letter_is_stored_before_the_release_or_not_at_all
+            a_command_reaches_the_owner
+            a_command_without_an_owner_is_not_stored
+            a_command_is_stored_once
+            a_repeated_enqueue_reports_the_stored_command
+            pending_commands_are_sorted_and_belong_to_the_node
+            a_command_is_stored_before_the_release_or_not_at_all
 
-            a_commit_takes_letters
-            a_refused_commit_takes_no_letter
-            a_letter_can_be_withdrawn_until_a_commit_takes_it
-            a_letter_is_taken_or_withdrawn
-            marks_are_stored
-            a_lookup_returns_many_letters
-            a_claim_returns_the_waiting_letters
+            a_commit_acks_commands
+            a_refused_commit_acks_no_command
+            a_command_can_be_cancelled_until_a_commit_acks_it
+            a_command_is_acked_or_cancelled
+            reports_are_stored
+            a_lookup_returns_many_commands
+            a_claim_returns_the_waiting_commands
 
             tasks_of_dead_nodes_are_orphans
             a_task_released_before_rest_is_an_orphan
             a_node_lists_its_own_tasks_at_work
-            a_task_at_rest_with_an_old_letter_is_an_orphan
+            a_task_at_rest_with_an_old_command_is_an_orphan
 
             a_single_node_commits_a_message
             messages_in_opposite_order_do_not_deadlock

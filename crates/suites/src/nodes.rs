@@ -1,4 +1,4 @@
-//! A store in memory that several nodes share, with leases and letters.
+//! A store in memory that several nodes share, with leases and commands.
 
 mod node;
 mod state;

@@ -1,4 +1,4 @@
-//! A letter under way: who wanted something of a task elsewhere is told what comes of it, as if the task ran here.
+//! A command under way: who wanted something of a task elsewhere is told what comes of it, as if the task ran here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{follow::catch_up, forward::take_over, letter::Refusal, whose_turn::note_turns};
+use super::{command::Refusal, follow::catch_up, forward::take_over, whose_turn::note_turns};
 use crate::{
     inbox::{Accepted, Cancel, Control, Course},
     log_turns::fold_to,
@@ -19,16 +19,16 @@ use crate::{
     registry::Hold,
     runner::ended,
     shared::Shared,
-    store::{Cluster, LetterId, LetterStatus, StoreError},
+    store::{Cluster, CommandId, CommandStatus, StoreError},
 };
 
-/// After how long a letter is asked for by itself of which there was nothing new. It is looked at with all others each
+/// After how long a command is asked for by itself of which there was nothing new. It is looked at with all others each
 /// second.
 const UNHEARD_OF: Duration = Duration::from_mins(10);
 
-/// A letter under way, for the course of its message.
+/// A command under way, for the course of its message.
 pub(crate) struct Correspondence {
-    pub(super) letter: LetterId,
+    pub(super) command: CommandId,
     pub(super) course: Course,
     /// Its place among the messages that wait, until its turn begins.
     place: Mutex<Option<Permit>>,
@@ -36,18 +36,18 @@ pub(crate) struct Correspondence {
     moved: Notify,
 }
 
-/// What was found when many letters were looked at.
+/// What was found when many commands were looked at.
 #[derive(Default)]
 struct Seen {
     /// `None` too where it was not there.
-    last: Option<LetterStatus>,
+    last: Option<CommandStatus>,
     /// Whether its follower has yet to look at that.
     is_new: bool,
 }
 
 impl Correspondence {
-    pub(super) fn new(letter: LetterId, course: Course, place: Option<Permit>) -> Self {
-        Self { letter, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
+    pub(super) fn new(command: CommandId, course: Course, place: Option<Permit>) -> Self {
+        Self { command, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
     }
 
     /// The turn of its message begins after this record, and the message waits no more.
@@ -56,19 +56,19 @@ impl Correspondence {
         self.place.lock().take();
     }
 
-    /// The task has moved on: the letter is to be looked at.
+    /// The task has moved on: the command is to be looked at.
     pub(crate) fn moved(&self) {
         self.moved.notify_one();
     }
 
-    /// Whether there may be anything new about the letter of a task in this state.
+    /// Whether there may be anything new about the command of a task in this state.
     pub(super) fn may_have_moved(&self, state: TaskState) -> bool {
-        let has_turn = self.course.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.taken.is_some());
+        let has_turn = self.course.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.acked.is_some());
         !has_turn || state.is_interrupted() || state.is_terminal() || !self.course.is_awaited()
     }
 
-    /// Takes in what was found of the letter of a task in this state, and wakes its writer if there is anything to do.
-    pub(super) fn found(&self, status: Option<LetterStatus>, state: TaskState) {
+    /// Takes in what was found of the command of a task in this state, and wakes its writer if there is anything to do.
+    pub(super) fn found(&self, status: Option<CommandStatus>, state: TaskState) {
         let mut seen = self.seen.lock();
         let is_quiet = seen.last == status
             && status.as_ref().is_some_and(|it| it.holder.is_some())
@@ -79,17 +79,17 @@ impl Correspondence {
         }
     }
 
-    fn may_be_over(&self, status: Option<&LetterStatus>, state: TaskState) -> bool {
-        let is_taken = status.is_some_and(|it| it.taken.is_some());
-        state.is_interrupted() || state.is_terminal() || is_taken && !self.course.is_awaited()
+    fn may_be_over(&self, status: Option<&CommandStatus>, state: TaskState) -> bool {
+        let is_acked = status.is_some_and(|it| it.acked.is_some());
+        state.is_interrupted() || state.is_terminal() || is_acked && !self.course.is_awaited()
     }
 
-    /// Waits until there is something new about the letter, but not for longer than this.
+    /// Waits until there is something new about the command, but not for longer than this.
     pub(super) async fn news(
         &self,
         cluster: &dyn Cluster,
         longest: Duration,
-    ) -> Result<Option<LetterStatus>, StoreError> {
+    ) -> Result<Option<CommandStatus>, StoreError> {
         select! {
             () = self.moved.notified() => {}
             () = sleep(longest) => {}
@@ -100,13 +100,13 @@ impl Correspondence {
         };
         match news {
             Some(status) => Ok(status),
-            None => cluster.letter(&self.letter).await,
+            None => cluster.status(&self.command).await,
         }
     }
 
-    /// Follows the letter until everything has come of it.
+    /// Follows the command until everything has come of it.
     pub(super) async fn follow(&self, shared: &Arc<Shared>, cluster: &dyn Cluster, hold: &Hold, mut wanted: Wanted) {
-        let mut status = cluster.letter(&self.letter).await;
+        let mut status = cluster.status(&self.command).await;
         loop {
             let advanced = match status {
                 Ok(status) => self.advance(shared, cluster, hold, &mut wanted, status).await,
@@ -116,7 +116,7 @@ impl Correspondence {
                 Ok(true) => return,
                 Ok(false) => UNHEARD_OF,
                 Err(error) => {
-                    tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is not followed");
+                    tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is not followed");
                     shared.limits.reread
                 }
             };
@@ -124,14 +124,14 @@ impl Correspondence {
         }
     }
 
-    /// Does what is to be done when the letter and its task have come this far. Whether that was all.
+    /// Does what is to be done when the command and its task have come this far. Whether that was all.
     async fn advance(
         &self,
         shared: &Arc<Shared>,
         cluster: &dyn Cluster,
         hold: &Hold,
         wanted: &mut Wanted,
-        status: Option<LetterStatus>,
+        status: Option<CommandStatus>,
     ) -> Result<bool, StoreError> {
         let gone = hold.lock().broken.clone().filter(|error| error.kind() == ErrorKind::TaskNotFound);
         if let Some(error) = gone {
@@ -151,23 +151,23 @@ impl Correspondence {
             wanted.refuse(Refusal::decode(reason));
             return Ok(true);
         }
-        let Some(taken) = status.taken else {
+        let Some(acked) = status.acked else {
             let state = hold.lock().state();
             if state.is_terminal() {
                 // A cancel was wanted, and whoever waits for it looks at the task.
-                if cluster.withdraw(&self.letter).await? {
+                if cluster.cancel(&self.command).await? {
                     if let Wanted::Message(_) = wanted {
                         wanted.refuse(ended(&hold.id, state));
                     }
                     return Ok(true);
                 }
             } else if status.holder.is_none() {
-                // Where it cannot be run here now, the letter is looked at again.
-                drop(take_over(shared, hold, Control::Letters));
+                // Where it cannot be run here now, the command is looked at again.
+                drop(take_over(shared, hold, Control::PendingCommands));
             }
             return Ok(false);
         };
-        if hold.lock().sequence < status.rested.unwrap_or(taken).max(taken) && !catch_up(shared, hold).await? {
+        if hold.lock().sequence < status.rested.unwrap_or(acked).max(acked) && !catch_up(shared, hold).await? {
             wanted.refuse(Error::task_not_found(hold.id.as_str()));
             return Ok(true);
         }
@@ -175,7 +175,7 @@ impl Correspondence {
             let inner = hold.lock();
             (inner.sequence, inner.state())
         };
-        if sequence < taken {
+        if sequence < acked {
             return Ok(false);
         }
         let log = (state.is_terminal() || state.is_interrupted()).then_some(sequence);
@@ -194,7 +194,7 @@ impl Correspondence {
         };
         if rests {
             if !state.is_terminal() && !self.course.has_begun() {
-                self.begins(taken);
+                self.begins(acked);
             }
             self.rest(shared, hold, status.rested).await?;
         }
@@ -219,7 +219,7 @@ impl Correspondence {
     }
 }
 
-/// Who is told what comes of a letter.
+/// Who is told what comes of a command.
 pub(super) enum Wanted {
     Message(Option<oneshot::Sender<Result<Accepted, Error>>>),
     Cancel(Option<oneshot::Sender<Error>>),

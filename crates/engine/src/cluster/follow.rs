@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use nuncio_model::StreamResponse;
 
-use super::{letters::attend, whose_turn::look_whose_turn};
+use super::{statuses::attend, whose_turn::look_whose_turn};
 use crate::{
     bus::Topic,
     feed::FILL,
@@ -72,7 +72,7 @@ fn rests(record: &Record) -> bool {
     }
 }
 
-/// Where the task rests, gives it to those who wait here for a turn that has begun and went by letter: what comes after
+/// Where the task rests, gives it to those who wait here for a turn that has begun and went by command: what comes after
 /// it may be there before they look.
 pub(crate) fn note_rest(live: &Live) {
     let inner = live.lock();
@@ -95,7 +95,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
             inner.has_missed = true;
             return;
         }
-        inner.letters_marked |= sequence == 0;
+        inner.command_reported |= sequence == 0;
         inner.hurries += 1;
         if inner.hurries > 1 {
             // Somebody is at it, and will look again.
@@ -110,7 +110,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
                 tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a task elsewhere is not read");
             }
             if let Err(error) = attend(&shared, &hold).await {
-                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "letters are not followed");
+                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "commands are not followed");
             }
             let mut inner = hold.lock();
             if inner.hurries == known {

@@ -1,4 +1,4 @@
-//! What is wanted of a task that runs elsewhere goes there by letter, and is followed until it has come to its end.
+//! What is wanted of a task that runs elsewhere goes there by command, and is followed until it has come to its end.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ use crate::{
     limits::WRITE_AGAIN,
     registry::Hold,
     shared::Shared,
-    store::{Cluster, Letter, LetterId, Posted, StoreError},
+    store::{Cluster, Command, CommandId, Enqueued, StoreError},
 };
 
-/// How often a letter is taken back of which nobody knows whether it was left.
+/// How often a command is taken back of which nobody knows whether it was left.
 const WITHDRAWALS: usize = 60;
 
 /// Sends what came for a runner to the node that has the task.
 pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
     let body = match &control {
-        // The letter by which it came waits for whoever has the task now; another would bring it twice.
+        // The command by which it came waits for whoever has the task now; another would bring it twice.
         Control::Message(incoming) if incoming.came_by().is_some() => return,
-        Control::Cancel(cancel) if cancel.by_letter => return,
+        Control::Cancel(cancel) if cancel.by_command => return,
         Control::Message(incoming) => {
             Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
         }
@@ -42,8 +42,8 @@ pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
         | Control::Fail(_)
         | Control::Leave
         | Control::Lost
-        | Control::Letter(..)
-        | Control::Letters => return,
+        | Control::Command(..)
+        | Control::PendingCommands => return,
     };
     let shared = Arc::clone(shared);
     Shared::spawn(async move {
@@ -70,12 +70,12 @@ async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body
         (Ok(body), Ok(place)) => (body, place),
         (Err(error), _) | (_, Err(error)) => return refuse(control, error),
     };
-    let letter = Letter { id: id(&mut control), scope: hold.scope.clone(), task: hold.id.clone(), body };
-    match leave(shared, cluster, &letter).await {
-        Ok(Posted::Left(node)) => shared.members.publish(Topic::Node(node), &hold.id, 0),
-        Ok(Posted::Waits) => {}
-        Ok(Posted::Unheld) => {
-            if keeps_letter(shared, &mut control, &letter.id) {
+    let command = Command { id: id(&mut control), scope: hold.scope.clone(), task: hold.id.clone(), body };
+    match leave(shared, cluster, &command).await {
+        Ok(Enqueued::Stored(node)) => shared.members.publish(Topic::Node(node), &hold.id, 0),
+        Ok(Enqueued::Waits) => {}
+        Ok(Enqueued::NoOwner) => {
+            if keeps_command(shared, &mut control, &command.id) {
                 // It finds a place here where it waits.
                 drop(place);
                 let Refused { control, error } = *take_over(shared, hold, control).err()?;
@@ -83,10 +83,10 @@ async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body
                 return if is_kept { Some(control) } else { refuse(control, error) };
             }
         }
-        Ok(Posted::NoTask) => return refuse(control, Error::task_not_found(hold.id.as_str())),
+        Ok(Enqueued::NoTask) => return refuse(control, Error::task_not_found(hold.id.as_str())),
         Err(error) => {
             control.refuse(error.into());
-            take_back(shared, cluster, &letter).await;
+            take_back(shared, cluster, &command).await;
             return None;
         }
     }
@@ -96,12 +96,12 @@ async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body
         _ => Course::new(),
     };
     course.forward();
-    let correspondence = Arc::new(Correspondence::new(letter.id, course, place));
+    let correspondence = Arc::new(Correspondence::new(command.id, course, place));
     hold.lock().correspondences.push(Arc::clone(&correspondence));
     correspondence.follow(shared, cluster, hold, Wanted::of(control)).await;
     hold.lock().correspondences.retain(|it| !Arc::ptr_eq(it, &correspondence));
-    if let Err(error) = cluster.discard(&correspondence.letter).await {
-        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a letter is left behind");
+    if let Err(error) = cluster.delete(&correspondence.command).await {
+        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is left behind");
     }
     None
 }
@@ -122,53 +122,53 @@ fn place(shared: &Shared, hold: &Hold, control: &mut Control) -> Result<Option<P
     }
 }
 
-/// The id of the letter: of a message that was to go by one before, the same, so that it never goes by two.
-fn id(control: &mut Control) -> LetterId {
+/// The id of the command: of a message that was to go by one before, the same, so that it never goes by two.
+fn id(control: &mut Control) -> CommandId {
     let before = match control {
         Control::Message(incoming) => {
             incoming.unsent = None;
-            incoming.letter.take()
+            incoming.command.take()
         }
         _ => None,
     };
-    before.unwrap_or_else(LetterId::generate)
+    before.unwrap_or_else(CommandId::generate)
 }
 
-/// Leaves a letter. Where the store does not say whether it was left, it is left again under its id, which changes
+/// Leaves a command. Where the store does not say whether it was left, it is left again under its id, which changes
 /// nothing where it was, for as long as a commit is tried.
-async fn leave(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) -> Result<Posted, StoreError> {
+async fn leave(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> Result<Enqueued, StoreError> {
     let (mut failures, mut failed) = (Failures::default(), None);
     loop {
-        let error = match cluster.post(letter).await {
+        let error = match cluster.enqueue(command).await {
             Err(error) if error.is_transient() => error,
             outcome => return outcome,
         };
         if failed.get_or_insert_with(Instant::now).elapsed() >= shared.limits.commit_retry {
             return Err(error);
         }
-        tracing::debug!(task = %letter.task, error = &error as &dyn std::error::Error, "a letter is left again");
+        tracing::debug!(task = %command.task, error = &error as &dyn std::error::Error, "a command is left again");
         sleep(failures.next_delay(&WRITE_AGAIN)).await;
     }
 }
 
-/// Takes back a letter of which nobody knows whether it was left: its writer was told that nothing came of it, and may
+/// Takes back a command of which nobody knows whether it was left: its writer was told that nothing came of it, and may
 /// send another.
-async fn take_back(shared: &Shared, cluster: &dyn Cluster, letter: &Letter) {
+async fn take_back(shared: &Shared, cluster: &dyn Cluster, command: &Command) {
     for _ in 0..WITHDRAWALS {
-        match cluster.withdraw(&letter.id).await {
+        match cluster.cancel(&command.id).await {
             Err(error) if error.is_transient() => sleep(shared.limits.reread).await,
             _ => return,
         }
     }
-    tracing::warn!(task = %letter.task, "a letter may be there of which its writer was told that it is not");
+    tracing::warn!(task = %command.task, "a command may be there of which its writer was told that it is not");
 }
 
-/// Has a message keep the letter that was not left: should it be there all the same, it is taken with the message. Not
+/// Has a message keep the command that was not left: should it be there all the same, it is taken with the message. Not
 /// where that was found already, and a runner of this node has it.
-fn keeps_letter(shared: &Shared, control: &mut Control, letter: &LetterId) -> bool {
+fn keeps_command(shared: &Shared, control: &mut Control, command: &CommandId) -> bool {
     let Control::Message(incoming) = control else { return true };
-    incoming.unsent = shared.members.take(letter);
-    incoming.letter = incoming.unsent.as_ref().map(|taking| taking.letter().clone());
+    incoming.unsent = shared.members.take(command);
+    incoming.command = incoming.unsent.as_ref().map(|guard| guard.command().clone());
     incoming.unsent.is_some()
 }
 

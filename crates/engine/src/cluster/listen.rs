@@ -111,7 +111,7 @@ async fn hear(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried:
 fn heard(shared: &Weak<Shared>, topic: Topic, signal: Signal) {
     let Some(shared) = shared.upgrade() else { return };
     match (topic, signal) {
-        (Topic::Node(_), Signal::Wake(_)) => shared.members.mail().notify_one(),
+        (Topic::Node(_), Signal::Wake(_)) => shared.members.pending().notify_one(),
         (_, Signal::Lost) => shared.members.lost().notify_one(),
         (Topic::Tasks(_), Signal::Wake(wake)) => {
             for hold in shared.registry.find_all(&wake.task) {

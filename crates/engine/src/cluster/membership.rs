@@ -11,18 +11,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     listen::Listeners,
-    taken::{Taken, Taking},
+    seen::{CommandGuard, SeenCommands},
 };
 use crate::{
     bus::{EventBus, Topic, Wake},
-    store::LetterId,
+    store::CommandId,
 };
 
 pub(crate) struct Membership {
     bus: Option<Arc<dyn EventBus>>,
     pub(super) listeners: Listeners,
-    taken: Taken,
-    mail: Arc<Notify>,
+    seen: SeenCommands,
+    pending: Arc<Notify>,
     lost: Arc<Notify>,
     joined: AtomicBool,
     live: AtomicBool,
@@ -34,8 +34,8 @@ impl Membership {
         Self {
             bus,
             listeners: Listeners::default(),
-            taken: Taken::default(),
-            mail: Arc::default(),
+            seen: SeenCommands::default(),
+            pending: Arc::default(),
             lost: Arc::default(),
             joined: AtomicBool::new(false),
             live: AtomicBool::new(true),
@@ -68,9 +68,9 @@ impl Membership {
         &self.left
     }
 
-    /// Told when there may be mail.
-    pub(super) fn mail(&self) -> Arc<Notify> {
-        Arc::clone(&self.mail)
+    /// Told when there may be pending commands.
+    pub(super) fn pending(&self) -> Arc<Notify> {
+        Arc::clone(&self.pending)
     }
 
     /// Told when signals were lost.
@@ -90,8 +90,8 @@ impl Membership {
         }
     }
 
-    /// Takes a letter for a runner of this node, unless one has it, or had it lately.
-    pub(crate) fn take(&self, letter: &LetterId) -> Option<Taking> {
-        self.taken.take(letter)
+    /// Takes a command for a runner of this node, unless one has it, or had it lately.
+    pub(crate) fn take(&self, command: &CommandId) -> Option<CommandGuard> {
+        self.seen.take(command)
     }
 }

@@ -2,16 +2,16 @@
 
 use nuncio_model::StreamResponse;
 
-use super::{Correspondence, letters::look_up};
+use super::{Correspondence, statuses::look_up};
 use crate::{
     live::Live,
     log_turns::LogTurns,
     record::Record,
     shared::Shared,
-    store::{LetterStatus, StoreError},
+    store::{CommandStatus, StoreError},
 };
 
-/// Looks whose turn these records begin, if that is one of a message that went by letter: to be done before they are
+/// Looks whose turn these records begin, if that is one of a message that went by command: to be done before they are
 /// shown, since it depends on it where a stream ends.
 pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Record]) -> Result<(), StoreError> {
     if !records.iter().any(may_tell) {
@@ -25,9 +25,9 @@ pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Rec
     }
     let statuses = look_up(cluster, &correspondences).await?;
     for (correspondence, status) in correspondences.iter().zip(&statuses) {
-        let has_turn = |taken: &u64| records.iter().any(|record| has_turn_at_once(record, *taken));
-        if let Some(taken) = status.as_ref().and_then(|status| status.taken).filter(has_turn) {
-            correspondence.begins(taken);
+        let has_turn = |acked: &u64| records.iter().any(|record| has_turn_at_once(record, *acked));
+        if let Some(acked) = status.as_ref().and_then(|status| status.acked).filter(has_turn) {
+            correspondence.begins(acked);
         }
     }
     let both = correspondences.iter().zip(&statuses);
@@ -50,24 +50,24 @@ fn may_tell(record: &Record) -> bool {
     }
 }
 
-fn has_turn_at_once(record: &Record, taken: u64) -> bool {
-    matches!(record, Record::Received(received) if received.sequence == taken && !received.waits)
+fn has_turn_at_once(record: &Record, acked: u64) -> bool {
+    matches!(record, Record::Received(received) if received.sequence == acked && !received.waits)
 }
 
-/// Notes which turns of messages have begun that went by letter: by what is known of the letters, and by the log up to
+/// Notes which turns of messages have begun that went by command: by what is known of the commands, and by the log up to
 /// a place where that may tell. To read it costs what the log does.
 pub(super) async fn note_turns(
     shared: &Shared,
     live: &Live,
-    letters: &[(&Correspondence, &LetterStatus)],
+    commands: &[(&Correspondence, &CommandStatus)],
     log: Option<u64>,
 ) -> Result<(), StoreError> {
     let mut unknown = Vec::new();
-    for (correspondence, status) in letters.iter().filter(|(it, _)| !it.course.has_begun()) {
-        match (status.begun, status.taken) {
+    for (correspondence, status) in commands.iter().filter(|(it, _)| !it.course.has_begun()) {
+        match (status.begun, status.acked) {
             (Some(begun), _) => correspondence.begins(begun),
-            // Whoever has the task now may not know that it came by letter.
-            (None, Some(taken)) if log.is_some() => unknown.push((taken, *correspondence)),
+            // Whoever has the task now may not know that it came by command.
+            (None, Some(acked)) if log.is_some() => unknown.push((acked, *correspondence)),
             (None, _) => {}
         }
     }
@@ -77,9 +77,9 @@ pub(super) async fn note_turns(
         Err(StoreError::Compacted) => None,
         Err(error) => return Err(error),
     };
-    for (taken, correspondence) in unknown {
+    for (acked, correspondence) in unknown {
         // Of a log that is not kept nobody knows, and the message had its place there.
-        if let Some(begun) = turns.as_ref().map_or(Some(taken), |turns| turns.begun(taken)) {
+        if let Some(begun) = turns.as_ref().map_or(Some(acked), |turns| turns.begun(acked)) {
             correspondence.begins(begun);
         }
     }

@@ -71,7 +71,7 @@ impl Inner {
     }
 
     /// Whether anything came for the runner.
-    pub(crate) fn has_mail(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         !self.inbox.is_empty()
     }
 
@@ -97,7 +97,7 @@ mod tests {
         live.lock().running = true;
         let cancel = || {
             let (refused, told) = oneshot::channel();
-            live.tell_runner(Control::Cancel(Cancel { refused, by_letter: false }));
+            live.tell_runner(Control::Cancel(Cancel { refused, by_command: false }));
             told
         };
         let waits = cancel();

@@ -23,7 +23,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
         return Err(not_cancelable(&task));
     }
     let (refused, told) = oneshot::channel();
-    let runner = start(shared, &hold, Control::Cancel(Cancel { refused, by_letter: false }))?;
+    let runner = start(shared, &hold, Control::Cancel(Cancel { refused, by_command: false }))?;
     let waiting = async {
         select! {
             biased;

@@ -6,19 +6,19 @@ use tokio::time::sleep;
 
 use super::{Runner, Running, ended, patience::unanswered};
 use crate::{
-    cluster::{self, Body, Taking},
+    cluster::{self, Body, CommandGuard},
     conversation::place,
     housekeeping::in_words,
     inbox::{Cancel, Control, Incoming},
     size,
-    store::{Letter, StoreError},
+    store::{Command, StoreError},
 };
 
 impl Runner {
     /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
     /// staged when this is called, so the store knows all that was taken.
     pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
-        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Letter(..)))
+        if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Command(..)))
             && let Some(since) = self.shared.idempotency.since()
         {
             Box::pin(self.refuse_repeated_since(since, controls)).await;
@@ -50,8 +50,8 @@ impl Runner {
 
     fn refuse(&self, control: Control, error: Error) {
         match control {
-            Control::Letter(_, taking) => {
-                drop(cluster::answer(&self.shared, &self.hold, taking, Some).send(error));
+            Control::Command(_, guard) => {
+                drop(cluster::answer(&self.shared, &self.hold, guard, Some).send(error));
             }
             control => control.refuse(error),
         }
@@ -71,9 +71,9 @@ impl Runner {
                 incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
-                let letter = incoming.letter.as_ref();
+                let command = incoming.command.as_ref();
                 let sent = self.sent(&incoming.request, &incoming.extensions, incoming.waits);
-                self.writer.stage_received(incoming.request.message.clone(), sent, incoming.waits, letter);
+                self.writer.stage_received(incoming.request.message.clone(), sent, incoming.waits, command);
                 self.staged.push_back(incoming);
             }
             (Control::Cancel(cancel), turn) => {
@@ -99,9 +99,9 @@ impl Runner {
                 }
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
-            (Control::Letter(letter, taking), turn) => self.open(&letter, taking, turn),
-            // Somebody is at work on it; the claim has brought the letters.
-            (Control::Settle(..) | Control::Expire(..) | Control::Letters, _) => {}
+            (Control::Command(command, guard), turn) => self.open(&command, guard, turn),
+            // Somebody is at work on it; the claim has brought the commands.
+            (Control::Settle(..) | Control::Expire(..) | Control::PendingCommands, _) => {}
             (Control::Lost, turn) => {
                 if let Some(turn) = turn {
                     turn.cut_off();
@@ -131,11 +131,11 @@ impl Runner {
         }
     }
 
-    /// Does what a letter says.
-    fn open(&mut self, letter: &Letter, taking: Taking, turn: Option<&mut Running>) {
-        match Body::decode(&letter.body) {
+    /// Does what a command says.
+    fn open(&mut self, command: &Command, guard: CommandGuard, turn: Option<&mut Running>) {
+        match Body::decode(&command.body) {
             Ok(Body::Message { request, extensions }) => {
-                let accepted = cluster::answer(&self.shared, &self.hold, taking, Result::err);
+                let accepted = cluster::answer(&self.shared, &self.hold, guard, Result::err);
                 let held = self.shared.held(&self.hold.scope.principal, &request);
                 let (place, held) = match (self.place(turn.is_some()), held) {
                     (Ok(place), Ok(held)) => (place, held),
@@ -145,18 +145,18 @@ impl Runner {
                 incoming.accepted = Some(accepted);
                 incoming.place = place;
                 incoming.held = held;
-                incoming.letter = Some(letter.id.clone());
+                incoming.command = Some(command.id.clone());
                 self.take(Control::Message(incoming), turn);
             }
             Ok(Body::Cancel) => {
-                let refused = cluster::answer(&self.shared, &self.hold, taking, Some);
-                self.take(Control::Cancel(Cancel { refused, by_letter: true }), turn);
+                let refused = cluster::answer(&self.shared, &self.hold, guard, Some);
+                self.take(Control::Cancel(Cancel { refused, by_command: true }), turn);
             }
-            Err(error) => drop(cluster::answer(&self.shared, &self.hold, taking, Some).send(error)),
+            Err(error) => drop(cluster::answer(&self.shared, &self.hold, guard, Some).send(error)),
         }
     }
 
-    /// A place among the messages that wait, for one that came by letter: it counts like those that come straight. None
+    /// A place among the messages that wait, for one that came by command: it counts like those that come straight. None
     /// where it need not wait.
     fn place(&self, is_busy: bool) -> Result<Option<Permit>, Error> {
         let waiting = self.waiting();
@@ -198,7 +198,7 @@ impl Runner {
 fn message_id(control: &Control) -> Option<MessageId> {
     match control {
         Control::Message(incoming) => Some(incoming.request.message.message_id.clone()),
-        Control::Letter(letter, _) => match Body::decode(&letter.body) {
+        Control::Command(command, _) => match Body::decode(&command.body) {
             Ok(Body::Message { request, .. }) => Some(request.message.message_id),
             _ => None,
         },

@@ -21,7 +21,7 @@ use crate::{
     channel, cluster,
     inbox::Incoming,
     live::Live,
-    store::{LetterId, Mark},
+    store::{CommandId, Report},
     turn::{Turn, TurnInner, Word},
 };
 
@@ -70,13 +70,13 @@ impl Running {
 impl Runner {
     /// One turn of the agent.
     pub(super) async fn turn(&mut self, incoming: Box<Incoming>) -> Result<(), Error> {
-        let (course, letter) = (incoming.course.clone(), incoming.came_by().cloned());
+        let (course, command) = (incoming.course.clone(), incoming.came_by().cloned());
         course.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
-        if let Some(letter) = &letter {
+        if let Some(command) = &command {
             // Before anybody sees what the turn says.
-            let mark = Mark::Begun(self.writer.staged());
-            Box::pin(self.mark(letter, mark)).await;
+            let report = Report::Begun(self.writer.staged());
+            Box::pin(self.report(command, report)).await;
         }
         let mut running = self.start(incoming);
         let live = Arc::clone(self.hold.live());
@@ -114,9 +114,9 @@ impl Runner {
             if is_over {
                 if self.writer.state().is_interrupted() {
                     course.rest(Arc::clone(&self.hold.lock().task));
-                    if let Some(letter) = &letter {
-                        let mark = Mark::Rested(self.writer.staged());
-                        Box::pin(self.mark(letter, mark)).await;
+                    if let Some(command) = &command {
+                        let report = Report::Rested(self.writer.staged());
+                        Box::pin(self.report(command, report)).await;
                     }
                 }
                 if let Some(message) = message {
@@ -134,9 +134,9 @@ impl Runner {
         }
     }
 
-    /// Notes how far a letter has come. What cannot be noted is found out by the state of the task.
-    async fn mark(&self, letter: &LetterId, mark: Mark) {
-        if let Err(error) = cluster::mark(&self.shared, &self.hold, letter, mark).await {
+    /// Notes how far a command has come. What cannot be noted is found out by the state of the task.
+    async fn report(&self, command: &CommandId, report: Report) {
+        if let Err(error) = cluster::report(&self.shared, &self.hold, command, report).await {
             tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
         }
     }

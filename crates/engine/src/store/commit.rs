@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{ContextId, MessageId, Scope, Task, TaskId, TaskState, Timestamp};
 
-use super::{LetterId, PushConfig};
+use super::{CommandId, PushConfig};
 use crate::record::Record;
 
 /// What a commit writes.
@@ -33,8 +33,8 @@ pub struct Commit {
     pub snapshot: Option<Arc<Task>>,
     /// Push configurations that come with the task's creation; they are owed every record.
     pub push_configs: Vec<PushConfig>,
-    /// Letters whose messages are in the records, each with the number of its record: they are taken with the commit.
-    pub letters: Vec<(LetterId, u64)>,
+    /// Commands whose messages are in the records, each with the number of its record: they are taken with the commit.
+    pub acks: Vec<(CommandId, u64)>,
     /// Messages in the records that are to be known again.
     pub remember: Option<Box<Remember>>,
 }

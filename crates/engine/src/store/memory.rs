@@ -176,7 +176,7 @@ impl TaskStore for MemoryStore {
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
         let owned = |_: &Arc<Node>, head: &mut Head| {
-            Ok(Claim::Owned { stored: head.stored()?, abandoned: !head.released, letters: Vec::new() })
+            Ok(Claim::Owned { stored: head.stored()?, abandoned: !head.released, commands: Vec::new() })
         };
         self.with_head(scope, id, owned).transpose()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::{Scope, Task, TaskId};
 
-use super::{Letter, NodeId};
+use super::{Command, NodeId};
 
 /// What came of a claim.
 #[derive(Debug, Clone)]
@@ -15,8 +15,8 @@ pub enum Claim {
         stored: Stored,
         /// Whether a node was at work on it, one that is gone or this one: its turn has to be run again, or failed.
         abandoned: bool,
-        /// Letters to the task that nobody has taken, oldest first.
-        letters: Vec<Letter>,
+        /// Commands to the task that nobody has taken, oldest first.
+        commands: Vec<Command>,
     },
     /// This node lives and is at work on it.
     Held(NodeId),

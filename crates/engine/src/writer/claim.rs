@@ -6,7 +6,7 @@ use super::{LogWriter, is_at_rest};
 use crate::{
     live::Live,
     size,
-    store::{Claim, Letter, Stored},
+    store::{Claim, Command, Stored},
 };
 
 /// What came of a claim.
@@ -16,7 +16,7 @@ pub(crate) enum Claimed {
         /// Whether somebody was at work on it who is not any more: its last turn is to be settled.
         abandoned: bool,
         /// What others wanted of it meanwhile.
-        letters: Vec<Letter>,
+        commands: Vec<Command>,
     },
     /// Another node is at work on it.
     Elsewhere,
@@ -25,7 +25,7 @@ pub(crate) enum Claimed {
 impl LogWriter {
     /// Makes this node the owner of the task, if it is not yet, and takes in what the store knows of it.
     pub(crate) async fn claim(&mut self) -> Result<Claimed, Error> {
-        let mut claimed = Claimed::Here { abandoned: false, letters: Vec::new() };
+        let mut claimed = Claimed::Here { abandoned: false, commands: Vec::new() };
         if self.epoch.is_some() {
             return Ok(claimed);
         }
@@ -33,8 +33,8 @@ impl LogWriter {
         let epoch = match known {
             Some(epoch) => epoch,
             None => match self.claim_from_store().await? {
-                Claim::Owned { stored, abandoned, letters } => {
-                    claimed = Claimed::Here { abandoned: is_cut_off(&stored, abandoned), letters };
+                Claim::Owned { stored, abandoned, commands } => {
+                    claimed = Claimed::Here { abandoned: is_cut_off(&stored, abandoned), commands };
                     let epoch = stored.epoch;
                     let is_new = self.live.lock().sequence != stored.sequence;
                     if is_new {

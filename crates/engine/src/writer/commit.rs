@@ -48,7 +48,7 @@ impl LogWriter {
             released: release,
             snapshot: snapshot.clone(),
             push_configs: std::mem::take(&mut self.push_configs),
-            letters: std::mem::take(&mut self.letters),
+            acks: std::mem::take(&mut self.acks),
             remember: self.remembered(),
         });
         let was_early = !creates && bugs::publishes_before_commit();
@@ -78,7 +78,7 @@ impl LogWriter {
             self.epoch = None;
         }
         if is_shared && records.iter().any(|record| matches!(record, Record::Begun(_))) {
-            // A message that came here by letter while its task ran elsewhere may have this turn.
+            // A message that came here by command while its task ran elsewhere may have this turn.
             Box::pin(self.look_whose_turn(&records)).await;
         }
         let records = if was_early { Vec::new() } else { records };

@@ -11,7 +11,7 @@ use crate::{
     record::{Record, Sent},
     repetition,
     size::{self, TooMuch},
-    store::{LetterId, Remember},
+    store::{CommandId, Remember},
 };
 
 impl LogWriter {
@@ -55,20 +55,20 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Stages a message of the client, which has its turn at once or `waits` for it, and the letter by which it came.
+    /// Stages a message of the client, which has its turn at once or `waits` for it, and the command by which it came.
     pub(crate) fn stage_received(
         &mut self,
         message: Message,
         sent: Option<Sent>,
         waits: bool,
-        letter: Option<&LetterId>,
+        command: Option<&CommandId>,
     ) {
         self.size += (size::of_message(&message) + size::of_sent(sent.as_ref())) as u64;
         self.remember(std::slice::from_ref(&message));
         let sequence = self.staged() + 1;
         let record = if waits { Record::waiting } else { Record::received };
         self.push(record(sequence, message).sent_with(sent));
-        self.letters.extend(letter.map(|letter| (letter.clone(), sequence)));
+        self.acks.extend(command.map(|command| (command.clone(), sequence)));
     }
 
     /// Stages that the turn of a message begins that has waited for it.

@@ -449,7 +449,7 @@ async fn messages_by_all_nodes_are_each_taken_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_letter_to_a_node_that_dies_is_not_lost() {
+async fn a_command_to_a_node_that_dies_is_not_lost() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;

@@ -1,4 +1,4 @@
-//! Whose turn an answer is of, on a node that does not run it: by letter, and for a message that comes again.
+//! Whose turn an answer is of, on a node that does not run it: by command, and for a message that comes again.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -117,9 +117,9 @@ async fn a_message_that_comes_again_elsewhere_is_told_when_the_task_ends_before_
     assert!(error.message().contains("before this message had its turn"), "{error:?}");
 }
 
-/// What comes after the turn of a message that went by letter may be read together with it.
+/// What comes after the turn of a message that went by command may be read together with it.
 #[tokio::test(start_paused = true)]
-async fn a_message_by_letter_is_answered_with_its_own_turn_also_when_others_follow_at_once() {
+async fn a_message_by_command_is_answered_with_its_own_turn_also_when_others_follow_at_once() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;

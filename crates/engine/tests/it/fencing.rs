@@ -1,5 +1,5 @@
 //! The protocol by which nodes own tasks, as a small model of which every state is visited: leases, claims, commits
-//! that land late, takeovers, letters, runners that give up or vanish. What the store must refuse, and what nodes must
+//! that land late, takeovers, commands, runners that give up or vanish. What the store must refuse, and what nodes must
 //! do, is what the [`Rules`] say; each rule that is left out breaks a property, so none is there in vain.
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
@@ -19,8 +19,8 @@ struct Rules {
     sequence: bool,
     /// A task at work on a node that lives is not given away.
     lease: bool,
-    /// A letter is taken in the commit that has its message, and not beside it.
-    letter: bool,
+    /// A command is taken in the commit that has its message, and not beside it.
+    command: bool,
     /// Who claims a task that was at work is told so, also where it was at work on it itself.
     told: bool,
     /// A node notes what it gives up, and what it may have claimed without an answer.
@@ -32,14 +32,14 @@ struct Rules {
 }
 
 const ALL: Rules =
-    Rules { epoch: true, sequence: true, lease: true, letter: true, told: true, noted: true, rest: true, net: true };
+    Rules { epoch: true, sequence: true, lease: true, command: true, told: true, noted: true, rest: true, net: true };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     task: Task,
     nodes: [Node; NODES],
-    /// The letter, if it was posted.
-    letter: Option<Letter>,
+    /// The command, if it was enqueued.
+    command: Option<Command>,
     expiries: u8,
     /// Whether an answer of the store was lost.
     unanswered: bool,
@@ -76,7 +76,7 @@ struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     Word,
-    /// The letter's message.
+    /// The command's message.
     Message,
     End,
     /// Nothing; the task is let go of.
@@ -86,9 +86,9 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Letter {
+enum Command {
     Waits,
-    Taken,
+    Acked,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -145,7 +145,7 @@ enum Action {
     LandUnanswered(usize),
     /// The process is gone, and another one starts in its place.
     Crash(usize),
-    Post,
+    Enqueue,
 }
 
 impl Model for Rules {
@@ -159,7 +159,7 @@ impl Model for Rules {
         }
         nodes[0].runner = Some(Runner { epoch: 1, sequence: 0, settles: false });
         let task = Task { owner: (0, 0), epoch: 1, at_work: true, ended: false, cut_off: false, log: Vec::new() };
-        vec![State { task, nodes, letter: None, expiries: 0, unanswered: false, vanished: false }]
+        vec![State { task, nodes, command: None, expiries: 0, unanswered: false, vanished: false }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
@@ -177,7 +177,7 @@ impl Model for Rules {
                     actions.push(Action::Vanish(at));
                 }
                 if node.sent.is_none() && state.task.log.len() < RECORDS {
-                    actions.extend(self.whats(runner, state.letter).map(|what| Action::Send(at, what)));
+                    actions.extend(self.whats(runner, state.command).map(|what| Action::Send(at, what)));
                 }
             }
             if node.sent.is_some() {
@@ -187,8 +187,8 @@ impl Model for Rules {
                 }
             }
         }
-        if state.letter.is_none() && !state.task.ended {
-            actions.push(Action::Post);
+        if state.command.is_none() && !state.task.ended {
+            actions.push(Action::Enqueue);
         }
     }
 
@@ -256,7 +256,7 @@ impl Model for Rules {
                 state.nodes[at] = Node { life, sent, ..Node::default() };
                 state.expiries += 1;
             }
-            Action::Post => state.letter = Some(Letter::Waits),
+            Action::Enqueue => state.command = Some(Command::Waits),
         }
         (state != *before).then_some(state)
     }
@@ -280,9 +280,9 @@ impl Model for Rules {
             Property::always("a message is in the log once", |_, state: &State| {
                 state.task.log.iter().filter(|record| record.what == What::Message).count() <= 1
             }),
-            Property::always("a letter that is taken is in the log", |_, state: &State| {
+            Property::always("a command that is taken is in the log", |_, state: &State| {
                 let is_there = state.task.log.iter().any(|record| record.what == What::Message);
-                state.letter != Some(Letter::Taken) || is_there
+                state.command != Some(Command::Acked) || is_there
             }),
             Property::always("nothing comes after the end", |_, state: &State| {
                 let end = state.task.log.iter().position(|record| record.what == What::End);
@@ -317,7 +317,7 @@ impl Model for Rules {
                 let is_settled = state.task.log.iter().any(|record| record.what == What::Settled);
                 state.vanished && state.expiries == 0 && !state.unanswered && state.task.ended && is_settled
             }),
-            Property::sometimes("a letter is taken after its node is gone", |_, state: &State| {
+            Property::sometimes("a command is taken after its node is gone", |_, state: &State| {
                 state.task.log.iter().any(|it| it.what == What::Message && it.epoch > 1)
             }),
         ]
@@ -342,9 +342,9 @@ impl State {
 
 impl Rules {
     /// What a runner may say.
-    fn whats(self, runner: Runner, letter: Option<Letter>) -> impl Iterator<Item = What> {
+    fn whats(self, runner: Runner, command: Option<Command>) -> impl Iterator<Item = What> {
         let (words, settled): (&[_], &[_]) = match runner.settles {
-            false if letter == Some(Letter::Waits) => (&[What::Word, What::End, What::Rest, What::Message], &[]),
+            false if command == Some(Command::Waits) => (&[What::Word, What::End, What::Rest, What::Message], &[]),
             false => (&[What::Word, What::End, What::Rest], &[]),
             // What it came for may be refused, and then there is nothing else for it to do.
             true if !self.rest => (&[What::Rest], &[What::Settled]),
@@ -408,8 +408,8 @@ impl Rules {
             task.ended |= what == What::End;
             task.at_work &= !what.lets_go();
         }
-        if commit.what == What::Message && (is_written || !self.letter) {
-            state.letter = Some(Letter::Taken);
+        if commit.what == What::Message && (is_written || !self.command) {
+            state.command = Some(Command::Acked);
         }
         // Nobody else writes under its epoch, so what is there of it is what an earlier attempt wrote.
         let is_there = task.log.get(commit.expected).is_some_and(|record| record.epoch == commit.epoch);
@@ -455,7 +455,7 @@ fn each_rule_is_needed() {
         ("epoch", Rules { epoch: false, ..ALL }),
         ("sequence", Rules { sequence: false, ..ALL }),
         ("lease", Rules { lease: false, ..ALL }),
-        ("letter", Rules { letter: false, ..ALL }),
+        ("command", Rules { command: false, ..ALL }),
         ("told", Rules { told: false, ..ALL }),
         ("noted", Rules { noted: false, ..ALL }),
         ("rest", Rules { rest: false, ..ALL }),

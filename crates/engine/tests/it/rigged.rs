@@ -157,7 +157,7 @@ pub(crate) fn at_work(id: &str) -> Commit {
         released: false,
         snapshot: None,
         push_configs: Vec::new(),
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     }
 }

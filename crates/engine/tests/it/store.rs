@@ -47,7 +47,7 @@ pub(crate) fn create(id: &str, state: TaskState) -> Commit {
         released: state != TaskState::Working,
         snapshot: Some(Arc::new(task)),
         push_configs: Vec::new(),
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     }
 }

@@ -1,11 +1,11 @@
-//! The nodes that share the store: leases by the server's clock, and letters between them.
+//! The nodes that share the store: leases by the server's clock, and commands between them.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use nuncio_engine::{
     StoreError,
-    store::{Cluster, Lease, Letter, LetterId, LetterStatus, Mark, NodeId, Posted},
+    store::{Cluster, Command, CommandId, CommandStatus, Enqueued, Lease, NodeId, Report},
 };
 use tokio_postgres::Row;
 
@@ -39,48 +39,48 @@ impl Cluster for PostgresStore {
         Ok(Lease::Lost)
     }
 
-    async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
-        let scope = ScopeColumns::of(&letter.scope)?;
-        let (id, task) = (to_column(&letter.id.0), to_column(letter.task.as_str()));
+    async fn enqueue(&self, command: &Command) -> Result<Enqueued, StoreError> {
+        let scope = ScopeColumns::of(&command.scope)?;
+        let (id, task) = (to_column(&command.id.0), to_column(command.task.as_str()));
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-            [&&*id, &&*task, &scope.tenant, &scope.caller, &&*letter.body];
-        let rows = self.links.query(Sql::Post, &values).await?;
-        let Some(row) = rows.first() else { return Ok(Posted::NoTask) };
+            [&&*id, &&*task, &scope.tenant, &scope.caller, &&*command.body];
+        let rows = self.links.query(Sql::Enqueue, &values).await?;
+        let Some(row) = rows.first() else { return Ok(Enqueued::NoTask) };
         Ok(match (value::<Option<i64>>(row, 0)?, value::<bool>(row, 1)?) {
-            (Some(node), _) => Posted::Left(node_id(node)),
-            (None, true) => Posted::Waits,
-            (None, false) => Posted::Unheld,
+            (Some(node), _) => Enqueued::Stored(node_id(node)),
+            (None, true) => Enqueued::Waits,
+            (None, false) => Enqueued::NoOwner,
         })
     }
 
-    async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
+    async fn pending(&self, limit: usize) -> Result<Vec<Command>, StoreError> {
         let (node, limit) = (columns::to_column(self.node.id().0), columns::to_column(limit as u64));
-        letters(&self.links.query(Sql::Mail, &[&node, &limit]).await?)
+        commands(&self.links.query(Sql::PendingCommands, &[&node, &limit]).await?)
     }
 
-    async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
+    async fn report(&self, id: &CommandId, report: Report) -> Result<(), StoreError> {
         let id = to_column(&id.0);
-        let marked = match mark {
-            Mark::Begun(record) => self.links.query(Sql::MarkBegun, &[&&*id, &columns::to_column(record)]).await,
-            Mark::Rested(record) => self.links.query(Sql::MarkRested, &[&&*id, &columns::to_column(record)]).await,
-            Mark::Refused(reason) => self.links.query(Sql::MarkRefused, &[&&*id, &&*reason]).await,
+        let reported = match report {
+            Report::Begun(record) => self.links.query(Sql::ReportBegun, &[&&*id, &columns::to_column(record)]).await,
+            Report::Rested(record) => self.links.query(Sql::ReportRested, &[&&*id, &columns::to_column(record)]).await,
+            Report::Refused(reason) => self.links.query(Sql::ReportRefused, &[&&*id, &&*reason]).await,
         };
-        marked.map(|_| ())
+        reported.map(|_| ())
     }
 
-    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
+    async fn statuses(&self, ids: &[CommandId]) -> Result<Vec<Option<CommandStatus>>, StoreError> {
         let columns: Vec<_> = ids.iter().map(|id| to_column(&id.0)).collect();
         let columns: Vec<&str> = columns.iter().map(|id| &**id).collect();
-        in_order(ids.len(), &self.links.query(Sql::Letters, &[&columns]).await?, |row| status(row).map(Some))
+        in_order(ids.len(), &self.links.query(Sql::CommandStatuses, &[&columns]).await?, |row| status(row).map(Some))
     }
 
-    async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
+    async fn cancel(&self, id: &CommandId) -> Result<bool, StoreError> {
         // Said twice it would tell of itself.
-        self.links.query_once(Sql::Withdraw, &[&&*to_column(&id.0)]).await.map(|rows| !rows.is_empty())
+        self.links.query_once(Sql::CancelCommand, &[&&*to_column(&id.0)]).await.map(|rows| !rows.is_empty())
     }
 
-    async fn discard(&self, id: &LetterId) -> Result<(), StoreError> {
-        self.links.query(Sql::Discard, &[&&*to_column(&id.0)]).await.map(|_| ())
+    async fn delete(&self, id: &CommandId) -> Result<(), StoreError> {
+        self.links.query(Sql::DeleteCommand, &[&&*to_column(&id.0)]).await.map(|_| ())
     }
 }
 
@@ -100,11 +100,11 @@ fn in_order<T: Clone + Default>(
     Ok(found)
 }
 
-/// A letter's status as it stands in a row behind its number.
-fn status(row: &Row) -> Result<LetterStatus, StoreError> {
+/// A command's status as it stands in a row behind its number.
+fn status(row: &Row) -> Result<CommandStatus, StoreError> {
     let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
-    Ok(LetterStatus {
-        taken: record(1)?,
+    Ok(CommandStatus {
+        acked: record(1)?,
         begun: record(2)?,
         rested: record(3)?,
         refused: value::<Option<&[u8]>>(row, 4)?.map(Into::into),
@@ -128,15 +128,15 @@ pub(super) async fn join(links: &Links, lease: Duration, bound: Duration) -> Res
     super::read::first(&rows).map(node_id)
 }
 
-/// Letters as they stand in rows.
-pub(super) fn letters(rows: &[Row]) -> Result<Vec<Letter>, StoreError> {
-    let letter = |row: &Row| {
-        Ok(Letter {
-            id: LetterId(from_column(value(row, 0)?).into()),
+/// Commands as they stand in rows.
+pub(super) fn commands(rows: &[Row]) -> Result<Vec<Command>, StoreError> {
+    let command = |row: &Row| {
+        Ok(Command {
+            id: CommandId(from_column(value(row, 0)?).into()),
             scope: text::scope(value(row, 1)?, value(row, 2)?)?,
             task: from_column(value(row, 3)?).as_ref().into(),
             body: value::<&[u8]>(row, 4)?.into(),
         })
     };
-    rows.iter().map(letter).collect()
+    rows.iter().map(command).collect()
 }

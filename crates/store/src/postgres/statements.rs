@@ -70,21 +70,21 @@ statements! {
     Sequences = "SELECT i.number, t.sequence FROM unnest($1::text[], $2::text[], $3::text[]) \
         WITH ORDINALITY AS i (id, tenant, caller, number) \
         JOIN tasks AS t ON t.id = i.id AND t.tenant = i.tenant AND t.caller = i.caller";
-    Post = include_str!("sql/post.sql");
-    Mail = "SELECT l.id, l.tenant, l.caller, l.task, l.body FROM letters AS l JOIN tasks AS t ON t.id = l.task \
-        WHERE l.taken IS NULL AND l.refused IS NULL AND t.owner = $1::int8 \
-        ORDER BY l.number LIMIT $2::int8";
-    MailOfTask = "SELECT id, tenant, caller, task, body FROM letters \
-        WHERE taken IS NULL AND refused IS NULL AND task = $1 ORDER BY number";
-    MarkBegun = "UPDATE letters SET begun = $2::int8 WHERE id = $1";
-    MarkRested = "UPDATE letters SET rested = $2::int8 WHERE id = $1";
-    MarkRefused = "UPDATE letters SET refused = $2::bytea WHERE id = $1";
-    Letters = "SELECT i.number, l.taken, l.begun, l.rested, l.refused, ( \
+    Enqueue = include_str!("sql/enqueue.sql");
+    PendingCommands = "SELECT c.id, c.tenant, c.caller, c.task, c.body FROM commands AS c JOIN tasks AS t ON t.id = c.task \
+        WHERE c.acked IS NULL AND c.refused IS NULL AND t.owner = $1::int8 \
+        ORDER BY c.number LIMIT $2::int8";
+    PendingOfTask = "SELECT id, tenant, caller, task, body FROM commands \
+        WHERE acked IS NULL AND refused IS NULL AND task = $1 ORDER BY number";
+    ReportBegun = "UPDATE commands SET begun = $2::int8 WHERE id = $1";
+    ReportRested = "UPDATE commands SET rested = $2::int8 WHERE id = $1";
+    ReportRefused = "UPDATE commands SET refused = $2::bytea WHERE id = $1";
+    CommandStatuses = "SELECT i.number, c.acked, c.begun, c.rested, c.refused, ( \
             SELECT n.node FROM tasks AS t JOIN nodes AS n ON n.node = t.owner AND n.expires > clock_timestamp() \
-            WHERE t.id = l.task \
-        ) FROM unnest($1::text[]) WITH ORDINALITY AS i (id, number) JOIN letters AS l ON l.id = i.id";
-    Withdraw = "DELETE FROM letters WHERE id = $1 AND taken IS NULL AND refused IS NULL RETURNING 1";
-    Discard = "DELETE FROM letters WHERE id = $1";
+            WHERE t.id = c.task \
+        ) FROM unnest($1::text[]) WITH ORDINALITY AS i (id, number) JOIN commands AS c ON c.id = i.id";
+    CancelCommand = "DELETE FROM commands WHERE id = $1 AND acked IS NULL AND refused IS NULL RETURNING 1";
+    DeleteCommand = "DELETE FROM commands WHERE id = $1";
     Prune = include_str!("sql/prune.sql");
     Forget = include_str!("sql/forget.sql");
     Drain = include_str!("sql/drain.sql");
@@ -98,9 +98,9 @@ statements! {
     Nobodys = "SELECT tenant, caller FROM totals WHERE (tenant, caller) IN ( \
             SELECT s.tenant, s.caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller) \
         ) GROUP BY tenant, caller, state HAVING sum(tasks) = 0";
-    /// Drops letters that nobody came back for. While their task is at work, somebody may wait for its turn.
-    DropLetters = "DELETE FROM letters AS l WHERE left_at < clock_timestamp() - $1::float8 * interval '1 second' \
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = l.task AND owner IS NOT NULL)";
+    /// Drops commands that nobody came back for. While their task is at work, somebody may wait for its turn.
+    DropCommands = "DELETE FROM commands AS c WHERE enqueued_at < clock_timestamp() - $1::float8 * interval '1 second' \
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = c.task AND owner IS NOT NULL)";
     /// Drops nodes that are long gone and left nothing.
     DropNodes = "DELETE FROM nodes AS n WHERE expires < clock_timestamp() - interval '1 hour' \
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = n.node)";

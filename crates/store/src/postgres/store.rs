@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     PostgresStore,
-    cluster::letters,
+    cluster::commands,
     committer::{Claimed, Done, Op},
     error::unavailable,
     housekeeping, messages, pushes, read,
@@ -71,9 +71,9 @@ impl TaskStore for PostgresStore {
                     claiming.known();
                     return Err(unavailable("another node has taken the task over"));
                 }
-                let waiting = self.links.query(Sql::MailOfTask, &[&&*to_column(id.as_str())]).await?;
-                let letters = letters(&waiting)?;
-                stored.map(|stored| Claim::Owned { stored, abandoned, letters })
+                let waiting = self.links.query(Sql::PendingOfTask, &[&&*to_column(id.as_str())]).await?;
+                let commands = commands(&waiting)?;
+                stored.map(|stored| Claim::Owned { stored, abandoned, commands })
             }
         };
         claiming.known();

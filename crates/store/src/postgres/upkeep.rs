@@ -1,5 +1,5 @@
 //! What is done now and then: logs and messages that nobody needs any more go, and so do records of deleted tasks,
-//! letters and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from
+//! commands and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from
 //! its turn.
 
 use std::{
@@ -43,8 +43,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Portions of a kind in a row; then others have their turn.
 const PORTIONS: usize = 32;
 
-/// How long a letter stays that nobody came back for.
-const LETTERS: Duration = Duration::from_hours(24);
+/// How long a command stays that nobody came back for.
+const COMMANDS: Duration = Duration::from_hours(24);
 
 /// How often all totals are looked at, about: for what no node of those that live has counted.
 const LOOK_AT_ALL: Duration = Duration::from_mins(5);
@@ -149,7 +149,7 @@ impl Work {
             ("records of tasks that were deleted are not dropped", self.drain().await),
             ("messages whose time is over are not forgotten", self.forget_messages().await),
             ("the numbers of tasks are not summed up", self.sum_up().await),
-            ("letters that nobody came back for are not dropped", self.drop_letters().await),
+            ("commands that nobody came back for are not dropped", self.drop_commands().await),
             ("nodes that are gone are not dropped", self.drop_nodes().await),
         ];
         let (mut did, mut failed) = (false, false);
@@ -217,8 +217,8 @@ impl Work {
         Ok(!crowded.is_empty())
     }
 
-    async fn drop_letters(&self) -> Result<bool, StoreError> {
-        self.chores.links().query(Sql::DropLetters, &[&LETTERS.as_secs_f64()]).await.map(|_| false)
+    async fn drop_commands(&self) -> Result<bool, StoreError> {
+        self.chores.links().query(Sql::DropCommands, &[&COMMANDS.as_secs_f64()]).await.map(|_| false)
     }
 
     async fn drop_nodes(&self) -> Result<bool, StoreError> {

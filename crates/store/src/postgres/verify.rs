@@ -47,9 +47,9 @@ const RULES: &[&str] = &[
 
 /// What a crash can leave, and housekeeping deletes in time; worth a note where it stays for longer than a day.
 const NOTES: &[&str] =
-    &["SELECT 'a letter waits for task ' || l.task || ', which has ended or is not there' FROM letters AS l \
-     WHERE l.taken IS NULL AND l.refused IS NULL AND l.left_at < clock_timestamp() - interval '1 day' \
-         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = l.task AND state NOT IN ($ended))"];
+    &["SELECT 'a command waits for task ' || c.task || ', which has ended or is not there' FROM commands AS c \
+     WHERE c.acked IS NULL AND c.refused IS NULL AND c.enqueued_at < clock_timestamp() - interval '1 day' \
+         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = c.task AND state NOT IN ($ended))"];
 
 impl PostgresStore {
     /// Looks whether the tables agree: what is not as it should be, in words. Nothing when all is well. All of it is of

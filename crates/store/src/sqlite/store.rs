@@ -62,7 +62,7 @@ impl TaskStore for SqliteStore {
         // By the writer's thread, behind whatever an earlier runner still has under way.
         let done = self.queue.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
         let Done::Claimed(abandoned) = done else { return Ok(None) };
-        let owned = |stored| Claim::Owned { stored, abandoned, letters: Vec::new() };
+        let owned = |stored| Claim::Owned { stored, abandoned, commands: Vec::new() };
         Ok(self.load(scope, id).await?.map(owned))
     }
 

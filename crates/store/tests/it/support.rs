@@ -65,7 +65,7 @@ pub(crate) fn create(task: &Task) -> Commit {
         released: task.state() != TaskState::Working,
         snapshot: Some(Arc::new(task.clone())),
         push_configs: Vec::new(),
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     }
 }

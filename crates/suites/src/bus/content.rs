@@ -58,8 +58,8 @@ pub async fn any_text_can_be_a_task_id<F: BusFixture>(fixture: F) {
     read_all(&mut subscription, [("after".into(), 1)].into()).await;
 }
 
-/// Several letters for a task can share a signal, but a signal follows the last letter.
-pub async fn every_letter_is_signalled<F: BusFixture>(fixture: F) {
+/// Several commands for a task can share a signal, but a signal follows the last command.
+pub async fn every_command_is_signalled<F: BusFixture>(fixture: F) {
     let (here, there) = (fixture.join().await, fixture.join().await);
     let topic = Topic::Node(NodeId(4));
     let mut subscription = here.subscribe(topic).await.unwrap();

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use nuncio_engine::store::{Lease, Orphan, Posted, TaskStore};
+use nuncio_engine::store::{Enqueued, Lease, Orphan, TaskStore};
 use nuncio_model::{Principal, Scope, TaskState};
 
-use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, letter, own, two};
+use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, command, own, two};
 use crate::store::{
     work::{at_work, entry},
     writer::{Writer, at, chunk},
@@ -91,8 +91,8 @@ pub async fn a_node_lists_its_own_tasks_at_work<F: ClusterFixture>() {
     assert_eq!(at_work(&b, 2).await, [entry(&of_a), entry(&of_b), entry(&parked)]);
 }
 
-/// A parked task is an orphan when a letter has waited for longer than a lease. A task that has ended is not.
-pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>() {
+/// A parked task is an orphan when a command has waited for longer than a lease. A task that has ended is not.
+pub async fn a_task_at_rest_with_an_old_command_is_an_orphan<F: ClusterFixture>() {
     let fixture = F::new(SHORT);
     let (a, b) = two(&fixture).await;
     let (mut parked, mut ended) = (Writer::new("parked"), Writer::new("ended"));
@@ -100,8 +100,8 @@ pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>()
     ended.run(&a).await;
     let begun = Instant::now();
     for task in [&ended, &parked] {
-        let posted = cluster(&b).post(&letter(task, "x")).await.unwrap();
-        assert_eq!(posted, Posted::Left(cluster(&a).node()), "the machine is too slow for this test");
+        let enqueued = cluster(&b).enqueue(&command(task, "x")).await.unwrap();
+        assert_eq!(enqueued, Enqueued::Stored(cluster(&a).node()), "the machine is too slow for this test");
     }
     parked.set(&a, TaskState::InputRequired, at(1)).await;
     ended.set(&a, TaskState::Completed, at(1)).await;
@@ -112,10 +112,12 @@ pub async fn a_task_at_rest_with_an_old_letter_is_an_orphan<F: ClusterFixture>()
             assert!(begun.elapsed() >= SHORT);
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "the waiting letter is not found");
+        assert!(begun.elapsed() < PATIENCE, "the waiting command is not found");
         tokio::time::sleep(SHORT / 20).await;
     }
     cluster(&b).renew().await.unwrap();
-    let Claimed::Owned { letters, abandoned: false, .. } = claim(&b, &parked).await else { panic!("the task is held") };
-    assert_eq!(letters.len(), 1);
+    let Claimed::Owned { commands, abandoned: false, .. } = claim(&b, &parked).await else {
+        panic!("the task is held")
+    };
+    assert_eq!(commands.len(), 1);
 }

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use nuncio_engine::{
     Record,
     store::{
-        AtWork, AtWorkPage, Claim, Cluster, Commit, Committed, DuePush, Erase, Lease, Letter, LetterId, LetterStatus,
-        ListPage, ListQuery, Mark, NodeId, Orphan, Portion, Posted, Purge, PushConfig, PushSettlement, ScanPage,
-        StoreError, Stored, TaskStore,
+        AtWork, AtWorkPage, Claim, Cluster, Command, CommandId, CommandStatus, Commit, Committed, DuePush, Enqueued,
+        Erase, Lease, ListPage, ListQuery, NodeId, Orphan, Portion, Purge, PushConfig, PushSettlement, Report,
+        ScanPage, StoreError, Stored, TaskStore,
     },
 };
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
@@ -34,12 +34,12 @@ const BENEATH: u64 = 1;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MemoryFaults {
-    /// `post` stores the letter and then fails.
-    pub loses_answers_to_letters: bool,
-    /// `post` fails, and no letter is stored.
-    pub refuses_letters: bool,
-    /// `mark` fails.
-    pub refuses_marks: bool,
+    /// `enqueue` stores the command and then fails.
+    pub loses_answers_to_commands: bool,
+    /// `enqueue` fails, and no command is stored.
+    pub refuses_commands: bool,
+    /// `report` fails.
+    pub refuses_reports: bool,
     /// `commit` fails, and nothing is written.
     pub refuses_commits: bool,
     /// `commit` writes, and returns when this fault ends.
@@ -119,7 +119,7 @@ impl MemoryNode {
         change(&mut self.faults.lock());
     }
 
-    /// The number of reads of records and of letters.
+    /// The number of reads of records and of commands.
     pub fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
@@ -191,7 +191,7 @@ impl TaskStore for MemoryNode {
         if !creates && state.owners.get(&key).is_none_or(|owner| owner.epoch != epoch) {
             return Err(StoreError::Conflict);
         }
-        let letters = std::mem::take(&mut commit.letters);
+        let acks = std::mem::take(&mut commit.acks);
         // A commit does not change the owner of a task at work: a node that lost its lease has a new id, and owns
         // nothing.
         let before = state.owners.get(&key).copied();
@@ -206,9 +206,9 @@ impl TaskStore for MemoryNode {
         commit.epoch = if creates { 0 } else { BENEATH };
         let committed = self.shared.tasks.commit(commit).await?;
         state.owners.insert(key, owner);
-        for (id, sequence) in letters {
-            if let Some(waiting) = state.letters.get_mut(&id) {
-                waiting.status.taken = Some(sequence);
+        for (id, sequence) in acks {
+            if let Some(waiting) = state.commands.get_mut(&id) {
+                waiting.status.acked = Some(sequence);
             }
         }
         if self.faults.lock().cut_off_by_commit {
@@ -247,9 +247,10 @@ impl TaskStore for MemoryNode {
                 *owner = Owner { node: me, epoch: owner.epoch + 1, at_work: true, ..*owner };
             }
         }
-        let letters = state.waiting().filter(|it| State::key(&it.letter) == key).map(|it| it.letter.clone()).collect();
+        let commands =
+            state.waiting().filter(|it| State::key(&it.command) == key).map(|it| it.command.clone()).collect();
         let stored = Self::with_epoch(stored, state.owners.get(&key));
-        Ok(Some(Claim::Owned { stored, abandoned, letters }))
+        Ok(Some(Claim::Owned { stored, abandoned, commands }))
     }
 
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
@@ -428,69 +429,69 @@ impl Cluster for MemoryNode {
         Ok(Lease::Lost)
     }
 
-    async fn post(&self, letter: &Letter) -> Result<Posted, StoreError> {
+    async fn enqueue(&self, command: &Command) -> Result<Enqueued, StoreError> {
         self.reach()?;
-        self.fails(|faults| faults.refuses_letters)?;
+        self.fails(|faults| faults.refuses_commands)?;
         let mut state = self.shared.state.lock().await;
-        let key = State::key(letter);
+        let key = State::key(command);
         if !state.owners.contains_key(&key) {
-            return Ok(Posted::NoTask);
+            return Ok(Enqueued::NoTask);
         }
         let Some(holder) = state.holder(&key) else {
-            let is_there = state.letters.contains_key(&letter.id);
-            return Ok(if is_there { Posted::Waits } else { Posted::Unheld });
+            let is_there = state.commands.contains_key(&command.id);
+            return Ok(if is_there { Enqueued::Waits } else { Enqueued::NoOwner });
         };
-        let waiting = || Waiting { letter: letter.clone(), status: LetterStatus::default(), since: Instant::now() };
-        state.letters.entry(letter.id.clone()).or_insert_with(waiting);
-        self.fails(|faults| faults.loses_answers_to_letters)?;
-        Ok(Posted::Left(holder))
+        let waiting = || Waiting { command: command.clone(), status: CommandStatus::default(), since: Instant::now() };
+        state.commands.entry(command.id.clone()).or_insert_with(waiting);
+        self.fails(|faults| faults.loses_answers_to_commands)?;
+        Ok(Enqueued::Stored(holder))
     }
 
-    async fn mail(&self, limit: usize) -> Result<Vec<Letter>, StoreError> {
+    async fn pending(&self, limit: usize) -> Result<Vec<Command>, StoreError> {
         self.reach()?;
         let state = self.shared.state.lock().await;
         let me = Some(self.me());
-        let mine = state.waiting().filter(|it| state.holder(&State::key(&it.letter)) == me);
-        Ok(mine.take(limit).map(|it| it.letter.clone()).collect())
+        let mine = state.waiting().filter(|it| state.holder(&State::key(&it.command)) == me);
+        Ok(mine.take(limit).map(|it| it.command.clone()).collect())
     }
 
-    async fn mark(&self, id: &LetterId, mark: Mark) -> Result<(), StoreError> {
+    async fn report(&self, id: &CommandId, report: Report) -> Result<(), StoreError> {
         self.reach()?;
-        self.fails(|faults| faults.refuses_marks)?;
-        if let Some(waiting) = self.shared.state.lock().await.letters.get_mut(id) {
-            match mark {
-                Mark::Begun(sequence) => waiting.status.begun = Some(sequence),
-                Mark::Rested(sequence) => waiting.status.rested = Some(sequence),
-                Mark::Refused(reason) => waiting.status.refused = Some(reason),
+        self.fails(|faults| faults.refuses_reports)?;
+        if let Some(waiting) = self.shared.state.lock().await.commands.get_mut(id) {
+            match report {
+                Report::Begun(sequence) => waiting.status.begun = Some(sequence),
+                Report::Rested(sequence) => waiting.status.rested = Some(sequence),
+                Report::Refused(reason) => waiting.status.refused = Some(reason),
             }
         }
         Ok(())
     }
 
-    async fn letters(&self, ids: &[LetterId]) -> Result<Vec<Option<LetterStatus>>, StoreError> {
+    async fn statuses(&self, ids: &[CommandId]) -> Result<Vec<Option<CommandStatus>>, StoreError> {
         self.reach()?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let state = self.shared.state.lock().await;
         let status = |waiting: &Waiting| {
-            let holder = state.holder(&State::key(&waiting.letter));
-            LetterStatus { holder, ..waiting.status.clone() }
+            let holder = state.holder(&State::key(&waiting.command));
+            CommandStatus { holder, ..waiting.status.clone() }
         };
-        Ok(ids.iter().map(|id| state.letters.get(id).map(status)).collect())
+        Ok(ids.iter().map(|id| state.commands.get(id).map(status)).collect())
     }
 
-    async fn withdraw(&self, id: &LetterId) -> Result<bool, StoreError> {
+    async fn cancel(&self, id: &CommandId) -> Result<bool, StoreError> {
         self.reach()?;
         let mut state = self.shared.state.lock().await;
-        let is_waiting = state.waiting().any(|it| it.letter.id == *id);
+        let is_waiting = state.waiting().any(|it| it.command.id == *id);
         if is_waiting {
-            state.letters.remove(id);
+            state.commands.remove(id);
         }
         Ok(is_waiting)
     }
 
-    async fn discard(&self, id: &LetterId) -> Result<(), StoreError> {
+    async fn delete(&self, id: &CommandId) -> Result<(), StoreError> {
         self.reach()?;
-        self.shared.state.lock().await.letters.remove(id);
+        self.shared.state.lock().await.commands.remove(id);
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! The state of the cluster: leases, owners and waiting letters.
+//! The state of the cluster: leases, owners and waiting commands.
 
 use std::{
     collections::{BTreeMap, HashMap},
     time::Duration,
 };
 
-use nuncio_engine::store::{Letter, LetterId, LetterStatus, NodeId};
+use nuncio_engine::store::{Command, CommandId, CommandStatus, NodeId};
 use nuncio_model::{Scope, TaskId, TaskState};
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ pub(super) struct State {
     last: u64,
     expiries: HashMap<NodeId, Instant>,
     pub(super) owners: HashMap<Key, Owner>,
-    pub(super) letters: BTreeMap<LetterId, Waiting>,
+    pub(super) commands: BTreeMap<CommandId, Waiting>,
 }
 
 /// The owner of a task.
@@ -39,8 +39,8 @@ impl Owner {
 }
 
 pub(super) struct Waiting {
-    pub(super) letter: Letter,
-    pub(super) status: LetterStatus,
+    pub(super) command: Command,
+    pub(super) status: CommandStatus,
     pub(super) since: Instant,
 }
 
@@ -74,13 +74,13 @@ impl State {
         self.owners.get(key).filter(|owner| owner.at_work && self.lives(owner.node)).map(|owner| owner.node)
     }
 
-    /// The letters that were neither taken nor refused, oldest first.
+    /// The commands that were neither acknowledged nor refused, oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
-        self.letters.values().filter(|it| it.status.taken.is_none() && it.status.refused.is_none())
+        self.commands.values().filter(|it| it.status.acked.is_none() && it.status.refused.is_none())
     }
 
-    pub(super) fn key(letter: &Letter) -> Key {
-        (letter.scope.clone(), letter.task.clone())
+    pub(super) fn key(command: &Command) -> Key {
+        (command.scope.clone(), command.task.clone())
     }
 
     /// The owners that match, in the order of task creation.
@@ -96,14 +96,14 @@ impl State {
         self.owners(is_meant).into_iter().take(limit).collect()
     }
 
-    /// The tasks that need a runner and have no live owner, or whose letters have waited for longer than a lease.
+    /// The tasks that need a runner and have no live owner, or whose commands have waited for longer than a lease.
     pub(super) fn orphans(&self, lease: Duration) -> Vec<Key> {
         let is_left = |it: &Owner| {
             let is_cut_off = it.at_work && !self.lives(it.node);
             !it.has_ended() && (is_cut_off || !it.at_work && !it.state.is_interrupted())
         };
         let mut left: Vec<_> = self.owners(is_left).into_iter().map(|(key, _)| key.clone()).collect();
-        let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.letter));
+        let old = self.waiting().filter(|it| it.since.elapsed() > lease).map(|it| Self::key(&it.command));
         let is_open = |key: &Key| self.owners.get(key).is_some_and(|owner| !owner.has_ended());
         let unheld = old.filter(|key| self.holder(key).is_none() && is_open(key));
         left.extend(unheld);

@@ -130,7 +130,7 @@ impl Writer {
             released,
             snapshot: snapshot.then(|| Arc::new(self.task.clone())),
             push_configs: self.push_configs.clone(),
-            letters: Vec::new(),
+            acks: Vec::new(),
             remember: None,
         }
     }

@@ -146,16 +146,16 @@ fn a_check_names_what_is_wrong() {
     let task = send(&home, &agent, &["hello"]);
     drop(agent);
     assert!(place.findings(&home).is_empty());
-    let tables = ["tasks", "bodies", "events", "totals", "push_configs", "letters"];
+    let tables = ["tasks", "bodies", "events", "totals", "push_configs", "commands"];
     for table in tables {
         place.execute(&format!("CREATE TABLE public.{table} AS TABLE {table}"));
     }
     place.assert("(SELECT count(*) FROM events) > 2");
     let id = id(&task);
-    let columns = "(id, task, tenant, caller, body, left_at)";
-    let letter = |id: &str, task: &str, age: &str| {
+    let columns = "(id, task, tenant, caller, body, enqueued_at)";
+    let command = |id: &str, task: &str, age: &str| {
         let values = format!("('{id}', '{task}', '', '', '', now() - interval '{age}')");
-        place.execute(&format!("INSERT INTO letters {columns} VALUES {values}"));
+        place.execute(&format!("INSERT INTO commands {columns} VALUES {values}"));
     };
     for (slip, finding) in [
         ("UPDATE totals SET tasks = tasks + 1 WHERE state = 3".to_owned(), "tasks in a state that 1 are in"),
@@ -179,17 +179,17 @@ fn a_check_names_what_is_wrong() {
         let findings = place.findings(&home);
         assert!(findings.iter().any(|it| it.contains(finding)), "{slip}: {findings:?}");
         for table in tables {
-            let identity = if table == "letters" { "OVERRIDING SYSTEM VALUE" } else { "" };
+            let identity = if table == "commands" { "OVERRIDING SYSTEM VALUE" } else { "" };
             place.execute(&format!("DELETE FROM {table}; INSERT INTO {table} {identity} TABLE public.{table}"));
         }
     }
     assert!(place.findings(&home).is_empty());
-    // What a crash leaves of letters is no damage, and worth a note after a day.
-    letter("a", id, "23 hours");
-    letter("b", id, "25 hours");
-    letter("c", "none", "25 hours");
+    // What a crash leaves of commands is no damage, and worth a note after a day.
+    command("a", id, "23 hours");
+    command("b", id, "25 hours");
+    command("c", "none", "25 hours");
     let checked = place.run(&home, &["check"]).ok().json();
-    let notes = [id, "none"].map(|task| format!("a letter waits for task {task}, which has ended or is not there"));
+    let notes = [id, "none"].map(|task| format!("a command waits for task {task}, which has ended or is not there"));
     assert_eq!((&checked["findings"], &checked["notes"]), (&Value::Array(Vec::new()), &notes.as_slice().into()));
 }
 

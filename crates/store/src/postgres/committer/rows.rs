@@ -92,11 +92,11 @@ pub(super) async fn append(
     let c = Columns::of(appends)?;
     let expected: Vec<i64> = appends.iter().map(|append| number(append.expected)).collect();
     let epoch: Vec<i64> = appends.iter().map(|append| number(append.epoch)).collect();
-    let letters: Vec<_> =
-        appends.iter().zip(&c.id).flat_map(|(append, id)| append.letters.iter().map(move |it| (id, it))).collect();
-    let letter_task: Vec<&str> = letters.iter().map(|(task, _)| task.as_str()).collect();
-    let letter_id: Vec<&str> = letters.iter().map(|(_, (id, _))| &*id.0).collect();
-    let letter_sequence: Vec<i64> = letters.iter().map(|(_, (_, sequence))| number(*sequence)).collect();
+    let acks: Vec<_> =
+        appends.iter().zip(&c.id).flat_map(|(append, id)| append.acks.iter().map(move |it| (id, it))).collect();
+    let acked_task: Vec<&str> = acks.iter().map(|(task, _)| task.as_str()).collect();
+    let acked_id: Vec<&str> = acks.iter().map(|(_, (id, _))| &*id.0).collect();
+    let acked_sequence: Vec<i64> = acks.iter().map(|(_, (_, sequence))| number(*sequence)).collect();
     let (node, now) = (number(node.0), Timestamp::now().as_millisecond());
     let remembered = Remembered::of(appends, &c.id);
     let values: [&(dyn ToSql + Sync); 21] = [
@@ -115,9 +115,9 @@ pub(super) async fn append(
         &c.artifacts,
         &node,
         &now,
-        &letter_task,
-        &letter_id,
-        &letter_sequence,
+        &acked_task,
+        &acked_id,
+        &acked_sequence,
         &remembered.task,
         &remembered.message,
         &remembered.since,

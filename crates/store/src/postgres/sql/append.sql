@@ -35,10 +35,10 @@ snapshot AS (
     SELECT head.id, i.sequence, i.body, i.artifacts FROM head JOIN input AS i USING (id) WHERE i.body IS NOT NULL
     ON CONFLICT (task) DO UPDATE SET folded = excluded.folded, body = excluded.body, artifacts = excluded.artifacts
 ),
-letter AS (
-    UPDATE letters AS l SET taken = given.sequence
+command AS (
+    UPDATE commands AS c SET acked = given.sequence
     FROM unnest($16::text[], $17::text[], $18::int8[]) AS given (task, id, sequence) JOIN head ON head.id = given.task
-    WHERE l.id = given.id AND l.task = given.task AND l.taken IS NULL
+    WHERE c.id = given.id AND c.task = given.task AND c.acked IS NULL
 ),
 message AS (
     -- One that is known already gets no time, and fails the statement; sorted, so that nodes do not wait for each other.

@@ -13,7 +13,7 @@ record AS (
 ),
 body AS (DELETE FROM bodies USING head WHERE task = head.id),
 config AS (DELETE FROM push_configs USING head WHERE task = head.id),
-letter AS (DELETE FROM letters USING head WHERE task = head.id),
+command AS (DELETE FROM commands USING head WHERE task = head.id),
 known AS MATERIALIZED (
     -- In the order in which commits take them.
     SELECT m.tenant, m.caller, m.message FROM messages AS m JOIN head ON m.task = head.id

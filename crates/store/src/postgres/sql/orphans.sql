@@ -1,5 +1,5 @@
 -- Tasks of nodes that are gone, those that this node may have claimed without knowing, those that nobody is at work on
--- while a letter waits for longer than a lease, and such as nobody is at work on though they are submitted (1) or working
+-- while a command waits for longer than a lease, and such as nobody is at work on though they are submitted (1) or working
 -- (2); oldest first.
 SELECT tenant, caller, id FROM (
     (
@@ -9,9 +9,9 @@ SELECT tenant, caller, id FROM (
     UNION
     SELECT tenant, caller, id, created FROM tasks WHERE id = ANY ($2::text[]) AND owner = $3::int8
     UNION
-    SELECT t.tenant, t.caller, t.id, t.created FROM letters AS l JOIN tasks AS t ON t.id = l.task
-    WHERE l.taken IS NULL AND l.refused IS NULL
-        AND l.left_at < clock_timestamp() - $4::float8 * interval '1 second'
+    SELECT t.tenant, t.caller, t.id, t.created FROM commands AS c JOIN tasks AS t ON t.id = c.task
+    WHERE c.acked IS NULL AND c.refused IS NULL
+        AND c.enqueued_at < clock_timestamp() - $4::float8 * interval '1 second'
         AND t.owner IS NULL AND t.state <> ALL ($5::int2[])
     UNION
     (

@@ -39,7 +39,7 @@ async fn count(client: &Client, table: &str) -> i64 {
 }
 
 async fn assert_empty(client: &Client) {
-    for table in ["tasks", "bodies", "events", "totals", "push_configs", "letters", "messages", "deleted"] {
+    for table in ["tasks", "bodies", "events", "totals", "push_configs", "commands", "messages", "deleted"] {
         assert_eq!(count(client, table).await, 0, "{table}");
     }
 }

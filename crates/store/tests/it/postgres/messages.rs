@@ -72,12 +72,12 @@ async fn a_message_is_remembered_whatever_the_clock_said_before() {
     store.commit(taking("t", TaskState::Working, &["m".to_owned()], at(0))).await.unwrap();
     for _ in 0..2 {
         // These go in the same round, after the messages.
-        let letter = "INSERT INTO letters (id, task, tenant, caller, body, left_at) \
+        let command = "INSERT INTO commands (id, task, tenant, caller, body, enqueued_at) \
             VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
-        client.batch_execute(letter).await.unwrap();
+        client.batch_execute(command).await.unwrap();
         store.forget_messages(at(0)).await.unwrap();
         let deadline = Instant::now() + Duration::from_mins(1);
-        while !client.query("SELECT 1 FROM letters", &[]).await.unwrap().is_empty() {
+        while !client.query("SELECT 1 FROM commands", &[]).await.unwrap().is_empty() {
             assert!(Instant::now() < deadline, "there was no round");
             sleep(Duration::from_millis(20)).await;
         }

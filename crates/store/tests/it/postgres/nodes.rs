@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{
     TaskStore,
-    store::{Claim, Lease, Letter, LetterId, Posted, PushConfig, PushSettlement},
+    store::{Claim, Command, CommandId, Enqueued, Lease, PushConfig, PushSettlement},
 };
 use nuncio_model::{Scope, TaskPushNotificationConfig, TaskState, Timestamp};
 use nuncio_store::{PostgresOptions, PostgresStore};
@@ -167,22 +167,22 @@ async fn until_somebody_waits(place: &Place) {
 }
 
 #[tokio::test]
-async fn a_letter_waits_for_a_commit_that_lets_go_of_the_task() {
+async fn a_command_waits_for_a_commit_that_lets_go_of_the_task() {
     let place = Place::new();
     let (a, b) = (place.open(options()).await, Arc::new(place.open(options()).await));
     a.commit(create(&task("t", TaskState::Working))).await.unwrap();
     let other = place.client().await;
     other.batch_execute("BEGIN; UPDATE tasks SET owner = NULL").await.unwrap();
-    let letter =
-        Letter { id: LetterId::generate(), scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
-    let post = tokio::spawn({
-        let (b, letter) = (Arc::clone(&b), letter.clone());
-        async move { b.cluster().unwrap().post(&letter).await.unwrap() }
+    let command =
+        Command { id: CommandId::generate(), scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
+    let enqueue = tokio::spawn({
+        let (b, command) = (Arc::clone(&b), command.clone());
+        async move { b.cluster().unwrap().enqueue(&command).await.unwrap() }
     });
     until_somebody_waits(&place).await;
     other.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(post.await.unwrap(), Posted::Unheld);
-    assert_eq!(b.cluster().unwrap().letter(&letter.id).await.unwrap(), None);
+    assert_eq!(enqueue.await.unwrap(), Enqueued::NoOwner);
+    assert_eq!(b.cluster().unwrap().status(&command.id).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn ids_may_have_any_character() {
 
 /// However many come: each has its turn at the head, and so has the commit of the node that is at work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn letters_do_not_keep_a_task_from_its_commits() {
+async fn commands_do_not_keep_a_task_from_its_commits() {
     let place = Place::new();
     let owner = place.open(options()).await;
     owner.commit(create(&task("t", TaskState::Working))).await.unwrap();
@@ -222,7 +222,7 @@ async fn letters_do_not_keep_a_task_from_its_commits() {
     // As long as a disk takes to have it.
     let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
         $$ BEGIN PERFORM pg_sleep(0.003); RETURN NULL; END $$; \
-        CREATE TRIGGER slow AFTER INSERT ON letters FOR EACH ROW EXECUTE FUNCTION slow()";
+        CREATE TRIGGER slow AFTER INSERT ON commands FOR EACH ROW EXECUTE FUNCTION slow()";
     client.batch_execute(slow).await.unwrap();
     let mut writers = tokio::task::JoinSet::new();
     for _ in 0..2 {
@@ -231,20 +231,20 @@ async fn letters_do_not_keep_a_task_from_its_commits() {
             let node = Arc::clone(&node);
             writers.spawn(async move {
                 loop {
-                    let id = LetterId::generate();
-                    let letter = Letter { id, scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
-                    node.cluster().unwrap().post(&letter).await.unwrap();
+                    let id = CommandId::generate();
+                    let command = Command { id, scope: Scope::open(), task: "t".into(), body: b"x".as_slice().into() };
+                    node.cluster().unwrap().enqueue(&command).await.unwrap();
                 }
             });
         }
     }
-    let letters = async || client.query_one("SELECT count(*) FROM letters", &[]).await.unwrap().get::<_, i64>(0);
+    let commands = async || client.query_one("SELECT count(*) FROM commands", &[]).await.unwrap().get::<_, i64>(0);
     let begun = Instant::now();
     for sequence in 1..20 {
-        let before = letters().await;
+        let before = commands().await;
         owner.commit(chunk("t", sequence, 1, "x")).await.unwrap();
-        while letters().await < before + 20 {
-            assert!(begun.elapsed() < Duration::from_mins(1), "no more letters come");
+        while commands().await < before + 20 {
+            assert!(begun.elapsed() < Duration::from_mins(1), "no more commands come");
             sleep(Duration::from_millis(5)).await;
         }
     }

@@ -88,11 +88,11 @@ async fn what_an_earlier_release_wrote_is_brought_up() {
     );
     client.batch_execute(&first).await.unwrap();
     let found = PostgresStore::schema(place.url(), options()).await.unwrap();
-    assert_eq!((found.found, found.known), (1, 5));
+    assert_eq!((found.found, found.known), (1, 6));
     let store = place.open(options()).await;
     assert_eq!(store.verify().await.unwrap(), [""; 0]);
     assert_eq!(store.load(&Scope::open(), &"t".into()).await.unwrap().unwrap().task.state(), TaskState::InputRequired);
     let now = nuncio_model::Timestamp::now();
     assert_eq!(store.resting(&[TaskState::InputRequired], now, 9).await.unwrap().len(), 1);
-    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 5);
+    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 6);
 }

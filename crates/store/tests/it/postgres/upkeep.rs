@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nuncio_engine::{
     StoreError, TaskStore as _,
-    store::{Letter, LetterId},
+    store::{Command, CommandId},
 };
 use nuncio_model::{Principal, Scope, TaskState, Timestamp};
 use nuncio_store::PostgresStore;
@@ -59,7 +59,7 @@ async fn logs_go_however_long_they_are() {
     assert_eq!(store.verify().await.unwrap(), [""; 0]);
 }
 
-const OLD_LETTER: &str = "INSERT INTO letters (id, task, tenant, caller, body, left_at) \
+const OLD_COMMAND: &str = "INSERT INTO commands (id, task, tenant, caller, body, enqueued_at) \
     VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
 
 #[tokio::test]
@@ -68,28 +68,28 @@ async fn a_step_that_fails_keeps_no_other_from_its_turn() {
     let (_store, client) = (place.open(options()).await, place.client().await);
     for breaks in [None, Some("ALTER TABLE bodies RENAME TO hidden")] {
         client.batch_execute(breaks.unwrap_or_default()).await.unwrap();
-        client.batch_execute(OLD_LETTER).await.unwrap();
-        until_none(&client, "SELECT count(*) FROM letters").await;
+        client.batch_execute(OLD_COMMAND).await.unwrap();
+        until_none(&client, "SELECT count(*) FROM commands").await;
     }
 }
 
 /// The turn of its message may last for as long as it likes, and somebody waits for it.
 #[tokio::test]
-async fn a_letter_is_kept_while_its_task_is_at_work() {
+async fn a_command_is_kept_while_its_task_is_at_work() {
     let place = Place::new();
     let (a, b) = (place.open(options()).await, place.open(options()).await);
     for id in ["at work", "at rest"] {
         a.commit(create(&task(id, TaskState::Working))).await.unwrap();
-        let letter =
-            Letter { id: LetterId(id.into()), scope: Scope::open(), task: id.into(), body: b"x".as_slice().into() };
-        b.cluster().unwrap().post(&letter).await.unwrap();
+        let command =
+            Command { id: CommandId(id.into()), scope: Scope::open(), task: id.into(), body: b"x".as_slice().into() };
+        b.cluster().unwrap().enqueue(&command).await.unwrap();
     }
     let client = place.client().await;
     let sql = "UPDATE tasks SET owner = NULL, state = 6 WHERE id = 'at rest'; \
-               UPDATE letters SET taken = 2, left_at = clock_timestamp() - interval '25 hours'";
+               UPDATE commands SET acked = 2, enqueued_at = clock_timestamp() - interval '25 hours'";
     client.batch_execute(sql).await.unwrap();
-    until_none(&client, "SELECT count(*) FROM letters WHERE id = 'at rest'").await;
-    assert!(b.cluster().unwrap().letter(&LetterId("at work".into())).await.unwrap().is_some());
+    until_none(&client, "SELECT count(*) FROM commands WHERE id = 'at rest'").await;
+    assert!(b.cluster().unwrap().status(&CommandId("at work".into())).await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -154,13 +154,16 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
         &[(include_str!("../../../../../nats/src/broker.rs"), "QUEUE_CAPACITY")],
     ),
     (
-        "letters to a node that are read at a time",
+        "commands to a node that are read at a time",
         &[
-            (include_str!("../../../../../engine/src/cluster/mail.rs"), "FEW"),
-            (include_str!("../../../../../engine/src/cluster/mail.rs"), "MANY"),
+            (include_str!("../../../../../engine/src/cluster/pending.rs"), "FEW"),
+            (include_str!("../../../../../engine/src/cluster/pending.rs"), "MANY"),
         ],
     ),
-    ("letters that nobody came back for", &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "LETTERS")]),
+    (
+        "finished commands that the sender did not delete",
+        &[(include_str!("../../../../../store/src/postgres/upkeep.rs"), "COMMANDS")],
+    ),
     (
         "commits of 256 KiB or more that one store writes as JSON at the same time",
         &[(include_str!("../../../../../store/src/append.rs"), "LARGE_AT_ONCE")],

@@ -28,19 +28,19 @@ fn more_at_once(task: &Task, text: &str) -> SendMessageRequest {
     at_once(follow(task, text).message)
 }
 
-/// The letter is there, its writer does not know, and the node that it was for is gone before it is asked for again.
+/// The command is there, its writer does not know, and the node that it was for is gone before it is asked for again.
 #[tokio::test(start_paused = true)]
-async fn a_message_whose_letter_had_no_answer_has_one_turn() {
+async fn a_message_whose_command_had_no_answer_has_one_turn() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
     a.store.cut_off(true);
     sleep(LEASE * 5 / 6).await;
-    b.store.set(|faults| faults.loses_answers_to_letters = true);
+    b.store.set(|faults| faults.loses_answers_to_commands = true);
     let sent = sends(&b, follow(&task, "2 second?"));
     sleep(SECOND + SECOND / 10).await;
-    b.store.set(|faults| faults.loses_answers_to_letters = false);
+    b.store.set(|faults| faults.loses_answers_to_commands = false);
     sleep(SECOND).await;
     nodes.open(8);
     let answer = within(sent).await.unwrap().unwrap();
@@ -51,16 +51,16 @@ async fn a_message_whose_letter_had_no_answer_has_one_turn() {
 
 /// Who is told that nothing came of a message may send it again.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_refused_as_its_letter_has_no_answer_has_no_turn() {
+async fn a_message_that_is_refused_as_its_command_has_no_answer_has_no_turn() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
     a.store.cut_off(true);
-    b.store.set(|faults| faults.loses_answers_to_letters = true);
+    b.store.set(|faults| faults.loses_answers_to_commands = true);
     let error = within(sends(&b, follow(&task, "2"))).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     a.store.cut_off(false);
-    // It has read its mail.
+    // The node has read its pending commands.
     sleep(SECOND * 2).await;
     nodes.open(2);
     sleep(SECOND).await;
@@ -119,19 +119,19 @@ async fn a_refusal_that_could_not_be_noted_is_told_later() {
     for _ in 0..2 {
         send(&b.engine, more_at_once(&task, "2")).await.unwrap();
     }
-    a.store.set(|faults| faults.refuses_marks = true);
+    a.store.set(|faults| faults.refuses_reports = true);
     let refused = sends(&b, follow(&task, "3"));
     sleep(SECOND * 3).await;
     assert!(!refused.is_finished());
-    a.store.set(|faults| faults.refuses_marks = false);
+    a.store.set(|faults| faults.refuses_reports = false);
     let error = within(refused).await.unwrap().unwrap_err();
     assert_eq!((error.kind(), error.retry_after()), (ErrorKind::ResourceExhausted, Some(RETRY_AFTER)));
     assert_eq!(get(&a.engine, &task).await.history.len(), 3);
 }
 
-/// The node that has the task counts what comes by letter.
+/// The node that has the task counts what comes by command.
 #[tokio::test(start_paused = true)]
-async fn messages_by_letter_count_among_all_that_wait() {
+async fn messages_by_command_count_among_all_that_wait() {
     let mut nodes = Nodes::new();
     (nodes.limits.queued_messages, nodes.limits.queued_in_all) = (10, 3);
     let a = nodes.node().await;
@@ -175,9 +175,9 @@ async fn messages_that_wait_elsewhere_count_where_they_came_from() {
     }
 }
 
-/// A letter that a runner has in hand, and has yet to commit, is not brought again, and takes no other's place.
+/// A command that a runner has in hand, and has yet to commit, is not brought again, and takes no other's place.
 #[tokio::test(start_paused = true)]
-async fn a_letter_is_in_an_inbox_once() {
+async fn a_command_is_in_an_inbox_once() {
     let mut nodes = Nodes::new();
     nodes.limits.commit_retry = SECOND * 20;
     let (a, b) = nodes.two().await;
@@ -197,7 +197,7 @@ async fn a_letter_is_in_an_inbox_once() {
     assert_eq!(get(&b.engine, &task).await.history.len(), 3);
 }
 
-/// A node that loses a task passes on its own clients' messages, and a message that came by letter waits in the store for
+/// A node that loses a task passes on its own clients' messages, and a message that came by command waits in the store for
 /// the next owner. Each message has a single turn.
 #[tokio::test(start_paused = true)]
 async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
@@ -208,16 +208,16 @@ async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
     a.store.set(|faults| faults.refuses_commits = true);
-    let by_letter = sends(&b, follow(&task, "2 second?"));
+    let by_command = sends(&b, follow(&task, "2 second?"));
     let by_client = sends(&a, follow(&task, "3 third?"));
     // Both messages are in the inbox of the runner on `a`, and neither is in the log.
     sleep(SECOND * 2).await;
-    assert!(!by_letter.is_finished() && !by_client.is_finished());
+    assert!(!by_command.is_finished() && !by_client.is_finished());
     a.store.rejoin().await;
     sleep(LEASE + SECOND).await;
     a.store.set(|faults| faults.refuses_commits = false);
     nodes.open(12);
-    for sent in [by_letter, by_client] {
+    for sent in [by_command, by_client] {
         assert_state(&within(sent).await.unwrap().unwrap(), TaskState::InputRequired);
     }
     sleep(LEASE).await;
@@ -226,7 +226,7 @@ async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
     assert_eq!(messages, ["1 first?", "2 second?", "3 third?", "first", "second"]);
 }
 
-/// The owner of the task leaves before the letter is stored, so the sending node must run the task, and has no room.
+/// The owner of the task leaves before the command is stored, so the sending node must run the task, and has no room.
 #[tokio::test(start_paused = true)]
 async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() {
     let mut nodes = Nodes::new();
@@ -234,12 +234,12 @@ async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() 
     nodes.limits.running_turns = 1;
     let b = nodes.node().await;
     let task = begin(&a, "1 first?").await;
-    b.store.set(|faults| faults.refuses_letters = true);
+    b.store.set(|faults| faults.refuses_commands = true);
     let sent = sends(&b, follow(&task, "2 second?"));
     sleep(SECOND / 100).await;
     begin(&b, "1 another?").await;
     a.store.close().await.unwrap();
-    b.store.set(|faults| faults.refuses_letters = false);
+    b.store.set(|faults| faults.refuses_commands = false);
     let error = within(sent).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
     assert_eq!(error.metadata()["limit"], "running_turns");
@@ -247,7 +247,7 @@ async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() 
 
 /// A task of a node that lives, and that nobody there is at work on, as after a claim that nobody heard the answer of.
 #[tokio::test(start_paused = true)]
-async fn a_letter_for_a_task_without_a_runner_has_it_settled() {
+async fn a_command_for_a_task_without_a_runner_has_it_settled() {
     let nodes = Nodes::new();
     nodes.open(4);
     let (a, b) = nodes.two().await;
@@ -280,7 +280,7 @@ async fn left_by(node: &Node, id: &str) -> Task {
         released: false,
         snapshot: Some(Arc::new(task.clone())),
         push_configs: Vec::new(),
-        letters: Vec::new(),
+        acks: Vec::new(),
         remember: None,
     };
     node.store.commit(commit).await.unwrap();
@@ -289,7 +289,7 @@ async fn left_by(node: &Node, id: &str) -> Task {
 
 /// Messages that wait elsewhere are looked at together.
 #[tokio::test(start_paused = true)]
-async fn letters_that_wait_cost_one_question_each_second() {
+async fn commands_that_wait_cost_one_question_each_second() {
     let mut nodes = Nodes::on(None);
     nodes.limits.queued_messages = 64;
     let (a, b) = nodes.two().await;
@@ -312,7 +312,7 @@ async fn letters_that_wait_cost_one_question_each_second() {
 
 /// Whoever did not wait for the turn has its answer, and nothing is followed for it.
 #[tokio::test(start_paused = true)]
-async fn a_letter_that_nobody_waits_for_is_done_with_once_it_is_taken() {
+async fn a_command_that_nobody_waits_for_is_done_with_once_it_is_taken() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 2?").await;

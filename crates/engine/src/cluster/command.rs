@@ -1,11 +1,11 @@
-//! What a letter says: a message or a cancel; and what is answered when nothing comes of it.
+//! What a command says: a message or a cancel; and what is answered when nothing comes of it.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use nuncio_model::{Error, ErrorKind, op::SendMessageRequest};
 use serde::{Deserialize, Serialize};
 
-/// The body of a letter, as JSON.
+/// The body of a command, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Body {
@@ -29,7 +29,7 @@ impl Body {
     }
 }
 
-/// Why nothing comes of a letter, as its writer is told.
+/// Why nothing comes of a command, as its writer is told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Refusal {

@@ -1,4 +1,4 @@
-//! Looks at many letters at once: those of a task that has moved on, and now and then all that this node follows.
+//! Looks at many commands at once: those of a task that has moved on, and now and then all that this node follows.
 
 use std::sync::Arc;
 
@@ -8,30 +8,30 @@ use super::Correspondence;
 use crate::{
     live::Live,
     shared::Shared,
-    store::{Cluster, LetterId, LetterStatus, StoreError},
+    store::{Cluster, CommandId, CommandStatus, StoreError},
 };
 
-/// How many letters are asked for at a time.
+/// How many commands are asked for at a time.
 const PAGE: usize = 1000;
 
-/// How far these letters have come.
+/// How far these commands have come.
 pub(super) async fn look_up(
     cluster: &dyn Cluster,
     correspondences: &[Arc<Correspondence>],
-) -> Result<Vec<Option<LetterStatus>>, StoreError> {
-    let ids: Vec<LetterId> = correspondences.iter().map(|it| it.letter.clone()).collect();
-    cluster.letters(&ids).await
+) -> Result<Vec<Option<CommandStatus>>, StoreError> {
+    let ids: Vec<CommandId> = correspondences.iter().map(|it| it.command.clone()).collect();
+    cluster.statuses(&ids).await
 }
 
-/// Looks how far the letters to a task have come, after it has moved on or may have.
+/// Looks how far the commands to a task have come, after it has moved on or may have.
 pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
-    let (mut correspondences, state, are_marked) = {
+    let (mut correspondences, state, is_reported) = {
         let mut inner = live.lock();
-        let are_marked = std::mem::take(&mut inner.letters_marked);
-        (inner.correspondences.clone(), inner.state(), are_marked)
+        let is_reported = std::mem::take(&mut inner.command_reported);
+        (inner.correspondences.clone(), inner.state(), is_reported)
     };
-    correspondences.retain(|it| are_marked || it.may_have_moved(state));
+    correspondences.retain(|it| is_reported || it.may_have_moved(state));
     if correspondences.is_empty() {
         return Ok(());
     }
@@ -40,7 +40,7 @@ pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Looks how far all letters have come that this node follows.
+/// Looks how far all commands have come that this node follows.
 pub(super) async fn reread(shared: &Shared, cluster: &dyn Cluster) {
     let mut followed: Vec<(Arc<Correspondence>, TaskState)> = Vec::new();
     for live in shared.registry.all() {
@@ -52,7 +52,7 @@ pub(super) async fn reread(shared: &Shared, cluster: &dyn Cluster) {
         match look_up(cluster, &correspondences).await {
             Ok(statuses) => page.iter().zip(statuses).for_each(|((it, state), status)| it.found(status, *state)),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "letters are not followed");
+                tracing::warn!(error = &error as &dyn std::error::Error, "commands are not followed");
                 return;
             }
         }
