@@ -100,6 +100,7 @@ pub fn decode(json: &[u8]) -> Result<AgentCard, Error> {
 ///   version.
 /// - If the card declares other versions but has the `authentication` of 0.1, as [`encode`] and [`encode_legacy`] write
 ///   it, the result for 0.1 is the interfaces with version 0.1.
+/// - Otherwise, the result is empty.
 pub fn meant(json: &[u8], version: Version) -> Vec<AgentInterface> {
     let mut members: Map<String, Value> = serde_json::from_slice(json).unwrap_or_default();
     lenient::settle(&mut members);
