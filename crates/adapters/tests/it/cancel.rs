@@ -6,7 +6,7 @@ use nuncio_adapters::{Exec, Program, ProgramLimits};
 use nuncio_engine::{Engine, Limits};
 use nuncio_model::TaskState;
 
-use crate::support::{Feed, cancel, chunks, eventually, exec, exec_within, gone, json_lines, json_lines_within};
+use crate::support::{Feed, cancel, chunks, ended, eventually, exec, exec_within, json_lines, json_lines_within};
 
 fn soon() -> ProgramLimits {
     ProgramLimits::default().with_grace(Duration::from_millis(100))
@@ -30,7 +30,7 @@ async fn a_cancel_ends_the_whole_group() {
     let pids = feed.artifact().await.artifact.text();
     cancel(&engine, &feed.task).await;
     for pid in pids.split_whitespace() {
-        gone(pid).await;
+        ended(pid).await;
     }
 }
 
@@ -48,7 +48,7 @@ async fn programs_and_children_that_ignore_a_cancel_are_killed() {
         let pids = feed.artifact().await.artifact.text();
         assert_eq!(cancel(&engine, &feed.task).await.state(), TaskState::Canceled);
         for pid in pids.split_whitespace() {
-            gone(pid).await;
+            ended(pid).await;
         }
     }
 }
@@ -66,7 +66,7 @@ async fn a_dropped_turn_kills_its_processes() {
     assert_eq!(cancel(&engine, &feed.task).await.state(), TaskState::Canceled);
     let leader = pids.split_whitespace().next().unwrap().to_owned();
     for pid in pids.split_whitespace() {
-        gone(pid).await;
+        ended(pid).await;
     }
     let leader = std::path::PathBuf::from(format!("/proc/{leader}"));
     eventually(|| !leader.exists(), "the leader is reaped").await;
@@ -79,7 +79,7 @@ async fn the_end_of_the_engine_kills_its_programs() {
     let pids = feed.artifact().await.artifact.text();
     engine.shutdown(Duration::ZERO).await;
     for pid in pids.split_whitespace() {
-        gone(pid).await;
+        ended(pid).await;
     }
 }
 
@@ -111,7 +111,7 @@ async fn a_script_that_does_not_read_the_line_gets_the_signal() {
     let mut feed = Feed::open(&engine, "go").await;
     let pid = feed.artifact().await.artifact.text();
     assert_eq!(cancel(&engine, &feed.task).await.state(), TaskState::Canceled);
-    gone(&pid).await;
+    ended(&pid).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

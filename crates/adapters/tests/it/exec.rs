@@ -184,7 +184,7 @@ async fn the_text_of_a_message_is_never_a_command() {
 async fn background_processes_end_with_the_turn() {
     let task = send(&exec("sleep 1000 & echo $!"), "x").await;
     assert_eq!(task.state(), TaskState::Completed);
-    crate::support::gone(&output(&task)).await;
+    crate::support::ended(&output(&task)).await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use nuncio_model::{
 use serde_json::json;
 
 use crate::support::{
-    Feed, answer, call, chunks, go_on, gone, json_lines, json_lines_within, output, send, status_text,
+    Feed, answer, call, chunks, ended, go_on, json_lines, json_lines_within, output, send, status_text,
 };
 
 /// A script that writes these lines.
@@ -141,7 +141,7 @@ async fn a_program_that_keeps_running_after_a_question_is_stopped_and_the_task_s
     let engine = json_lines_within(script, limits);
     let asked = send(&engine, "go").await;
     assert_eq!(asked.state(), TaskState::InputRequired);
-    gone(&output(&asked)).await;
+    ended(&output(&asked)).await;
     let again = go_on(&engine, &asked, "more").await;
     assert_eq!(again.state(), TaskState::InputRequired);
 }

@@ -6,7 +6,7 @@ use nuncio_adapters::{Exec, Program, ProgramLimits};
 use nuncio_engine::Engine;
 use nuncio_model::{PartRef, TaskState};
 
-use crate::support::{Feed, cancel, exec_within, gone, json_lines_within, output, send, status_text};
+use crate::support::{Feed, cancel, ended, exec_within, json_lines_within, output, send, status_text};
 
 fn limits() -> ProgramLimits {
     ProgramLimits::default()
@@ -61,7 +61,7 @@ async fn a_turn_over_its_time_limit_fails_and_its_processes_are_killed() {
     let task = send(&exec_within(script, limits), "go").await;
     assert_eq!(task.state(), TaskState::Failed);
     assert!(status_text(&task).starts_with("the program took longer than 300ms\non"), "{}", status_text(&task));
-    gone(&output(&task)).await;
+    ended(&output(&task)).await;
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_silent_program_fails_the_task() {
             (task.state(), status_text(&task).as_str()),
             (TaskState::Failed, "the program was silent for 200ms")
         );
-        gone(&output(&task)).await;
+        ended(&output(&task)).await;
     }
 }
 

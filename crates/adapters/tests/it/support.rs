@@ -11,7 +11,7 @@ use nuncio_model::{
 };
 
 /// Far longer than any step of a test takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn exec(script: &str) -> Engine {
     Engine::builder(Exec::new(Program::shell(script))).build()
@@ -32,7 +32,7 @@ pub(crate) fn json_lines_within(script: &str, limits: ProgramLimits) -> Engine {
 pub(crate) async fn call<O: Operation>(engine: &Engine, request: O) -> O::Output {
     let call: Call = request.into();
     let reply =
-        tokio::time::timeout(PATIENCE, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
+        tokio::time::timeout(TIME_LIMIT, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
     O::Output::try_from(reply.unwrap()).unwrap()
 }
 
@@ -80,7 +80,7 @@ impl Feed {
     }
 
     pub(crate) async fn next(&mut self) -> Option<StreamResponse> {
-        let next = tokio::time::timeout(PATIENCE, self.events.next()).await.expect("an event in time");
+        let next = tokio::time::timeout(TIME_LIMIT, self.events.next()).await.expect("an event in time");
         next.map(|event| event.unwrap().response.clone())
     }
 
@@ -126,16 +126,16 @@ pub(crate) fn output(task: &Task) -> String {
 }
 
 /// Waits until a process has ended. A zombie counts as ended, because its new parent decides when to reap it.
-pub(crate) async fn gone(pid: &str) {
+pub(crate) async fn ended(pid: &str) {
     let pid: u32 = pid.trim().parse().unwrap();
     let status = PathBuf::from(format!("/proc/{pid}/status"));
     let dead = || std::fs::read_to_string(&status).map_or(true, |status| status.contains("State:\tZ"));
-    eventually(dead, "the process is gone").await;
+    eventually(dead, "the process has ended").await;
 }
 
 /// Polls until the condition holds.
 pub(crate) async fn eventually(mut is_so: impl FnMut() -> bool, what: &str) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIME_LIMIT;
     while !is_so() {
         assert!(tokio::time::Instant::now() < deadline, "not in time: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
