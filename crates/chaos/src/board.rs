@@ -27,7 +27,7 @@ pub(crate) struct Board {
     /// The address of the receiver of webhooks.
     pub(crate) sink: String,
     /// The maximum time until everything ends, after the end of all faults.
-    pub(crate) patience: Duration,
+    pub(crate) settle_timeout: Duration,
     /// Tasks that were last seen working, and tasks that wait for a message.
     working: Mutex<Vec<String>>,
     parked: Mutex<Vec<String>>,
@@ -36,12 +36,12 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub(crate) fn new(caller: Caller, history: Arc<History>, sink: String, patience: Duration) -> Self {
+    pub(crate) fn new(caller: Caller, history: Arc<History>, sink: String, settle_timeout: Duration) -> Self {
         Self {
             caller,
             history,
             sink,
-            patience,
+            settle_timeout,
             working: Mutex::default(),
             parked: Mutex::default(),
             readers: AtomicU64::new(0),

@@ -12,7 +12,7 @@ use reqwest::{
 use serde_json::{Value, json};
 
 /// The maximum time of an answer: longer than any fault with lease and restart.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(1);
 /// The maximum silence of a stream: a node sends a keep-alive every second.
 const SILENCE: Duration = Duration::from_secs(15);
 /// The maximum size of an event.
@@ -173,7 +173,7 @@ async fn answer(request: RequestBuilder) -> Answer {
         let (status, headers) = (response.status(), response.headers().clone());
         Ok::<_, reqwest::Error>((status, headers, response.bytes().await?))
     };
-    match tokio::time::timeout(PATIENCE, work).await {
+    match tokio::time::timeout(TIME_LIMIT, work).await {
         Err(_) => Answer::Hung,
         Ok(Err(_)) => Answer::Cut,
         Ok(Ok((status, _, body))) if status.is_success() => {
@@ -198,7 +198,7 @@ pub(crate) struct Stream {
 }
 
 async fn open(request: RequestBuilder) -> Result<Opened> {
-    let response = tokio::time::timeout(PATIENCE, request.send()).await??;
+    let response = tokio::time::timeout(TIME_LIMIT, request.send()).await??;
     let (status, headers) = (response.status(), response.headers().clone());
     if status.is_success() {
         return Ok(Opened::Stream(Box::new(Stream { response, decoder: Decoder::new(LARGEST) })));

@@ -64,7 +64,7 @@ pub(crate) struct Options {
     pub(crate) lease: u64,
     /// The maximum time until all tasks, readers and webhooks end, after the end of all faults, in seconds
     #[arg(long, default_value_t = 40)]
-    pub(crate) patience: u64,
+    pub(crate) settle_timeout: u64,
     /// Whether the agent resumes interrupted turns; by default the seed decides
     #[arg(long)]
     pub(crate) resumes: Option<bool>,

@@ -56,7 +56,7 @@ pub(crate) async fn run(options: &Options, seed: u64) -> Result<Outcome> {
     let world = Arc::new(World::start(options, &plan, Arc::clone(&history)).await?);
     let caller = Caller::new(world.nodes.iter().map(Node::address).collect())?;
     let sink = sink::start(Arc::clone(&history)).await?;
-    let board = Arc::new(Board::new(caller, Arc::clone(&history), sink, Duration::from_secs(options.patience)));
+    let board = Arc::new(Board::new(caller, Arc::clone(&history), sink, Duration::from_secs(options.settle_timeout)));
     let mut clients = JoinSet::new();
     for name in 0..options.clients {
         clients.spawn(Client::new(Arc::clone(&board), random.fork(name + 1), name).work());

@@ -29,7 +29,7 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
     board.end();
     rest(board).await;
     let see = async { while clients.join_next().await.is_some() {} };
-    if timeout(board.patience, see).await.is_err() {
+    if timeout(board.settle_timeout, see).await.is_err() {
         for reader in board.history.look(unfinished) {
             board.add(What::Hung { who: format!("reader {reader}") });
         }
@@ -48,7 +48,7 @@ pub(crate) async fn settle(board: &Arc<Board>, mut clients: JoinSet<()>) {
 /// Cancels a task. A task that received an answer in the meantime ends without the cancellation. If a node refuses
 /// temporarily, the cancellation is repeated.
 async fn cancel(board: &Board, task: &str) {
-    let deadline = Instant::now() + COMEBACK.min(board.patience);
+    let deadline = Instant::now() + COMEBACK.min(board.settle_timeout);
     while Instant::now() < deadline {
         match board.caller.cancel(0, task).await {
             Answer::Refused(refusal) if refusal.again => sleep(Duration::from_millis(200)).await,
@@ -61,7 +61,7 @@ async fn cancel(board: &Board, task: &str) {
 /// Waits until every task has ended, and cancels tasks that wait for their client. Tasks that do not end are left to
 /// the checker.
 async fn rest(board: &Board) {
-    let deadline = Instant::now() + board.patience;
+    let deadline = Instant::now() + board.settle_timeout;
     while Instant::now() < deadline {
         let tasks = tasks(board).await;
         if tasks.values().all(|state| is_terminal(state)) {
@@ -88,7 +88,7 @@ async fn tasks(board: &Board) -> BTreeMap<String, String> {
 async fn listed(board: &Board) -> Result<BTreeMap<String, String>> {
     let mut tasks = BTreeMap::new();
     let mut token = String::new();
-    let deadline = Instant::now() + COMEBACK.min(board.patience);
+    let deadline = Instant::now() + COMEBACK.min(board.settle_timeout);
     loop {
         let page = match board.caller.list(0, &token).await {
             // A node may need a moment after the faults.
@@ -158,27 +158,27 @@ fn unfinished(entries: &[Entry]) -> Vec<u64> {
 
 /// Waits until each webhook has received the end of its task. The checker reports webhooks that have not.
 async fn called(board: &Board) {
-    let deadline = Instant::now() + board.patience;
+    let deadline = Instant::now() + board.settle_timeout;
     while Instant::now() < deadline && board.history.look(owes) {
         sleep(Duration::from_millis(100)).await;
     }
 }
 
 fn owes(entries: &[Entry]) -> bool {
-    let mut owed = BTreeSet::new();
+    let mut pending = BTreeSet::new();
     for Entry { what, .. } in entries {
         if let What::Hooked { hook, whole: true, .. } = what {
-            owed.insert(hook);
+            pending.insert(hook);
         }
     }
     for Entry { what, .. } in entries {
         if let What::Delivered { hook, event } = what
             && state_of(event).is_some_and(is_terminal)
         {
-            owed.remove(hook);
+            pending.remove(hook);
         }
     }
-    !owed.is_empty()
+    !pending.is_empty()
 }
 
 /// Reads the state and the log of a task.

@@ -104,8 +104,8 @@ impl<'a> ReaderCheck<'a, '_> {
         let (Some(from), Some(last)) = (self.from, self.last()) else { return };
         let log = self.evidence.tasks.get(task).map(|task| &task.log[..]).unwrap_or_default();
         let end = if self.ended { log.last().map_or(last, |(id, _)| *id) } else { last };
-        let owed = log.iter().map(|(id, _)| *id).filter(|id| (from + 1..=end).contains(id));
-        let missing: Vec<_> = owed.filter(|id| self.told.binary_search(id).is_err()).collect();
+        let required = log.iter().map(|(id, _)| *id).filter(|id| (from + 1..=end).contains(id));
+        let missing: Vec<_> = required.filter(|id| self.told.binary_search(id).is_err()).collect();
         if !missing.is_empty() {
             self.wrong(
                 EACH,
