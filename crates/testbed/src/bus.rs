@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::{Proxy, Server};
 
 /// The maximum time for any step.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 const TOPIC: Topic = Topic::Tasks(1);
 
@@ -41,7 +41,7 @@ pub fn wake(task: &str, sequence: u64) -> Wake {
 
 /// The next signal of a subscription.
 pub async fn next(subscription: &mut Box<dyn Subscription>) -> Option<Signal> {
-    timeout(PATIENCE, subscription.next()).await.expect("a signal comes in time")
+    timeout(TIME_LIMIT, subscription.next()).await.expect("a signal comes in time")
 }
 
 /// Waits until the bus is connected (`answers`), or disconnected.
@@ -51,7 +51,7 @@ pub async fn until_it_answers(bus: &RemoteBus, answers: bool) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, wait).await.expect("the bus comes and goes in time");
+    timeout(TIME_LIMIT, wait).await.expect("the bus comes and goes in time");
 }
 
 /// Two nodes with a private server, which is killed and started again.

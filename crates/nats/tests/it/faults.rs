@@ -3,7 +3,7 @@
 use nuncio_engine::bus::{EventBus, RemoteBus, Signal, Topic};
 use nuncio_testbed::{
     Nats, NatsOptions, Proxy, Server as _,
-    bus::{self, PATIENCE, next, until_it_answers, wake},
+    bus::{self, TIME_LIMIT, next, until_it_answers, wake},
 };
 
 use crate::support::{node, prefix};
@@ -78,7 +78,7 @@ async fn clusters_share_a_server_by_prefix() {
     let there = node(&format!("{}/{two}", server.url())).await;
     let mut subscription = here.subscribe(TOPIC).await.unwrap();
     there.publish(TOPIC, wake("foreign", 1));
-    there.close(PATIENCE).await;
+    there.close(TIME_LIMIT).await;
     here.publish(TOPIC, wake("own", 1));
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("own", 1))));
 }

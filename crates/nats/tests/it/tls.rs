@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nuncio_testbed::{
     Nats, NatsOptions, Server as _,
-    bus::PATIENCE,
+    bus::TIME_LIMIT,
     tls::{self, CLIENT, SERVER},
 };
 use tempfile::TempDir;
@@ -113,7 +113,7 @@ async fn certificates_require_tls() {
             stream.read_exact(&mut first).await.unwrap();
             first
         };
-        let first = timeout(PATIENCE, talk).await.unwrap();
+        let first = timeout(TIME_LIMIT, talk).await.unwrap();
         // The start of a TLS handshake.
         assert_eq!(first[..2], [22, 3], "{first:?}");
         connecting.abort();
