@@ -48,8 +48,12 @@ pub(crate) fn written_in_all(event: &StreamResponse) {
         let mut notice = Vec::new();
         dialect.encode_notice(event, &mut notice);
         if dialect.notice(event) != Notice::Nothing {
-            let told: Result<serde_json::Value, _> = serde_json::from_slice(&notice);
-            assert!(told.is_ok_and(|told| told.is_object()), "{version} tells webhooks {}", check::shown(&notice));
+            let notice_json: Result<serde_json::Value, _> = serde_json::from_slice(&notice);
+            assert!(
+                notice_json.is_ok_and(|json| json.is_object()),
+                "{version} sends to webhooks {}",
+                check::shown(&notice)
+            );
         }
     }
 }

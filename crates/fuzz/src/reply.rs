@@ -14,15 +14,15 @@ pub(crate) fn jsonrpc(input: &[u8]) {
         match jsonrpc::parse_response(rpc, body) {
             Err(error) => check::refused_answer(&error),
             Ok((id, Err(error))) => {
-                let tell = |error: &Error| {
+                let encode = |error: &Error| {
                     let mut to = Vec::new();
                     jsonrpc::write_error(rpc, &id, error, &mut to);
                     to
                 };
-                let hear = |bytes: &[u8]| {
+                let decode = |bytes: &[u8]| {
                     jsonrpc::parse_response(rpc, bytes).expect("an error can be read").1.expect_err("an error")
                 };
-                passed_on(&error, tell, hear);
+                forwarded(&error, encode, decode);
             }
             Ok((_, Ok(result))) if method.is_streaming() => {
                 event::read("a reply of JSON-RPC", *version, rpc, result.get().as_bytes());
@@ -43,7 +43,7 @@ pub(crate) fn rest(input: &[u8]) {
     for version in Version::ALL {
         let Some(rest) = dialect(*version).rest() else { continue };
         let status = StatusCode::from_u16(400 + u16::from(status % 120)).expect("a status");
-        passed_on(
+        forwarded(
             &rest::parse_error(status, body),
             |error| rest::write_error(rest, error).1,
             |bytes| rest::parse_error(status, bytes),
@@ -74,12 +74,12 @@ pub(crate) fn grpc(input: &[u8]) {
 }
 
 /// An error from a peer must be the same after it was forwarded.
-fn passed_on(error: &Error, tell: impl Fn(&Error) -> Vec<u8>, hear: impl Fn(&[u8]) -> Error) {
-    let told = tell(error);
-    let heard = hear(&told);
-    let again = hear(&tell(&heard));
-    assert_eq!(again.kind(), heard.kind(), "an error changes each time it is passed on: {}", check::shown(&told));
-    assert_eq!(again.message(), heard.message(), "an error changes each time it is passed on: {}", check::shown(&told));
+fn forwarded(error: &Error, encode: impl Fn(&Error) -> Vec<u8>, decode: impl Fn(&[u8]) -> Error) {
+    let encoded = encode(error);
+    let decoded = decode(&encoded);
+    let again = decode(&encode(&decoded));
+    assert_eq!(again.kind(), decoded.kind(), "an error changes on each forwarding: {}", check::shown(&encoded));
+    assert_eq!(again.message(), decoded.message(), "an error changes on each forwarding: {}", check::shown(&encoded));
 }
 
 fn read(what: &str, version: Version, bytes: &[u8], decode: &dyn Fn(&[u8]) -> Result<Reply, Error>, write: Write<'_>) {

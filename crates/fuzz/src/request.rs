@@ -42,8 +42,8 @@ fn answered(id: &jsonrpc::Id, error: &nuncio_model::Error) {
     jsonrpc::write_error(newest, id, error, &mut to);
     let (back, answer) = jsonrpc::parse_response(newest, &to).expect("a refusal can be read");
     assert_eq!(&back, id);
-    let told = answer.expect_err("a refusal is an error");
-    assert_eq!((told.kind(), told.message()), (error.kind(), error.message()));
+    let received = answer.expect_err("a refusal is an error");
+    assert_eq!((received.kind(), received.message()), (error.kind(), error.message()));
 }
 
 /// An envelope must be the same after writing and reading.

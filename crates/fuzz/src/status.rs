@@ -11,11 +11,11 @@ use nuncio_wire::{
 pub(crate) fn details(input: &[u8]) {
     let Some((code, details)) = input.split_first() else { return };
     let error = proto::decode_status(i32::from(*code % 18), "", Some(details));
-    passed_on(&error);
+    forwarded(&error);
     let status = proto::encode_status(&error);
-    let heard = proto::decode_status(status.code, status.message, Some(&status.details));
-    assert_eq!((heard.kind(), heard.message()), (error.kind(), error.message()));
-    assert_eq!(heard.field_violations(), error.field_violations());
+    let decoded = proto::decode_status(status.code, status.message, Some(&status.details));
+    assert_eq!((decoded.kind(), decoded.message()), (error.kind(), error.message()));
+    assert_eq!(decoded.field_violations(), error.field_violations());
 }
 
 /// The values of the headers, one per line: status, message, details, timeout.
@@ -28,7 +28,7 @@ pub(crate) fn metadata(input: &[u8]) {
         }
     }
     if let Some(Err(error)) = metadata::read_outcome(&headers) {
-        passed_on(&error);
+        forwarded(&error);
     }
     if let Some(timeout) =
         lines.next().and_then(|line| std::str::from_utf8(line).ok()).and_then(metadata::parse_timeout)
@@ -39,15 +39,15 @@ pub(crate) fn metadata(input: &[u8]) {
 }
 
 /// An error must be the same after it was forwarded, in the form of each version.
-fn passed_on(error: &Error) {
+fn forwarded(error: &Error) {
     for grpc in Version::ALL.iter().filter_map(|version| dialect(*version).grpc()) {
         let through = |error: &Error| {
             let mut headers = HeaderMap::new();
             grpc.write_error(error, &mut headers);
             metadata::read_outcome(&headers).expect("an outcome").expect_err("an error")
         };
-        let heard = through(error);
-        let again = through(&heard);
-        assert_eq!((again.kind(), again.message()), (heard.kind(), heard.message()), "of {error:?}");
+        let decoded = through(error);
+        let again = through(&decoded);
+        assert_eq!((again.kind(), again.message()), (decoded.kind(), decoded.message()), "of {error:?}");
     }
 }
