@@ -66,7 +66,7 @@ fn a_secret_belongs_to_one_caller() {
     let refused = tokens().with("carol", "a2").unwrap_err();
     assert_eq!(refused, TokenError::Shared("alice".to_owned(), "carol".to_owned()));
     assert_eq!(refused.to_string(), "`alice` and `carol` have the same token; each caller needs its own token");
-    assert!(tokens().with("alice", "a2").is_ok(), "said twice of one caller it says nothing new");
+    assert!(tokens().with("alice", "a2").is_ok(), "a repeated entry of one caller is allowed");
 }
 
 #[test]

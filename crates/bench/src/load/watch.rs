@@ -44,13 +44,13 @@ impl Watch {
 
     /// Waits for events; fails if a server sends nothing for [`STALL`].
     pub(super) fn wait(&mut self, events: &mut Events) -> Result<()> {
-        let patience = match self.waits {
+        let timeout = match self.waits {
             Waits::Awake => Duration::ZERO,
             Waits::Asleep => STALL,
         };
         let mut since: Option<Instant> = None;
         loop {
-            match self.poll.poll(events, Some(patience)) {
+            match self.poll.poll(events, Some(timeout)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
                 Err(error) => return Err(error.into()),
                 Ok(()) => {}
@@ -61,7 +61,7 @@ impl Watch {
                 }
                 return Ok(());
             }
-            if since.get_or_insert_with(Instant::now).elapsed() + patience >= STALL {
+            if since.get_or_insert_with(Instant::now).elapsed() + timeout >= STALL {
                 bail!("no answer for {} s", STALL.as_secs());
             }
         }

@@ -52,7 +52,7 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
 
     let meter = bench.processes.meter(server.process());
     let started = Instant::now();
-    let (mut steps, mut samples, mut said) = (0_u32, Vec::new(), 0);
+    let (mut steps, mut samples, mut reported) = (0_u32, Vec::new(), 0);
     let mut due = started;
     while started.elapsed() < length {
         load.step(&server)?;
@@ -61,9 +61,9 @@ pub(super) fn run(minutes: u64, bench: &Bench, report: &mut Report) -> Result<()
         if elapsed.as_secs() >= SAMPLE.as_secs() * samples.len() as u64 {
             samples.push((elapsed, server.resident()?));
         }
-        if elapsed.as_secs() / 60 > said {
-            said = elapsed.as_secs() / 60;
-            println!("  {said:>4} min: {}", mebibytes(server.resident()?));
+        if elapsed.as_secs() / 60 > reported {
+            reported = elapsed.as_secs() / 60;
+            println!("  {reported:>4} min: {}", mebibytes(server.resident()?));
         }
         // A late step is not compensated, so the load is at most half of the maximum.
         let now = Instant::now();

@@ -20,7 +20,7 @@ const LEASE: Duration = Duration::from_secs(2);
 /// The maximum time after the lease until the last task's result.
 const SLACK: Duration = Duration::from_secs(2);
 /// The maximum wait for a task, to report the delay of a late task.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 const TASKS: usize = 16;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -58,13 +58,13 @@ fn once(bench: &Bench, postgres: &Postgres, bus: &Bus) -> Result<Duration> {
         .map(|_| IdleStream::open(b.address(), &mut subscribe, next_number()))
         .collect::<Result<Vec<_>>>()?;
     for stream in &mut streams {
-        stream.await_text("TASK_STATE_WORKING", PATIENCE)?;
+        stream.await_text("TASK_STATE_WORKING", TIME_LIMIT)?;
     }
     let killed = Instant::now();
     a.kill()?;
     let mut last = killed;
     for stream in &mut streams {
-        last = last.max(stream.await_text("TASK_STATE_FAILED", PATIENCE)?);
+        last = last.max(stream.await_text("TASK_STATE_FAILED", TIME_LIMIT)?);
     }
     Ok(last - killed)
 }

@@ -6,7 +6,7 @@ use nuncio_model::{
 };
 use serde_json::json;
 
-use crate::support::{call, demo, said, say};
+use crate::support::{call, demo, say, status_text};
 
 fn asking_for(schema: &Value) -> Message {
     let metadata = json!({"schema": schema}).as_object().unwrap().clone();
@@ -24,7 +24,7 @@ async fn table(message: Message, modes: &[&str]) -> Task {
 }
 
 fn data(task: &Task) -> Value {
-    assert_eq!(task.state(), TaskState::Completed, "{}", said(task));
+    assert_eq!(task.state(), TaskState::Completed, "{}", status_text(task));
     task.artifacts[0].parts.first().and_then(PartRef::as_data).expect("data").to_value()
 }
 
@@ -60,7 +60,7 @@ async fn a_schema_without_a_sample_is_rejected_with_the_reason() {
     for schema in [json!({"type": "string", "pattern": "^[0-9]{5}$"}), json!({"type": "made-up"}), json!({"not": {}})] {
         let task = table(asking_for(&schema), &[]).await;
         assert_eq!(task.state(), TaskState::Rejected, "{schema}");
-        assert!(said(&task).contains("schema"), "{}", said(&task));
+        assert!(status_text(&task).contains("schema"), "{}", status_text(&task));
     }
 }
 

@@ -11,7 +11,7 @@ use nuncio_model::{
 };
 
 /// Far longer than any step of a test takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn demo() -> Engine {
     Engine::builder(Demo::new()).card(card(&DemoOptions::default())).build()
@@ -20,7 +20,7 @@ pub(crate) fn demo() -> Engine {
 pub(crate) async fn call<O: Operation>(engine: &Engine, request: O) -> O::Output {
     let call: Call = request.into();
     let reply =
-        tokio::time::timeout(PATIENCE, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
+        tokio::time::timeout(TIME_LIMIT, engine.call(Request::new(Scope::open(), call))).await.expect("an answer");
     O::Output::try_from(reply.unwrap()).unwrap()
 }
 
@@ -52,13 +52,13 @@ pub(crate) fn with_id(prefix: &str, text: &str) -> Message {
 }
 
 /// The message in the status of a task.
-pub(crate) fn said(task: &Task) -> String {
+pub(crate) fn status_text(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
 /// The state and the message of the status.
 pub(crate) fn status(task: &Task) -> (TaskState, String) {
-    (task.state(), said(task))
+    (task.state(), status_text(task))
 }
 
 /// The events of the task in a short form: the state, or the artifact with its text and flags.
@@ -66,7 +66,7 @@ pub(crate) async fn events(message: Message) -> Vec<String> {
     let request = SendStreamingMessageRequest(SendMessageRequest::new(message));
     let mut events = call(&demo(), request).await;
     let mut all = Vec::new();
-    while let Some(event) = tokio::time::timeout(PATIENCE, events.next()).await.expect("an event in time") {
+    while let Some(event) = tokio::time::timeout(TIME_LIMIT, events.next()).await.expect("an event in time") {
         all.push(match &event.unwrap().response {
             StreamResponse::Task(task) => format!("task {}", task.state().short()),
             StreamResponse::Message(message) => format!("message {}", message.text()),
@@ -87,7 +87,7 @@ pub(crate) async fn cancel_while_working(message: Message) -> Task {
     let request = SendStreamingMessageRequest(SendMessageRequest::new(message));
     let mut events = call(&engine, request).await;
     let mut id = None;
-    while let Some(event) = tokio::time::timeout(PATIENCE, events.next()).await.expect("an event in time") {
+    while let Some(event) = tokio::time::timeout(TIME_LIMIT, events.next()).await.expect("an event in time") {
         match &event.unwrap().response {
             StreamResponse::Task(task) => id = Some(task.id.clone()),
             StreamResponse::StatusUpdate(update) if update.status.state == TaskState::Working => break,

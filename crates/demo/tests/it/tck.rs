@@ -3,7 +3,7 @@
 use nuncio_model::{Message, Part, TaskState};
 use serde_json::json;
 
-use crate::support::{cancel_while_working, events, said, say, status, with_id};
+use crate::support::{cancel_while_working, events, say, status, status_text, with_id};
 
 use TaskState::{AuthRequired, Canceled, Completed, Failed, InputRequired, Rejected};
 
@@ -24,7 +24,7 @@ async fn states_are_reached_by_text_and_by_id() {
     ] {
         let task = say(&format!("{script} please")).await;
         assert_eq!(task.state(), state, "{script}");
-        assert!(!said(&task).is_empty(), "{script}");
+        assert!(!status_text(&task).is_empty(), "{script}");
         let engine = crate::support::demo();
         assert_eq!(crate::support::send(&engine, with_id(script, "echo x")).await.state(), state, "{script}");
     }

@@ -5,7 +5,7 @@ use nuncio_model::{
     op::{SendMessageRequest, SendMessageResponse},
 };
 
-use crate::support::{answer, cancel_while_working, demo, events, said, say, status};
+use crate::support::{answer, cancel_while_working, demo, events, say, status, status_text};
 
 use TaskState::{AuthRequired, Canceled, Completed, Failed, InputRequired, Rejected};
 
@@ -80,7 +80,7 @@ async fn input_and_auth_wait_with_a_message() {
     assert_eq!(status(&say("input").await), (InputRequired, "what else?".to_owned()));
     let task = say("auth").await;
     assert_eq!(task.state(), AuthRequired);
-    assert!(!said(&task).is_empty());
+    assert!(!status_text(&task).is_empty());
 }
 
 #[tokio::test]
@@ -109,7 +109,11 @@ async fn failures_are_reported() {
     for (text, state) in [("reject", Rejected), ("raise", Failed), ("panic", Failed)] {
         let task = say(text).await;
         assert_eq!(task.state(), state, "{text}");
-        assert!(!said(&task).is_empty() && !said(&task).contains("only the log"), "{text}: {}", said(&task));
+        assert!(
+            !status_text(&task).is_empty() && !status_text(&task).contains("only the log"),
+            "{text}: {}",
+            status_text(&task)
+        );
     }
 }
 
