@@ -7,13 +7,13 @@
 mod adopt;
 mod answer;
 mod command;
-mod correspondence;
 mod follow;
 mod forward;
 mod lease;
 mod listen;
 mod membership;
 mod pending;
+mod remote_call;
 mod seen;
 mod statuses;
 mod whose_turn;
@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 pub(crate) use answer::{answer, report};
 pub(crate) use command::Body;
-pub(crate) use correspondence::Correspondence;
 pub(crate) use follow::{catch_up, note_rest, stay};
 pub(crate) use forward::forward;
 pub(crate) use membership::Membership;
+pub(crate) use remote_call::RemoteCall;
 pub(crate) use seen::CommandGuard;
 pub(crate) use whose_turn::look_whose_turn;
 

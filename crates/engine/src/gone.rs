@@ -23,7 +23,7 @@ impl Shared {
         // The reason first: a runner that leaves for none tells its readers that the server stops.
         live.change(|inner| {
             inner.broken = Some(Error::task_not_found(live.id.as_str()));
-            inner.correspondences.iter().for_each(|it| it.moved());
+            inner.remote_calls.iter().for_each(|it| it.moved());
         });
         live.tell_runner(Control::Leave);
     }

@@ -24,7 +24,7 @@ use tokio::sync::OnceCell;
 
 use self::{readers::Reader, snapshot::Snapshot, tail::Tail};
 use crate::{
-    cluster::Correspondence,
+    cluster::RemoteCall,
     inbox::{Control, Course},
     kept::Kept,
     lifecycle::Fold,
@@ -59,7 +59,7 @@ pub(crate) struct Inner {
     /// store, after it has let go of it.
     pub(crate) epoch: Option<u64>,
     /// Commands from here to the node that runs it.
-    pub(crate) correspondences: Vec<Arc<Correspondence>>,
+    pub(crate) remote_calls: Vec<Arc<RemoteCall>>,
     /// Whether something may have been noted on them since they were looked at.
     pub(crate) command_reported: bool,
     /// Whether a signal has come while it was read from the store.
@@ -119,7 +119,7 @@ impl Live {
                 status_sequence: 0,
                 is_committing: false,
                 epoch: None,
-                correspondences: Vec::new(),
+                remote_calls: Vec::new(),
                 command_reported: false,
                 has_missed: false,
                 hurries: 0,
@@ -244,7 +244,7 @@ impl Inner {
 
     /// Whether somebody here reads what others write to it.
     pub(crate) fn is_followed(&self) -> bool {
-        let is_read = !self.readers.is_empty() || !self.correspondences.is_empty();
+        let is_read = !self.readers.is_empty() || !self.remote_calls.is_empty();
         is_read && !self.is_owned() && self.sequence > 0 && !self.state().is_terminal()
     }
 

@@ -77,7 +77,7 @@ fn rests(record: &Record) -> bool {
 pub(crate) fn note_rest(live: &Live) {
     let inner = live.lock();
     if inner.state().is_interrupted() {
-        for it in inner.correspondences.iter().filter(|it| it.course.precedes(inner.status_sequence)) {
+        for it in inner.remote_calls.iter().filter(|it| it.course.precedes(inner.status_sequence)) {
             it.course.rest(Arc::clone(&inner.task));
         }
     }

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     Body,
-    correspondence::{Correspondence, Wanted},
+    remote_call::{RemoteCall, Wanted},
 };
 use crate::{
     bus::Topic,
@@ -96,11 +96,11 @@ async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body
         _ => Course::new(),
     };
     course.forward();
-    let correspondence = Arc::new(Correspondence::new(command.id, course, place));
-    hold.lock().correspondences.push(Arc::clone(&correspondence));
-    correspondence.follow(shared, cluster, hold, Wanted::of(control)).await;
-    hold.lock().correspondences.retain(|it| !Arc::ptr_eq(it, &correspondence));
-    if let Err(error) = cluster.delete(&correspondence.command).await {
+    let remote_call = Arc::new(RemoteCall::new(command.id, course, place));
+    hold.lock().remote_calls.push(Arc::clone(&remote_call));
+    remote_call.follow(shared, cluster, hold, Wanted::of(control)).await;
+    hold.lock().remote_calls.retain(|it| !Arc::ptr_eq(it, &remote_call));
+    if let Err(error) = cluster.delete(&remote_call.command).await {
         tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is left behind");
     }
     None

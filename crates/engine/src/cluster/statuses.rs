@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_model::TaskState;
 
-use super::Correspondence;
+use super::RemoteCall;
 use crate::{
     live::Live,
     shared::Shared,
@@ -17,39 +17,39 @@ const PAGE: usize = 1000;
 /// How far these commands have come.
 pub(super) async fn look_up(
     cluster: &dyn Cluster,
-    correspondences: &[Arc<Correspondence>],
+    remote_calls: &[Arc<RemoteCall>],
 ) -> Result<Vec<Option<CommandStatus>>, StoreError> {
-    let ids: Vec<CommandId> = correspondences.iter().map(|it| it.command.clone()).collect();
+    let ids: Vec<CommandId> = remote_calls.iter().map(|it| it.command.clone()).collect();
     cluster.statuses(&ids).await
 }
 
 /// Looks how far the commands to a task have come, after it has moved on or may have.
 pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
-    let (mut correspondences, state, is_reported) = {
+    let (mut remote_calls, state, is_reported) = {
         let mut inner = live.lock();
         let is_reported = std::mem::take(&mut inner.command_reported);
-        (inner.correspondences.clone(), inner.state(), is_reported)
+        (inner.remote_calls.clone(), inner.state(), is_reported)
     };
-    correspondences.retain(|it| is_reported || it.may_have_moved(state));
-    if correspondences.is_empty() {
+    remote_calls.retain(|it| is_reported || it.may_have_moved(state));
+    if remote_calls.is_empty() {
         return Ok(());
     }
-    let statuses = look_up(cluster, &correspondences).await?;
-    correspondences.iter().zip(statuses).for_each(|(it, status)| it.found(status, state));
+    let statuses = look_up(cluster, &remote_calls).await?;
+    remote_calls.iter().zip(statuses).for_each(|(it, status)| it.found(status, state));
     Ok(())
 }
 
 /// Looks how far all commands have come that this node follows.
 pub(super) async fn reread(shared: &Shared, cluster: &dyn Cluster) {
-    let mut followed: Vec<(Arc<Correspondence>, TaskState)> = Vec::new();
+    let mut followed: Vec<(Arc<RemoteCall>, TaskState)> = Vec::new();
     for live in shared.registry.all() {
         let inner = live.lock();
-        followed.extend(inner.correspondences.iter().map(|it| (Arc::clone(it), inner.state())));
+        followed.extend(inner.remote_calls.iter().map(|it| (Arc::clone(it), inner.state())));
     }
     for page in followed.chunks(PAGE) {
-        let correspondences: Vec<_> = page.iter().map(|(it, _)| Arc::clone(it)).collect();
-        match look_up(cluster, &correspondences).await {
+        let remote_calls: Vec<_> = page.iter().map(|(it, _)| Arc::clone(it)).collect();
+        match look_up(cluster, &remote_calls).await {
             Ok(statuses) => page.iter().zip(statuses).for_each(|((it, state), status)| it.found(status, *state)),
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "commands are not followed");

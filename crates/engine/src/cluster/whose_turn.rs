@@ -2,7 +2,7 @@
 
 use nuncio_model::StreamResponse;
 
-use super::{Correspondence, statuses::look_up};
+use super::{RemoteCall, statuses::look_up};
 use crate::{
     live::Live,
     log_turns::LogTurns,
@@ -18,19 +18,19 @@ pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Rec
         return Ok(());
     }
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
-    let mut correspondences = live.lock().correspondences.clone();
-    correspondences.retain(|it| !it.course.has_begun());
-    if correspondences.is_empty() {
+    let mut remote_calls = live.lock().remote_calls.clone();
+    remote_calls.retain(|it| !it.course.has_begun());
+    if remote_calls.is_empty() {
         return Ok(());
     }
-    let statuses = look_up(cluster, &correspondences).await?;
-    for (correspondence, status) in correspondences.iter().zip(&statuses) {
+    let statuses = look_up(cluster, &remote_calls).await?;
+    for (remote_call, status) in remote_calls.iter().zip(&statuses) {
         let has_turn = |acked: &u64| records.iter().any(|record| has_turn_at_once(record, *acked));
         if let Some(acked) = status.as_ref().and_then(|status| status.acked).filter(has_turn) {
-            correspondence.begins(acked);
+            remote_call.begins(acked);
         }
     }
-    let both = correspondences.iter().zip(&statuses);
+    let both = remote_calls.iter().zip(&statuses);
     let known: Vec<_> = both.filter_map(|(it, status)| Some((&**it, status.as_ref()?))).collect();
     let begins = records.iter().any(|record| matches!(record, Record::Begun(_)));
     let end = records.last().map_or(0, Record::sequence);
@@ -59,15 +59,15 @@ fn has_turn_at_once(record: &Record, acked: u64) -> bool {
 pub(super) async fn note_turns(
     shared: &Shared,
     live: &Live,
-    commands: &[(&Correspondence, &CommandStatus)],
+    commands: &[(&RemoteCall, &CommandStatus)],
     log: Option<u64>,
 ) -> Result<(), StoreError> {
     let mut unknown = Vec::new();
-    for (correspondence, status) in commands.iter().filter(|(it, _)| !it.course.has_begun()) {
+    for (remote_call, status) in commands.iter().filter(|(it, _)| !it.course.has_begun()) {
         match (status.begun, status.acked) {
-            (Some(begun), _) => correspondence.begins(begun),
+            (Some(begun), _) => remote_call.begins(begun),
             // Whoever has the task now may not know that it came by command.
-            (None, Some(acked)) if log.is_some() => unknown.push((acked, *correspondence)),
+            (None, Some(acked)) if log.is_some() => unknown.push((acked, *remote_call)),
             (None, _) => {}
         }
     }
@@ -77,10 +77,10 @@ pub(super) async fn note_turns(
         Err(StoreError::Compacted) => None,
         Err(error) => return Err(error),
     };
-    for (acked, correspondence) in unknown {
+    for (acked, remote_call) in unknown {
         // Of a log that is not kept nobody knows, and the message had its place there.
         if let Some(begun) = turns.as_ref().map_or(Some(acked), |turns| turns.begun(acked)) {
-            correspondence.begins(begun);
+            remote_call.begins(begun);
         }
     }
     Ok(())

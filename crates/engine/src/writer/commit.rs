@@ -86,7 +86,7 @@ impl LogWriter {
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
             cluster::note_rest(&self.live);
-            self.live.lock().correspondences.iter().for_each(|it| it.moved());
+            self.live.lock().remote_calls.iter().for_each(|it| it.moved());
         }
         if committed.owes_push {
             self.shared.push_wakeups.notify_one();

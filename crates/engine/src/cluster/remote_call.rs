@@ -27,7 +27,7 @@ use crate::{
 const UNHEARD_OF: Duration = Duration::from_mins(10);
 
 /// A command under way, for the course of its message.
-pub(crate) struct Correspondence {
+pub(crate) struct RemoteCall {
     pub(super) command: CommandId,
     pub(super) course: Course,
     /// Its place among the messages that wait, until its turn begins.
@@ -45,7 +45,7 @@ struct Seen {
     is_new: bool,
 }
 
-impl Correspondence {
+impl RemoteCall {
     pub(super) fn new(command: CommandId, course: Course, place: Option<Permit>) -> Self {
         Self { command, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
     }
