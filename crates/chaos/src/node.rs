@@ -25,7 +25,7 @@ const START: Duration = Duration::from_secs(40);
 const FOLLOW: Duration = Duration::from_secs(5);
 
 /// The text in a node's log for a zombie task: a task of the node without a runner.
-const ZOMBIE: &str = "a stray task";
+const ZOMBIE: &str = "found a zombie task";
 
 /// The settings to start nodes.
 #[derive(Debug, Clone)]

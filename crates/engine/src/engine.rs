@@ -129,8 +129,8 @@ impl Engine {
 
     /// How many tasks were found that were at work in the store while nobody here was at work on them, and that nobody
     /// had told of. They were settled; but each is a fault of the engine or of the store.
-    pub fn strays(&self) -> u64 {
-        self.0.strays.found()
+    pub fn zombies(&self) -> u64 {
+        self.0.zombies.found()
     }
 
     /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it

@@ -6,11 +6,11 @@
 //! - the store tells of *orphans*, which no node that lives is at work on: at the start, and where nodes share the
 //!   store for as long as this one lives (`cluster::adopt`);
 //! - a runner that gives up says so (`abandoned`), and so does whatever fails to settle a task: it is tried again;
-//! - now and then this node looks through what the store says that it is at work on (`strays`), for what nobody told
+//! - now and then this node looks through what the store says that it is at work on (`zombies`), for what nobody told
 //!   of.
 
 mod abandoned;
-mod strays;
+mod zombies;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -18,7 +18,7 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use nuncio_model::{Error, ErrorKind, Scope, TaskId};
 
 pub(crate) use abandoned::Abandoned;
-pub(crate) use strays::{Strays, watch};
+pub(crate) use zombies::{Zombies, watch};
 
 use crate::{conversation::done, inbox::Control, shared::Shared, store::Orphan};
 

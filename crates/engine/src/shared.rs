@@ -25,7 +25,7 @@ use crate::{
     live::Live,
     push::PushGuard,
     reader::LogReader,
-    recovery::{Abandoned, Strays},
+    recovery::{Abandoned, Zombies},
     registry::{Hold, Registry},
     size,
     store::TaskStore,
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     /// What is kept for readers.
     pub(crate) kept: Arc<Kept>,
     pub(crate) abandoned: Abandoned,
-    pub(crate) strays: Strays,
+    pub(crate) zombies: Zombies,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,
     /// Webhooks of tasks to be.

@@ -207,7 +207,7 @@ fn acknowledged_data_that_is_not_stored_is_found() {
 #[test]
 fn a_zombie_task_is_found() {
     let mut history = right();
-    history.push(What::Zombie { node: "0".to_owned(), line: "a stray task".to_owned() });
+    history.push(What::Zombie { node: "0".to_owned(), line: "found a zombie task".to_owned() });
     assert_eq!(promises(history), ["every running task has a runner"]);
 }
 

@@ -151,7 +151,7 @@ impl Abandoned {
 
 impl Shared {
     /// Notes a task that may be at work in the store with nobody at work on it, and settles it as soon as the store can
-    /// write. As many are kept as turns may run; those beyond are found by who looks for strays.
+    /// write. As many are kept as turns may run; those beyond are found by who looks for zombies.
     pub(crate) fn abandon(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
         self.abandon_for(scope, id, GIVEN_UP);
     }

@@ -78,7 +78,7 @@ async fn those_that_cannot_be_settled_are_in_nobodys_way_and_are_tried_again() {
             sleep(Duration::from_secs(1)).await;
         }
     }
-    assert_eq!(engine.strays(), 0);
+    assert_eq!(engine.zombies(), 0);
 }
 
 /// Another node comes, and goes, and leaves tasks.

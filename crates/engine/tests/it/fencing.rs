@@ -227,8 +227,8 @@ impl Model for Rules {
             }
             Action::Look(at) => {
                 let Node { lives, life, runner, .. } = state.nodes[at];
-                let is_stray = state.task.at_work && state.task.owner == (at, life) && runner.is_none();
-                state.nodes[at].noted |= self.net && lives && is_stray;
+                let is_zombie = state.task.at_work && state.task.owner == (at, life) && runner.is_none();
+                state.nodes[at].noted |= self.net && lives && is_zombie;
             }
             Action::Settle(at) => {
                 if !state.nodes[at].noted {
@@ -313,7 +313,7 @@ impl Model for Rules {
                 let is_settled = |record: &Record| record.what == What::Settled && record.epoch == 1;
                 state.task.ended && state.task.log.iter().any(is_settled)
             }),
-            Property::sometimes("a stray is found, settled, and ends", |_, state: &State| {
+            Property::sometimes("a zombie is found, settled, and ends", |_, state: &State| {
                 let is_settled = state.task.log.iter().any(|record| record.what == What::Settled);
                 state.vanished && state.expiries == 0 && !state.unanswered && state.task.ended && is_settled
             }),

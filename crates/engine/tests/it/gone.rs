@@ -297,6 +297,6 @@ async fn what_begins_while_an_erasure_ends_is_not_erased() {
     let event = next(&mut events).await;
     assert_eq!(word(&event), "artifact:x");
     assert_eq!(kind(subscribe(&engine, &old).await), ErrorKind::TaskNotFound);
-    assert_eq!(engine.strays(), 0);
+    assert_eq!(engine.zombies(), 0);
     cancel(&engine, &new).await.unwrap();
 }

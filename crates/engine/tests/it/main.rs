@@ -34,7 +34,7 @@ mod rigged;
 mod send;
 mod shutdown;
 mod store;
-mod strays;
 mod stream;
 mod support;
 mod unheard;
+mod zombies;

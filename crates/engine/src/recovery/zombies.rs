@@ -26,14 +26,14 @@ const REMEMBERED: usize = 10_000;
 /// The time between two looks where nobody shares the store; else it is a lease.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Counts strays.
+/// Counts zombies.
 #[derive(Default)]
-pub(crate) struct Strays {
+pub(crate) struct Zombies {
     watched: AtomicBool,
     found: AtomicU64,
 }
 
-impl Strays {
+impl Zombies {
     /// How many were found.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
@@ -43,9 +43,9 @@ impl Strays {
 /// Tasks without a runner, each with the epoch and the number of its last record.
 type Look = HashMap<(Scope, TaskId), (u64, u64)>;
 
-/// Begins to look for strays; it ends with the engine.
+/// Begins to look for zombies; it ends with the engine.
 pub(crate) fn watch(shared: &Arc<Shared>) {
-    if !shared.strays.watched.swap(true, Ordering::Relaxed) {
+    if !shared.zombies.watched.swap(true, Ordering::Relaxed) {
         Shared::spawn(look_around(Arc::downgrade(shared)));
     }
 }
@@ -66,13 +66,13 @@ async fn look_around(shared: Weak<Shared>) {
             Ok(seen) => last = seen,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "it cannot be seen whether all tasks at work have a runner");
+                tracing::warn!(error, "recovery: cannot search for zombie tasks; retrying later");
             }
         }
     }
 }
 
-/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a stray: a runner that
+/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a zombie: a runner that
 /// came or went just now is none.
 async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
     let (mut seen, mut after) = (Look::new(), None);
@@ -86,8 +86,8 @@ async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
             let (key, place) = ((scope, id), (epoch, sequence));
             if last.get(&key) == Some(&place) {
                 let (scope, id) = &key;
-                tracing::warn!(task = %id, "a stray task: it is at work in the store, and nobody is at work on it");
-                shared.strays.found.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(task = %id, "recovery: found a zombie task, which is running in the store without a runner; settling the task");
+                shared.zombies.found.fetch_add(1, Ordering::Relaxed);
                 shared.abandon(scope, id);
             } else if seen.len() < REMEMBERED {
                 seen.insert(key, place);

@@ -37,7 +37,7 @@ async fn ends_within(engine: &Engine, id: &str, time: Duration) -> Task {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stray_is_found_and_settled() {
+async fn a_zombie_is_found_and_settled() {
     // Where there are more than can be kept in mind, some wait for a later look.
     for running_turns in [100_000, 1_000] {
         let mut limits = Limits::default();
@@ -53,13 +53,13 @@ async fn a_stray_is_found_and_settled() {
         for number in (0..2_500).step_by(100) {
             ends_within(&engine, &number.to_string(), PERIOD * looks).await;
         }
-        assert!(engine.strays() >= 2_500);
+        assert!(engine.zombies() >= 2_500);
         assert!(store.inner().at_work(None, 10).await.unwrap().tasks.is_empty());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_a_runner_or_rests_is_no_stray() {
+async fn a_task_with_a_runner_or_at_rest_is_no_zombie() {
     let store = Rigged::new();
     let engine = builder(asks).store(Arc::clone(&store) as _).build();
     engine.recover().await.unwrap();
@@ -68,7 +68,7 @@ async fn what_has_a_runner_or_rests_is_no_stray() {
     sleep(PERIOD * 10).await;
     assert_state(&get(&engine, &running).await, TaskState::Working);
     assert_state(&get(&engine, &parked).await, TaskState::InputRequired);
-    assert_eq!(engine.strays(), 0);
+    assert_eq!(engine.zombies(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,14 +77,14 @@ async fn a_look_that_fails_is_made_again() {
     let node = Arc::new(memory.node().await);
     let engine = builder(asks).store(Arc::clone(&node) as _).build();
     engine.recover().await.unwrap();
-    node.commit(at_work("stray")).await.unwrap();
+    node.commit(at_work("zombie")).await.unwrap();
     // Shorter than a lease, and there when it looks for the second time.
     sleep((LEASE * 2).saturating_sub(Duration::from_secs(1))).await;
     node.cut_off(true);
     sleep(Duration::from_secs(2)).await;
     node.cut_off(false);
-    assert_state(&ends_within(&engine, "stray", LEASE * 3).await, TaskState::Failed);
-    assert_eq!(engine.strays(), 1);
+    assert_state(&ends_within(&engine, "zombie", LEASE * 3).await, TaskState::Failed);
+    assert_eq!(engine.zombies(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,18 +96,18 @@ async fn each_node_looks_through_its_own() {
         engine.recover().await.unwrap();
     }
     let running = send(&engines[1], at_once(Message::user("for ever"))).await.unwrap();
-    here.commit(at_work("stray")).await.unwrap();
-    ends_within(&engines[1], "stray", LEASE * 3).await;
-    assert_eq!(engines.each_ref().map(Engine::strays), [1, 0]);
+    here.commit(at_work("zombie")).await.unwrap();
+    ends_within(&engines[1], "zombie", LEASE * 3).await;
+    assert_eq!(engines.each_ref().map(Engine::zombies), [1, 0]);
     assert_state(&get(&engines[0], &running).await, TaskState::Working);
 }
 
 /// Whoever comes before the net is told that the task was cut off, and has no turn on top of it.
 #[tokio::test]
-async fn a_message_to_a_stray_settles_it() {
+async fn a_message_to_a_zombie_settles_it() {
     let store = Rigged::new();
     let engine = builder(asks).store(Arc::clone(&store) as _).build();
-    let orphan = store.orphan("stray").await;
+    let orphan = store.orphan("zombie").await;
     let task = Task { id: orphan.id, ..Task::default() };
     let error = send(&engine, follow(&task, "more")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
