@@ -31,7 +31,7 @@ impl Precreated {
 impl Drop for Precreated {
     fn drop(&mut self) {
         if !mem::replace(&mut self.confirmed, true) {
-            self.shared.abandon(&self.scope, &self.id);
+            self.shared.settle_later(&self.scope, &self.id);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! - now and then this node looks through what the store says that it is at work on (`zombies`), for what nobody told
 //!   of.
 
-mod abandoned;
+mod queue;
 mod zombies;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -17,7 +17,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use nuncio_model::{Error, ErrorKind, Scope, TaskId};
 
-pub(crate) use abandoned::Abandoned;
+pub(crate) use queue::RecoveryQueue;
 pub(crate) use zombies::{Zombies, watch};
 
 use crate::{conversation::done, inbox::Control, shared::Shared, store::Orphan};
@@ -77,10 +77,10 @@ pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     let mut last = Vec::new();
     loop {
         // Those that were put off come before the others, for as long as they cannot be settled.
-        let limit = PAGE + shared.abandoned.len();
+        let limit = PAGE + shared.recovery_queue.len();
         let mut orphans = shared.store.orphans(limit).await?;
         let is_last = orphans.len() < limit;
-        orphans.retain(|orphan| !shared.abandoned.has(&orphan.scope, &orphan.id));
+        orphans.retain(|orphan| !shared.recovery_queue.has(&orphan.scope, &orphan.id));
         if orphans.is_empty() || orphans == last {
             return Ok(adopted);
         }
@@ -91,7 +91,7 @@ pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
                 Ok(()) => adopted.settled += 1,
                 Err(error) => {
                     tracing::error!(task = %orphan.id, %error, "a task that was left at work is not settled yet");
-                    shared.abandon_for(&orphan.scope, &orphan.id, ABANDONED);
+                    shared.settle_later_because(&orphan.scope, &orphan.id, ABANDONED);
                     adopted.put_off += 1;
                 }
             }

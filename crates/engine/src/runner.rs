@@ -155,7 +155,7 @@ impl Runner {
                     Ok(Claimed::Here { abandoned, commands }) => {
                         if abandoned {
                             let Live { scope, id, .. } = &**self.hold.live();
-                            self.unsettled = Some(self.shared.abandoned.why(scope, id).unwrap_or(ABANDONED));
+                            self.unsettled = Some(self.shared.recovery_queue.why(scope, id).unwrap_or(ABANDONED));
                         }
                         self.commands = commands;
                     }

@@ -25,7 +25,7 @@ use crate::{
     live::Live,
     push::PushGuard,
     reader::LogReader,
-    recovery::{Abandoned, Zombies},
+    recovery::{RecoveryQueue, Zombies},
     registry::{Hold, Registry},
     size,
     store::TaskStore,
@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     pub(crate) held: Arc<Gauge>,
     /// What is kept for readers.
     pub(crate) kept: Arc<Kept>,
-    pub(crate) abandoned: Abandoned,
+    pub(crate) recovery_queue: RecoveryQueue,
     pub(crate) zombies: Zombies,
     pub(crate) members: Membership,
     pub(crate) keeper: Keeper,

@@ -81,6 +81,6 @@ fn hand(shared: &Arc<Shared>, command: Command) {
     let is_told = |hold: Hold| hold.has_told_runner(Control::Command(command, guard));
     if !shared.registry.find(&scope, &task).is_some_and(is_told) {
         // This node owns the task and has no runner for it. The claim that settles the task returns the commands.
-        shared.abandon(&scope, &task);
+        shared.settle_later(&scope, &task);
     }
 }

@@ -80,7 +80,7 @@ async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
         let page = shared.store.at_work(after.as_deref(), PAGE).await?;
         for AtWork { scope, id, epoch, sequence } in page.tasks {
             let has_runner = shared.registry.find(&scope, &id).is_some_and(|hold| hold.lock().running);
-            if has_runner || shared.abandoned.has(&scope, &id) {
+            if has_runner || shared.recovery_queue.has(&scope, &id) {
                 continue;
             }
             let (key, place) = ((scope, id), (epoch, sequence));
@@ -88,7 +88,7 @@ async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
                 let (scope, id) = &key;
                 tracing::warn!(task = %id, "recovery: found a zombie task, which is running in the store without a runner; settling the task");
                 shared.zombies.found.fetch_add(1, Ordering::Relaxed);
-                shared.abandon(scope, id);
+                shared.settle_later(scope, id);
             } else if seen.len() < REMEMBERED {
                 seen.insert(key, place);
             }

@@ -95,7 +95,7 @@ impl Runner {
         }
         self.stay();
         // It may be nobody's, or this node's under the id that it has now.
-        self.shared.abandon(&self.hold.scope, &self.hold.id);
+        self.shared.settle_later(&self.hold.scope, &self.hold.id);
     }
 
     /// Disappears without a notice: a deliberate bug.
@@ -109,7 +109,7 @@ impl Runner {
         self.stay();
         self.log_end();
         if self.writer.is_at_work() {
-            self.shared.abandon(&self.hold.scope, &self.hold.id);
+            self.shared.settle_later(&self.hold.scope, &self.hold.id);
         }
     }
 
@@ -154,7 +154,7 @@ impl Runner {
             self.shared.registry.remove(self.hold.live());
         }
         if self.writer.is_at_work() && !self.left {
-            self.shared.abandon(&self.hold.scope, &self.hold.id);
+            self.shared.settle_later(&self.hold.scope, &self.hold.id);
         }
         if self.left && !self.lost {
             self.hold.stop();

@@ -30,7 +30,7 @@ const REMEMBERED: Duration = RETRY.longest;
 
 /// Tasks that are to be settled.
 #[derive(Default)]
-pub(crate) struct Abandoned {
+pub(crate) struct RecoveryQueue {
     tasks: Mutex<Tasks>,
     more: Arc<Notify>,
 }
@@ -68,7 +68,7 @@ impl Known {
     }
 
     /// It was given up, or could not be settled by somebody else.
-    fn abandoned(&mut self, reason: &'static str) {
+    fn give_up_again(&mut self, reason: &'static str) {
         match &mut self.stage {
             Stage::Due(_) => {}
             Stage::UnderWay(again) => *again = true,
@@ -93,7 +93,7 @@ impl Known {
     }
 }
 
-impl Abandoned {
+impl RecoveryQueue {
     /// Whether a task is to be settled already.
     pub(crate) fn has(&self, scope: &Scope, id: &TaskId) -> bool {
         self.why(scope, id).is_some()
@@ -152,19 +152,19 @@ impl Abandoned {
 impl Shared {
     /// Notes a task that may be at work in the store with nobody at work on it, and settles it as soon as the store can
     /// write. As many are kept as turns may run; those beyond are found by who looks for zombies.
-    pub(crate) fn abandon(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
-        self.abandon_for(scope, id, GIVEN_UP);
+    pub(crate) fn settle_later(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
+        self.settle_later_because(scope, id, GIVEN_UP);
     }
 
     /// The same, with a reason.
-    pub(crate) fn abandon_for(self: &Arc<Self>, scope: &Scope, id: &TaskId, reason: &'static str) {
-        let mut tasks = self.abandoned.tasks.lock();
+    pub(crate) fn settle_later_because(self: &Arc<Self>, scope: &Scope, id: &TaskId, reason: &'static str) {
+        let mut tasks = self.recovery_queue.tasks.lock();
         if tasks.known.len() >= self.limits.running_turns {
             tasks.known.retain(|_, known| known.is_unsettled());
         }
         let room = tasks.known.len() < self.limits.running_turns;
         match tasks.known.entry((scope.clone(), id.clone())) {
-            Entry::Occupied(mut known) => known.get_mut().abandoned(reason),
+            Entry::Occupied(mut known) => known.get_mut().give_up_again(reason),
             Entry::Vacant(vacant) if room => {
                 let mut known = Known { stage: Stage::UnderWay(false), failures: Failures::default(), reason };
                 known.put_off(&RETRY);
@@ -178,13 +178,14 @@ impl Shared {
             Self::spawn(tend(Arc::downgrade(self)));
         }
         drop(tasks);
-        self.abandoned.more.notify_one();
+        self.recovery_queue.more.notify_one();
     }
 }
 
 /// Settles abandoned tasks until there are none.
 async fn tend(shared: Weak<Shared>) {
-    let Some((more, left)) = shared.upgrade().map(|it| (Arc::clone(&it.abandoned.more), it.members.left().clone()))
+    let Some((more, left)) =
+        shared.upgrade().map(|it| (Arc::clone(&it.recovery_queue.more), it.members.left().clone()))
     else {
         return;
     };
@@ -192,7 +193,7 @@ async fn tend(shared: Weak<Shared>) {
         let next = {
             // Not for as long as the pause: the engine may be gone meanwhile.
             let Some(shared) = shared.upgrade() else { return };
-            match shared.abandoned.take() {
+            match shared.recovery_queue.take() {
                 None => return,
                 Some(Err(next)) => next,
                 Some(Ok(due)) => {
@@ -214,7 +215,7 @@ async fn settle_due(shared: &Arc<Shared>, due: Vec<Unsettled>) {
         if let Err(error) = &outcome {
             tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet");
         }
-        shared.abandoned.tried(task, &outcome);
+        shared.recovery_queue.tried(task, &outcome);
     }
 }
 
@@ -227,7 +228,7 @@ mod tests {
     async fn an_engine_that_is_dropped_is_not_kept_for_what_is_to_be_settled() {
         let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).build();
         let shared = Arc::downgrade(engine.shared());
-        engine.shared().abandon(&Scope::open(), &TaskId::from("abandoned"));
+        engine.shared().settle_later(&Scope::open(), &TaskId::from("abandoned"));
         // Less than the delay before the first attempt.
         tokio::time::sleep(RETRY.first / 2).await;
         drop(engine);
