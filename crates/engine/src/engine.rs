@@ -16,7 +16,7 @@ use tokio::{sync::Notify, time::timeout};
 use crate::{
     agent::Agent,
     bus::EventBus,
-    capability, cluster, ids, keeper,
+    capability, cluster, housekeeping, ids,
     limits::Limits,
     nesting, op,
     recovery::{self, Recovered},
@@ -152,7 +152,7 @@ impl Engine {
         cluster::join(&self.0);
         let recovered = recovery::recover(&self.0).await;
         recovery::watch(&self.0);
-        keeper::begin(&self.0);
+        housekeeping::begin(&self.0);
         recovered
     }
 

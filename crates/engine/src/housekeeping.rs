@@ -1,5 +1,7 @@
 //! How long tasks, their logs and questions without an answer are kept. Nothing goes unless it was said.
 
+mod background;
+
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     fmt::Write as _,
@@ -7,6 +9,8 @@ use std::{
 };
 
 use nuncio_model::{TaskState, Tenant, Timestamp};
+
+pub(crate) use background::{BackgroundHousekeeping, begin};
 
 use crate::store::{Purge, StoreError, TaskStore};
 

@@ -27,7 +27,6 @@ mod ids;
 mod in_flight;
 mod inbox;
 mod inline;
-mod keeper;
 mod kept;
 mod limits;
 mod line_limit;

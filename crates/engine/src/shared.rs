@@ -16,10 +16,10 @@ use crate::{
     bus::Topic,
     cluster::{Membership, catch_up},
     early::EarlyWebhooks,
+    housekeeping::BackgroundHousekeeping,
     idempotency::Idempotency,
     in_flight::InFlight,
     inbox::Control,
-    keeper::Keeper,
     kept::Kept,
     limits::Limits,
     live::Live,
@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     pub(crate) recovery_queue: RecoveryQueue,
     pub(crate) zombies: Zombies,
     pub(crate) members: Membership,
-    pub(crate) keeper: Keeper,
+    pub(crate) housekeeping: BackgroundHousekeeping,
     /// Webhooks of tasks to be.
     pub(crate) early: EarlyWebhooks,
     /// Whether tasks of an agent of another name are taken over.

@@ -177,7 +177,7 @@ impl Runner {
     fn forget(&mut self, before: Timestamp) {
         let since = self.hold.lock().task.status.timestamp.unwrap_or_default();
         if self.writer.state().is_interrupted() && since < before {
-            let time = self.shared.keeper.settings.interrupted_expiry.map(in_words).unwrap_or_default();
+            let time = self.shared.housekeeping.settings.interrupted_expiry.map(in_words).unwrap_or_default();
             self.end(TaskState::Failed, Some(Message::agent(unanswered(&time))));
         }
     }

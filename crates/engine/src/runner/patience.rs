@@ -41,7 +41,7 @@ impl Patience {
 impl Runner {
     /// The patience with a new turn.
     pub(super) fn patience(&self) -> Option<Patience> {
-        let limits = [self.shared.limits.stall_timeout, self.shared.keeper.settings.interrupted_expiry];
+        let limits = [self.shared.limits.stall_timeout, self.shared.housekeeping.settings.interrupted_expiry];
         limits.into_iter().flatten().min().map(Patience::new)
     }
 
@@ -50,7 +50,7 @@ impl Runner {
     pub(super) fn lose_patience(&mut self, running: &mut Running) {
         let waits = self.writer.state().is_interrupted();
         let limit =
-            if waits { self.shared.keeper.settings.interrupted_expiry } else { self.shared.limits.stall_timeout };
+            if waits { self.shared.housekeeping.settings.interrupted_expiry } else { self.shared.limits.stall_timeout };
         let is_over = running.replied || running.cancelled.is_cancelled() || self.writer.state().is_terminal();
         let Some(patience) = running.patience.as_mut() else { return };
         let silence = patience.last_word.elapsed();

@@ -33,12 +33,12 @@ const INTERRUPTED: [TaskState; 2] = [TaskState::InputRequired, TaskState::AuthRe
 
 /// The keeper of an engine.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct BackgroundHousekeeping {
     pub(crate) settings: Housekeeping,
     begun: AtomicBool,
 }
 
-impl Keeper {
+impl BackgroundHousekeeping {
     pub(crate) fn new(settings: Housekeeping) -> Self {
         Self { settings, begun: AtomicBool::new(false) }
     }
@@ -46,13 +46,14 @@ impl Keeper {
 
 /// Begins to keep house; it ends with the engine.
 pub(crate) fn begin(shared: &Arc<Shared>) {
-    if !shared.keeper.begun.swap(true, Ordering::Relaxed) {
+    if !shared.housekeeping.begun.swap(true, Ordering::Relaxed) {
         Shared::spawn(keep(Arc::downgrade(shared)));
     }
 }
 
 async fn keep(shared: Weak<Shared>) {
-    let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.keeper.settings.period()))
+    let Some((left, period)) =
+        shared.upgrade().map(|it| (it.members.left().clone(), it.housekeeping.settings.period()))
     else {
         return;
     };
@@ -79,7 +80,7 @@ async fn round(shared: &Arc<Shared>, is_time: bool) {
     if shared.turns.are_draining() {
         return;
     }
-    let settings = &shared.keeper.settings;
+    let settings = &shared.housekeeping.settings;
     if let Some(expiry) = settings.interrupted_expiry
         && let Err(error) = expire(shared, expiry).await
     {
