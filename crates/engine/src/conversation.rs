@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::{
     capability,
     in_flight::Leader,
-    inbox::{Accepted, Control, Course, Incoming},
+    inbox::{Accepted, Control, Incoming, TurnProgress},
     inline::Inline,
     live::{Inner, Live},
     op::With,
@@ -110,10 +110,10 @@ impl Opening {
         let hold = shared.registry.create(&self.scope, id);
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.held = permit;
-        let course = incoming.course.clone();
+        let progress = incoming.progress.clone();
         let push_configs = push_configs.into_iter().collect();
         let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, leader);
-        Ok(Beginning { hold, runner: Inline::new(runner), course })
+        Ok(Beginning { hold, runner: Inline::new(runner), progress })
     }
 
     /// Hands a message to the task that it names.
@@ -146,9 +146,9 @@ impl Opening {
         incoming.accepted = Some(sender);
         incoming.precreated = self.precreated.map(|precreated| *precreated);
         incoming.held = permit;
-        let course = incoming.course.clone();
+        let progress = incoming.progress.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
-        Ok(Continuation { runner, accepted, course })
+        Ok(Continuation { runner, accepted, progress })
     }
 }
 
@@ -156,7 +156,7 @@ impl Opening {
 pub(crate) struct Beginning {
     pub(crate) hold: Hold,
     pub(crate) runner: Inline,
-    pub(crate) course: Course,
+    pub(crate) progress: TurnProgress,
 }
 
 /// A message that was handed to its task.
@@ -164,7 +164,7 @@ pub(crate) struct Continuation {
     /// The runner, where the task had none.
     pub(crate) runner: Option<Inline>,
     pub(crate) accepted: oneshot::Receiver<Result<Accepted, Error>>,
-    pub(crate) course: Course,
+    pub(crate) progress: TurnProgress,
 }
 
 /// Waits until a message is in the log.

@@ -14,7 +14,7 @@ use nuncio_limit::RETRY_AFTER;
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 
 use crate::{
-    inbox::Course,
+    inbox::TurnProgress,
     kept::Taken,
     reader::{Found, LogReader, visible},
     record::Record,
@@ -39,7 +39,7 @@ pub(crate) enum Until {
     /// Never: it ends with the task (SUB-2).
     Ended,
     /// When the turn of a message needs another message (C-3).
-    InputRequired(Course),
+    InputRequired(TurnProgress),
 }
 
 pub(crate) struct Feed {
@@ -95,7 +95,7 @@ impl Feed {
         };
         state.is_terminal()
             || state == TaskState::InputRequired
-                && matches!(&self.until, Until::InputRequired(course) if course.precedes(event.sequence.unwrap_or(0)))
+                && matches!(&self.until, Until::InputRequired(progress) if progress.precedes(event.sequence.unwrap_or(0)))
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Incoming {
     pub(crate) extensions: Arc<[Box<str>]>,
     /// Told once the message is in the log.
     pub(crate) accepted: Option<oneshot::Sender<Result<Accepted, Error>>>,
-    pub(crate) course: Course,
+    pub(crate) progress: TurnProgress,
     /// Whether it is the first of its task, so that to the agent there is no task yet.
     pub(crate) is_first: bool,
     /// Whether it waits behind another message's turn.
@@ -102,7 +102,7 @@ impl Incoming {
             request,
             extensions,
             accepted: None,
-            course: Course::new(),
+            progress: TurnProgress::new(),
             is_first: false,
             waits: false,
             resumed: false,
@@ -154,34 +154,35 @@ pub(crate) struct Accepted {
     pub(crate) reader: LogReader,
 }
 
-/// The course of a message's turn: its runner says how far it has come, whoever waits for it asks.
+/// The progress of the turn of a message. The runner of the turn writes the progress, and callers that wait for the turn
+/// read it.
 #[derive(Clone)]
-pub(crate) struct Course(Arc<Milestones>);
+pub(crate) struct TurnProgress(Arc<ProgressState>);
 
-struct Milestones {
+struct ProgressState {
     /// The last record before the turn.
     begun: AtomicU64,
-    /// The task as the turn left it to its client.
+    /// The task at the end of the turn, if the task then waited for its client.
     rested: OnceLock<Arc<Task>>,
-    /// Whether the message went to another node: what became of its turn is found out, and cannot be seen at the task.
+    /// Whether the message went to another node. The state of the task then does not show whether the turn is over.
     forwarded: AtomicBool,
 }
 
-impl Course {
+impl TurnProgress {
     /// The turn has not begun.
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Milestones {
+        Self(Arc::new(ProgressState {
             begun: AtomicU64::new(u64::MAX),
             rested: OnceLock::new(),
             forwarded: AtomicBool::new(false),
         }))
     }
 
-    /// The turn began before anything that anybody here reads.
+    /// The turn began before all records that a reader on this node reads.
     pub(crate) fn begun() -> Self {
-        let course = Self::new();
-        course.begin(0);
-        course
+        let progress = Self::new();
+        progress.begin(0);
+        progress
     }
 
     /// The message goes to another node.
@@ -193,12 +194,12 @@ impl Course {
         self.0.forwarded.load(Ordering::Acquire)
     }
 
-    /// Whether anybody waits for it beside the one who asks.
+    /// Whether another caller waits for the turn.
     pub(crate) fn is_awaited(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// The turn begins; it speaks from the first record after this one.
+    /// The turn begins. Its first record is the record after this one.
     pub(crate) fn begin(&self, sequence: u64) {
         self.0.begun.store(sequence, Ordering::Release);
     }
@@ -207,15 +208,15 @@ impl Course {
         self.0.begun.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Whether this record is of the turn, or of one after it.
+    /// Whether this record belongs to the turn, or to a later turn.
     pub(crate) fn precedes(&self, sequence: u64) -> bool {
         self.0.begun.load(Ordering::Acquire) < sequence
     }
 
-    /// The turn is over, and the task waits for its client. What turns after it do to the task does not concern whoever
-    /// waits for this one.
+    /// The turn is over, and the task waits for its client. Later turns do not change the result for callers that wait
+    /// for this turn.
     pub(crate) fn rest(&self, task: Arc<Task>) {
-        // A turn comes to rest once.
+        // A turn ends once.
         drop(self.0.rested.set(task));
     }
 

@@ -25,7 +25,7 @@ use tokio::sync::OnceCell;
 use self::{readers::Reader, snapshot::Snapshot, tail::Tail};
 use crate::{
     cluster::RemoteCall,
-    inbox::{Control, Course},
+    inbox::{Control, TurnProgress},
     kept::Kept,
     lifecycle::Fold,
     record::Record,
@@ -79,8 +79,8 @@ pub(crate) struct Inner {
     inbox: VecDeque<Control>,
     /// How many messages the runner has that wait for their turn, or may.
     pub(crate) queued: usize,
-    /// The courses of messages whose turn is not over, where messages are known by their ids.
-    pub(crate) courses: Vec<(MessageId, Course)>,
+    /// The progress of the messages whose turn is not over, if the engine deduplicates messages.
+    pub(crate) turns_in_progress: Vec<(MessageId, TurnProgress)>,
     pub(crate) runner: Option<Waker>,
     /// The runner's waker while it waits for slow readers.
     pub(crate) pacer: Option<Waker>,
@@ -130,7 +130,7 @@ impl Live {
                 running: false,
                 inbox: VecDeque::new(),
                 queued: 0,
-                courses: Vec::new(),
+                turns_in_progress: Vec::new(),
                 runner: None,
                 pacer: None,
                 holders: 0,

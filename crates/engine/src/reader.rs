@@ -10,7 +10,7 @@ use std::{
 use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
 
 use crate::{
-    inbox::Course,
+    inbox::TurnProgress,
     kept::Taken,
     live::{Inner, Live, set_waker},
     record::Record,
@@ -128,8 +128,8 @@ impl LogReader {
     }
 
     /// Waits until the turn of a message has come to rest: the task has ended or is interrupted.
-    pub(crate) async fn settled(self, course: Course) -> Result<Arc<Task>, Error> {
-        self.until(|inner| settled(inner, &course)).await
+    pub(crate) async fn settled(self, progress: TurnProgress) -> Result<Arc<Task>, Error> {
+        self.until(|inner| settled(inner, &progress)).await
     }
 
     /// Waits until there is a task, or a direct answer.
@@ -182,14 +182,14 @@ impl Drop for LogReader {
 }
 
 /// What a blocking call answers, if the turn it waits for has come to rest.
-pub(crate) fn settled(inner: &Inner, course: &Course) -> Option<Result<Arc<Task>, Error>> {
-    if let Some(task) = course.rested() {
+pub(crate) fn settled(inner: &Inner, progress: &TurnProgress) -> Option<Result<Arc<Task>, Error>> {
+    if let Some(task) = progress.rested() {
         return Some(Ok(Arc::clone(task)));
     }
-    if inner.state().is_interrupted() && course.precedes(inner.status_sequence) {
+    if inner.state().is_interrupted() && progress.precedes(inner.status_sequence) {
         return Some(Ok(Arc::clone(&inner.task)));
     }
-    if course.is_forwarded() { inner.broken.clone().map(Err) } else { ended(inner) }
+    if progress.is_forwarded() { inner.broken.clone().map(Err) } else { ended(inner) }
 }
 
 /// The task, if it has ended; the error, if nothing more comes of it.

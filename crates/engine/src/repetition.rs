@@ -13,7 +13,7 @@ use crate::{
     conversation::with_history,
     feed::{Feed, Until},
     in_flight::{Leader, Position},
-    inbox::Course,
+    inbox::TurnProgress,
     reader::{IN_HISTORY, LogReader, ended_before_its_turn},
     registry::Hold,
     shared::Shared,
@@ -40,7 +40,7 @@ pub(crate) struct Repetition {
 /// What is known here of the turn of a message that came before.
 enum Turn {
     /// Its runner says how far it has come; or it is over, and then any rest will do.
-    Known(Course),
+    Known(TurnProgress),
     /// It had yet to begin, on another node or by an earlier process: the log will tell.
     InLog(TurnInLog),
 }
@@ -99,7 +99,7 @@ async fn find(
         Err(error) => return Err(error),
     };
     shared.keep_abreast(&hold).await?;
-    let (course, may_wait) = {
+    let (progress, may_wait) = {
         let inner = hold.lock();
         if !is_of(message, &inner.task) {
             return Err(Error::invalid_params(
@@ -109,15 +109,15 @@ async fn find(
             .with_metadata("taskId", id.as_str()));
         }
         let may_wait = !inner.state().is_terminal() && of_client(&inner.task).nth(1).is_some();
-        (inner.course_of(&message.message_id), may_wait)
+        (inner.progress_of(&message.message_id), may_wait)
     };
-    let turn = match course {
-        Some(course) => Turn::Known(course),
+    let turn = match progress {
+        Some(progress) => Turn::Known(progress),
         None if may_wait => match TurnInLog::find(shared, &hold, &message.message_id).await? {
             Some(turn) => Turn::InLog(turn),
-            None => Turn::Known(Course::begun()),
+            None => Turn::Known(TurnProgress::begun()),
         },
-        None => Turn::Known(Course::begun()),
+        None => Turn::Known(TurnProgress::begun()),
     };
     Ok(Some(Repetition { hold, turn }))
 }
@@ -143,23 +143,23 @@ impl Repetition {
     /// engine lets go of everybody who waits when it stops; of one that comes later nobody would know.
     pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
         let Self { hold, turn } = self;
-        let course = match turn {
+        let progress = match turn {
             _ if at_once => return Ok(Arc::clone(&hold.lock().task)),
-            Turn::Known(course) => course,
+            Turn::Known(progress) => progress,
             Turn::InLog(turn) => return turn.rested(shared, hold).await,
         };
         let (reader, task, _) = LogReader::from_now(hold);
         if shared.turns.are_draining() && !task.state().is_terminal() && !task.state().is_interrupted() {
             return Err(stopping_at(&task.id));
         }
-        let task = reader.settled(course.clone()).await?;
-        if course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
+        let task = reader.settled(progress.clone()).await?;
+        if progress.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
     }
 
     /// What a call that streams is answered: the task as it is, and what follows until its turn has come to rest.
     pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<EventStream, Error> {
         let (until, turn) = match self.turn {
-            Turn::Known(course) => (Until::InputRequired(course), None),
+            Turn::Known(progress) => (Until::InputRequired(progress), None),
             Turn::InLog(turn) => (Until::Ended, Some(turn)),
         };
         let (reader, task, sequence) = LogReader::from_now(self.hold);

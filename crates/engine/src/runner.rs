@@ -103,7 +103,7 @@ impl Runner {
             let mut inner = hold.lock();
             inner.running = true;
             if shared.idempotency.is_on() {
-                inner.courses.push((message.message_id.clone(), first.course.clone()));
+                inner.turns_in_progress.push((message.message_id.clone(), first.progress.clone()));
             }
         }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
@@ -253,7 +253,7 @@ impl Runner {
         if self.over {
             inner.running = false;
             inner.queued = 0;
-            inner.courses.clear();
+            inner.turns_in_progress.clear();
             if self.writer.is_at_work() {
                 // Whoever comes next claims it, and is told that it is.
                 inner.epoch = None;
@@ -277,7 +277,7 @@ impl Runner {
             }
             if self.shared.idempotency.is_on() {
                 let message = incoming.request.message.message_id.clone();
-                self.hold.lock().courses.push((message, incoming.course.clone()));
+                self.hold.lock().turns_in_progress.push((message, incoming.progress.clone()));
             }
             if let Some(accepted) = incoming.accepted.take() {
                 let (reader, task, _) = LogReader::from_now(self.hold.clone());

@@ -77,8 +77,8 @@ fn rests(record: &Record) -> bool {
 pub(crate) fn note_rest(live: &Live) {
     let inner = live.lock();
     if inner.state().is_interrupted() {
-        for it in inner.remote_calls.iter().filter(|it| it.course.precedes(inner.status_sequence)) {
-            it.course.rest(Arc::clone(&inner.task));
+        for it in inner.remote_calls.iter().filter(|it| it.progress.precedes(inner.status_sequence)) {
+            it.progress.rest(Arc::clone(&inner.task));
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     bus::Topic,
     conversation::{Refused, start},
-    inbox::{Control, Course},
+    inbox::{Control, TurnProgress},
     limits::WRITE_AGAIN,
     registry::Hold,
     shared::Shared,
@@ -91,12 +91,12 @@ async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body
         }
     }
     shared.members.listen(shared, Topic::of(&hold.id)).await;
-    let course = match &control {
-        Control::Message(incoming) => incoming.course.clone(),
-        _ => Course::new(),
+    let progress = match &control {
+        Control::Message(incoming) => incoming.progress.clone(),
+        _ => TurnProgress::new(),
     };
-    course.forward();
-    let remote_call = Arc::new(RemoteCall::new(command.id, course, place));
+    progress.forward();
+    let remote_call = Arc::new(RemoteCall::new(command.id, progress, place));
     hold.lock().remote_calls.push(Arc::clone(&remote_call));
     remote_call.follow(shared, cluster, hold, Wanted::of(control)).await;
     hold.lock().remote_calls.retain(|it| !Arc::ptr_eq(it, &remote_call));

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{command::Refusal, follow::catch_up, forward::take_over, whose_turn::note_turns};
 use crate::{
-    inbox::{Accepted, Cancel, Control, Course},
+    inbox::{Accepted, Cancel, Control, TurnProgress},
     log_turns::fold_to,
     reader::LogReader,
     registry::Hold,
@@ -26,10 +26,10 @@ use crate::{
 /// second.
 const UNHEARD_OF: Duration = Duration::from_mins(10);
 
-/// A command under way, for the course of its message.
+/// A command under way, for the progress of its message.
 pub(crate) struct RemoteCall {
     pub(super) command: CommandId,
-    pub(super) course: Course,
+    pub(super) progress: TurnProgress,
     /// Its place among the messages that wait, until its turn begins.
     place: Mutex<Option<Permit>>,
     seen: Mutex<Seen>,
@@ -46,13 +46,13 @@ struct Seen {
 }
 
 impl RemoteCall {
-    pub(super) fn new(command: CommandId, course: Course, place: Option<Permit>) -> Self {
-        Self { command, course, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
+    pub(super) fn new(command: CommandId, progress: TurnProgress, place: Option<Permit>) -> Self {
+        Self { command, progress, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
     }
 
     /// The turn of its message begins after this record, and the message waits no more.
     pub(super) fn begins(&self, sequence: u64) {
-        self.course.begin(sequence);
+        self.progress.begin(sequence);
         self.place.lock().take();
     }
 
@@ -63,8 +63,8 @@ impl RemoteCall {
 
     /// Whether there may be anything new about the command of a task in this state.
     pub(super) fn may_have_moved(&self, state: TaskState) -> bool {
-        let has_turn = self.course.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.acked.is_some());
-        !has_turn || state.is_interrupted() || state.is_terminal() || !self.course.is_awaited()
+        let has_turn = self.progress.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.acked.is_some());
+        !has_turn || state.is_interrupted() || state.is_terminal() || !self.progress.is_awaited()
     }
 
     /// Takes in what was found of the command of a task in this state, and wakes its writer if there is anything to do.
@@ -81,7 +81,7 @@ impl RemoteCall {
 
     fn may_be_over(&self, status: Option<&CommandStatus>, state: TaskState) -> bool {
         let is_acked = status.is_some_and(|it| it.acked.is_some());
-        state.is_interrupted() || state.is_terminal() || is_acked && !self.course.is_awaited()
+        state.is_interrupted() || state.is_terminal() || is_acked && !self.progress.is_awaited()
     }
 
     /// Waits until there is something new about the command, but not for longer than this.
@@ -193,13 +193,13 @@ impl RemoteCall {
             None => status.holder.is_none() && state.is_interrupted(),
         };
         if rests {
-            if !state.is_terminal() && !self.course.has_begun() {
+            if !state.is_terminal() && !self.progress.has_begun() {
                 self.begins(acked);
             }
             self.rest(shared, hold, status.rested).await?;
         }
         // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
-        Ok(rests || !self.course.is_awaited())
+        Ok(rests || !self.progress.is_awaited())
     }
 
     /// Tells who waits for the turn that it is over: with the task as this record left it, where others have had their
@@ -209,12 +209,12 @@ impl RemoteCall {
             let inner = hold.lock();
             (Arc::clone(&inner.task), inner.status_sequence)
         };
-        let is_past = |rested: &u64| *rested < now && !task.state().is_terminal() && self.course.rested().is_none();
+        let is_past = |rested: &u64| *rested < now && !task.state().is_terminal() && self.progress.rested().is_none();
         if let Some(rested) = rested.filter(is_past) {
             let from = (Arc::default(), 0);
             task = fold_to(&*shared.store, &hold.scope, &hold.id, from, rested).await?.unwrap_or(task);
         }
-        hold.change(|_| self.course.rest(task));
+        hold.change(|_| self.progress.rest(task));
         Ok(())
     }
 }

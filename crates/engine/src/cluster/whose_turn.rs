@@ -19,7 +19,7 @@ pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Rec
     }
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
     let mut remote_calls = live.lock().remote_calls.clone();
-    remote_calls.retain(|it| !it.course.has_begun());
+    remote_calls.retain(|it| !it.progress.has_begun());
     if remote_calls.is_empty() {
         return Ok(());
     }
@@ -63,7 +63,7 @@ pub(super) async fn note_turns(
     log: Option<u64>,
 ) -> Result<(), StoreError> {
     let mut unknown = Vec::new();
-    for (remote_call, status) in commands.iter().filter(|(it, _)| !it.course.has_begun()) {
+    for (remote_call, status) in commands.iter().filter(|(it, _)| !it.progress.has_begun()) {
         match (status.begun, status.acked) {
             (Some(begun), _) => remote_call.begins(begun),
             // Whoever has the task now may not know that it came by command.

@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 use nuncio_model::MessageId;
 
 use super::{Inner, Live, set_waker};
-use crate::inbox::{Control, Course};
+use crate::inbox::{Control, TurnProgress};
 
 impl Live {
     /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
@@ -54,9 +54,9 @@ impl Inner {
         self.inbox.iter().filter(|control| matches!(control, Control::Message(_))).count()
     }
 
-    /// The course of a message whose turn is not over.
-    pub(crate) fn course_of(&self, message: &MessageId) -> Option<Course> {
-        self.courses.iter().find(|(id, _)| id == message).map(|(_, course)| course.clone())
+    /// The progress of the turn of this message, if the turn is not over.
+    pub(crate) fn progress_of(&self, message: &MessageId) -> Option<TurnProgress> {
+        self.turns_in_progress.iter().find(|(id, _)| id == message).map(|(_, progress)| progress.clone())
     }
 
     /// Puts something into the inbox; the waker is to be woken when the lock is gone.

@@ -8,7 +8,7 @@ use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
     in_flight::Leader,
-    inbox::Course,
+    inbox::TurnProgress,
     reader::{LogReader, ended_before_its_turn, settled},
     registry::Hold,
     repetition::{Entry, enter, is_repeated, may_be_known},
@@ -107,25 +107,25 @@ impl<'a> Attempt<'a> {
 
 /// Waits for what comes of an interaction that was begun.
 async fn begun(beginning: Beginning, at_once: bool) -> Result<Reply, Error> {
-    let Beginning { hold, runner, course } = beginning;
-    match runner.until(|| answer(&hold, &course, at_once)).await {
+    let Beginning { hold, runner, progress } = beginning;
+    match runner.until(|| answer(&hold, &progress, at_once)).await {
         Some(answer) => answer,
-        None => Box::pin(elsewhere(hold, course)).await,
+        None => Box::pin(elsewhere(hold, progress)).await,
     }
 }
 
 /// What came of a turn that this node lost with its lease: whoever has the task now says it.
-async fn elsewhere(hold: Hold, course: Course) -> Result<Reply, Error> {
+async fn elsewhere(hold: Hold, progress: TurnProgress) -> Result<Reply, Error> {
     let (reader, _, sequence) = LogReader::from_now(hold);
     if sequence == 0 {
         return Err(not_now("the turn was stopped before its task was stored; try again"));
     }
-    reader.settled(course).await.map(Reply::Task)
+    reader.settled(progress).await.map(Reply::Task)
 }
 
 /// What came of a new interaction, if anything did yet: an answer, a task that has come to rest (SEND-9), or any task,
 /// where that is enough (SEND-10).
-fn answer(hold: &Hold, course: &Course, at_once: bool) -> Option<Result<Reply, Error>> {
+fn answer(hold: &Hold, progress: &TurnProgress, at_once: bool) -> Option<Result<Reply, Error>> {
     let mut inner = hold.lock();
     if let Some(message) = inner.direct.take() {
         return Some(Ok(Reply::Message(Box::new(message))));
@@ -133,19 +133,19 @@ fn answer(hold: &Hold, course: &Course, at_once: bool) -> Option<Result<Reply, E
     if at_once && inner.sequence > 0 {
         return Some(Ok(Reply::Task(Arc::clone(&inner.task))));
     }
-    settled(&inner, course).map(|task| task.map(Reply::Task))
+    settled(&inner, progress).map(|task| task.map(Reply::Task))
 }
 
 /// Waits for the turn of a message to a task that exists.
 async fn go_on(continuation: Continuation, at_once: bool) -> Result<Arc<Task>, Error> {
-    let Continuation { runner, accepted: receiver, course } = continuation;
+    let Continuation { runner, accepted: receiver, progress } = continuation;
     let waiting = async {
         let accepted = accepted(receiver).await?;
         if at_once {
             return Ok(accepted.task);
         }
-        let task = accepted.reader.settled(course.clone()).await?;
-        if course.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
+        let task = accepted.reader.settled(progress.clone()).await?;
+        if progress.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
     };
     match runner {
         Some(runner) => runner.with(waiting).await,

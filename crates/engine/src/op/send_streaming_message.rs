@@ -75,15 +75,15 @@ async fn attempt(
     }
     Ok(match opening.task_id() {
         None => {
-            let Beginning { hold, runner, course } =
+            let Beginning { hold, runner, progress } =
                 opening.begin(shared, shared.limits.first_word_streaming, leader)?;
             let reader = LogReader::from_start(hold);
             runner.detach();
             reader.begun().await?;
-            Feed::new(reader, shared, Until::InputRequired(course), [])
+            Feed::new(reader, shared, Until::InputRequired(progress), [])
         }
         Some(id) => {
-            let Continuation { runner, accepted: receiver, course } = Box::pin(opening.go_on(shared, id)).await?;
+            let Continuation { runner, accepted: receiver, progress } = Box::pin(opening.go_on(shared, id)).await?;
             if let Some(runner) = runner {
                 runner.detach();
             }
@@ -91,7 +91,7 @@ async fn attempt(
             let sequence = accepted.reader.cursor();
             let task = with_history(accepted.task, history);
             let first = StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task)));
-            Feed::new(accepted.reader, shared, Until::InputRequired(course), [Arc::new(first)])
+            Feed::new(accepted.reader, shared, Until::InputRequired(progress), [Arc::new(first)])
         }
     })
 }

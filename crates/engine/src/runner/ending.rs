@@ -58,7 +58,7 @@ impl Runner {
             inner.empty_inbox(&mut undone);
             inner.running = false;
             inner.queued = 0;
-            inner.courses.clear();
+            inner.turns_in_progress.clear();
             inner.epoch = None;
         }
         undone.extend(self.staged.drain(..).map(Control::Message));
@@ -84,7 +84,7 @@ impl Runner {
         tracing::warn!(task = %self.hold.id, "a task went to another node");
         for incoming in &self.queue {
             // Its turn is there, and nobody there knows who waits for it.
-            incoming.course.begin(self.writer.staged());
+            incoming.progress.begin(self.writer.staged());
         }
         self.forward();
         if !self.hold.lock().state().is_terminal() {

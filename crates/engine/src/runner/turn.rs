@@ -70,8 +70,8 @@ impl Running {
 impl Runner {
     /// One turn of the agent.
     pub(super) async fn turn(&mut self, incoming: Box<Incoming>) -> Result<(), Error> {
-        let (course, command) = (incoming.course.clone(), incoming.came_by().cloned());
-        course.begin(self.writer.staged());
+        let (progress, command) = (incoming.progress.clone(), incoming.came_by().cloned());
+        progress.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(command) = &command {
             // Before anybody sees what the turn says.
@@ -113,14 +113,14 @@ impl Runner {
             running.while_owned(&live, pin!(self.commit(rests))).await?;
             if is_over {
                 if self.writer.state().is_interrupted() {
-                    course.rest(Arc::clone(&self.hold.lock().task));
+                    progress.rest(Arc::clone(&self.hold.lock().task));
                     if let Some(command) = &command {
                         let report = Report::Rested(self.writer.staged());
                         Box::pin(self.report(command, report)).await;
                     }
                 }
                 if let Some(message) = message {
-                    self.hold.lock().courses.retain(|(id, _)| *id != message);
+                    self.hold.lock().turns_in_progress.retain(|(id, _)| *id != message);
                 }
                 return Ok(());
             }
