@@ -98,7 +98,7 @@ impl Opening {
         patience: Duration,
         leader: Option<Leader>,
     ) -> Result<Beginning, Error> {
-        let permit = shared.held(&self.scope.principal, &self.request)?;
+        let permit = shared.reserve(&self.scope.principal, &self.request)?;
         shared.turn_begins(&self.scope)?;
         let id = TaskId::generate();
         let context = self.request.message.context_id.take().unwrap_or_else(ContextId::generate);
@@ -109,7 +109,7 @@ impl Opening {
         });
         let hold = shared.registry.create(&self.scope, id);
         let mut incoming = Incoming::new(self.request, self.extensions);
-        incoming.held = permit;
+        incoming.reserved = permit;
         let progress = incoming.progress.clone();
         let push_configs = push_configs.into_iter().collect();
         let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, leader);
@@ -133,7 +133,7 @@ impl Opening {
             }
             context
         };
-        let permit = shared.held(&self.scope.principal, &self.request)?;
+        let permit = shared.reserve(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
             // A message that is not let in is to leave nothing behind.
@@ -145,7 +145,7 @@ impl Opening {
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.accepted = Some(sender);
         incoming.precreated = self.precreated.map(|precreated| *precreated);
-        incoming.held = permit;
+        incoming.reserved = permit;
         let progress = incoming.progress.clone();
         let runner = start(shared, &hold, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, progress })

@@ -113,12 +113,12 @@ impl Engine {
 
     /// How many bytes turns hold in memory, as far as they are counted ([`Limits::held_bytes`]).
     pub fn held_bytes(&self) -> usize {
-        self.0.held.count()
+        self.0.memory.count()
     }
 
     /// How many bytes are kept in memory for readers ([`Limits::kept_bytes`]).
     pub fn kept_bytes(&self) -> usize {
-        self.0.kept.bytes()
+        self.0.reader_budget.bytes()
     }
 
     /// How many tasks are live: they run, somebody reads them, or an operation works on them. Others are in the store

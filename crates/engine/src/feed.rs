@@ -15,8 +15,8 @@ use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
 
 use crate::{
     inbox::TurnProgress,
-    kept::Taken,
     reader::{Found, LogReader, visible},
+    reader_budget::Reservation,
     record::Record,
     shared::Shared,
     size,
@@ -47,7 +47,7 @@ pub(crate) struct Feed {
     store: Arc<dyn TaskStore>,
     /// Events that were taken and not passed on.
     buffer: VecDeque<Arc<StreamEvent>>,
-    taken: Taken,
+    reservation: Reservation,
     fill: Option<Fill>,
     until: Until,
     history: Option<usize>,
@@ -61,11 +61,19 @@ impl Feed {
         until: Until,
         first: impl IntoIterator<Item = Arc<StreamEvent>>,
     ) -> Self {
-        reader.is_feed();
+        reader.mark_feed();
         let buffer: VecDeque<_> = first.into_iter().collect();
-        let mut taken = Taken::new(&shared.kept);
-        taken.is(buffer.iter().map(|event| size::of_event(&event.response)).sum());
-        Self { reader: Some(reader), store: Arc::clone(&shared.store), buffer, taken, fill: None, until, history: None }
+        let mut reservation = Reservation::new(&shared.reader_budget);
+        reservation.reserve(buffer.iter().map(|event| size::of_event(&event.response)).sum());
+        Self {
+            reader: Some(reader),
+            store: Arc::clone(&shared.store),
+            buffer,
+            reservation,
+            fill: None,
+            until,
+            history: None,
+        }
     }
 
     /// Shows at most so many messages of a task's history (HIST-5).
@@ -107,7 +115,7 @@ impl Stream for Feed {
         loop {
             if let Some(event) = this.buffer.pop_front() {
                 if this.buffer.is_empty() {
-                    this.taken.is(0);
+                    this.reservation.release();
                 }
                 if this.is_last(&event) {
                     this.buffer.clear();
@@ -115,20 +123,20 @@ impl Stream for Feed {
                 }
                 return Poll::Ready(Some(Ok(this.shown(event))));
             }
-            this.taken.is(0);
+            this.reservation.release();
             let Some(reader) = &mut this.reader else { return Poll::Ready(None) };
             if let Some(fill) = &mut this.fill {
                 let filled = ready!(fill.as_mut().poll(cx));
                 this.fill = None;
                 if let Ok(records) = &filled {
-                    this.taken.is(records.iter().map(Record::size).sum());
+                    this.reservation.reserve(records.iter().map(Record::size).sum());
                 }
                 match filled.map(|records| visible(&records, &mut this.buffer)) {
                     Ok(Some(last)) => reader.advance(last),
                     Ok(None) | Err(StoreError::Compacted) => {
                         let broken = reader.live().lock().broken.clone();
                         this.reader = None;
-                        return Poll::Ready(Some(Err(broken.unwrap_or_else(left_behind))));
+                        return Poll::Ready(Some(Err(broken.unwrap_or_else(evicted))));
                     }
                     Err(error) => {
                         this.reader = None;
@@ -137,11 +145,11 @@ impl Stream for Feed {
                 }
                 continue;
             }
-            match ready!(reader.poll(cx, &mut this.buffer, &mut this.taken)) {
+            match ready!(reader.poll(cx, &mut this.buffer, &mut this.reservation)) {
                 Found::Records => {}
                 Found::Gap => {
                     let (store, live, after) = (Arc::clone(&this.store), Arc::clone(reader.live()), reader.cursor());
-                    let portion = this.taken.kept().portion(FILL);
+                    let portion = this.reservation.budget().portion(FILL);
                     this.fill =
                         Some(Box::pin(async move { store.events_after(&live.scope, &live.id, after, portion).await }));
                 }
@@ -162,8 +170,9 @@ impl Stream for Feed {
     }
 }
 
-/// A reader was so slow that its events are gone; it can begin again with a snapshot.
-fn left_behind() -> Error {
+/// The reader was evicted, and the store no longer has its events. The client can subscribe again and start with a
+/// snapshot.
+fn evicted() -> Error {
     Error::new(ErrorKind::ResourceExhausted, "this reader is too far behind its task; subscribe again")
         .with_retry_after(RETRY_AFTER)
         .with_metadata("limit", "window")

@@ -85,8 +85,8 @@ pub(crate) struct Incoming {
     pub(crate) precreated: Option<Precreated>,
     /// Its place among those that wait behind a turn, where it does.
     pub(crate) place: Option<Permit>,
-    /// What it is counted for among all that turns hold, where it is not small.
-    pub(crate) held: Option<Permit>,
+    /// The memory of the message among the memory of all turns, unless the message is small.
+    pub(crate) reserved: Option<Permit>,
     /// The command by which it came, or by which it was to go from here.
     pub(crate) command: Option<CommandId>,
     /// Its command in hand, where it was to go by that from here and nobody had the task. Whether it is in the store
@@ -108,7 +108,7 @@ impl Incoming {
             resumed: false,
             precreated: None,
             place: None,
-            held: None,
+            reserved: None,
             command: None,
             unsent: None,
         })

@@ -3,8 +3,8 @@
 //! One mutex guards it all, so a reader that looks, finds nothing and leaves its waker cannot miss what comes next. The
 //! lock is held for copies of reference counts and for folding a batch, never across an await.
 
-mod held;
 mod mailbox;
+mod memory;
 mod readers;
 mod snapshot;
 mod tail;
@@ -26,8 +26,8 @@ use self::{readers::Reader, snapshot::Snapshot, tail::Tail};
 use crate::{
     cluster::RemoteCall,
     inbox::{Control, TurnProgress},
-    kept::Kept,
     lifecycle::Fold,
+    reader_budget::ReaderBudget,
     record::Record,
     store::{Erase, Stored},
     turns::{stopping, stopping_at},
@@ -69,10 +69,10 @@ pub(crate) struct Inner {
     /// The newest records, for readers; empty when there are none.
     tail: Tail,
     pub(crate) readers: Slab<Reader>,
-    /// What the task is counted for among all that are held, where it is large.
-    held: Option<Permit>,
-    /// Whether the task has ended and is here no more but for its state.
-    pub(crate) is_shed: bool,
+    /// The memory of a large task, counted among the memory of all tasks.
+    reserved: Option<Permit>,
+    /// Whether the content of the ended task was evicted from memory. Its state is still here.
+    pub(crate) is_evicted: bool,
     /// Whether a runner is at work. Only the one who sets it may commit.
     pub(crate) running: bool,
     /// What the runner has not seen yet; empty when there is none.
@@ -82,8 +82,8 @@ pub(crate) struct Inner {
     /// The progress of the messages whose turn is not over, if the engine deduplicates messages.
     pub(crate) turns_in_progress: Vec<(MessageId, TurnProgress)>,
     pub(crate) runner: Option<Waker>,
-    /// The runner's waker while it waits for slow readers.
-    pub(crate) pacer: Option<Waker>,
+    /// The waker of the writer while it waits for slow readers.
+    pub(crate) backpressure: Option<Waker>,
     /// Who keeps this in the registry.
     pub(crate) holders: usize,
     /// Whether it was ever in the registry.
@@ -125,14 +125,14 @@ impl Live {
                 hurries: 0,
                 tail: Tail::default(),
                 readers: Slab::new(),
-                held: None,
-                is_shed: false,
+                reserved: None,
+                is_evicted: false,
                 running: false,
                 inbox: VecDeque::new(),
                 queued: 0,
                 turns_in_progress: Vec::new(),
                 runner: None,
-                pacer: None,
+                backpressure: None,
                 holders: 0,
                 registered: false,
                 direct: None,
@@ -169,26 +169,26 @@ impl Live {
         records: &[Record],
         snapshot: Option<Arc<Task>>,
         epoch: Option<u64>,
-        kept: &Arc<Kept>,
+        budget: &Arc<ReaderBudget>,
     ) -> Backlog {
         self.change(|inner| {
             inner.epoch = epoch;
             inner.is_committing = false;
-            inner.advance(records, snapshot, kept);
+            inner.advance(records, snapshot, budget);
             inner.backlog()
         })
     }
 
     /// Takes in what another node wrote after a place, if that is still the last that is known here and the task is not
     /// this node's. Gives what is kept for readers.
-    pub(crate) fn follow(&self, records: &[Record], after: u64, kept: &Arc<Kept>) -> Option<Backlog> {
+    pub(crate) fn follow(&self, records: &[Record], after: u64, budget: &Arc<ReaderBudget>) -> Option<Backlog> {
         if records.is_empty() {
             return None;
         }
         self.change(|inner| {
             let is_next = !inner.is_owned() && inner.sequence == after;
             is_next.then(|| {
-                inner.advance(records, None, kept);
+                inner.advance(records, None, budget);
                 inner.backlog()
             })
         })
@@ -251,13 +251,13 @@ impl Inner {
     fn fill(&mut self, stored: Stored) {
         self.status_sequence = stored.sequence;
         self.task = stored.task;
-        self.is_shed = false;
+        self.is_evicted = false;
         self.is_committing = false;
         self.sequence = stored.sequence;
         self.tail.clear();
     }
 
-    fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>, kept: &Arc<Kept>) {
+    fn advance(&mut self, records: &[Record], snapshot: Option<Arc<Task>>, budget: &Arc<ReaderBudget>) {
         if let Some(task) = snapshot {
             self.task = task;
         } else {
@@ -281,7 +281,7 @@ impl Inner {
             if many {
                 records.iter().filter_map(Record::as_update).for_each(|event| event.keep_encodings());
             }
-            self.tail.extend(records, many, kept);
+            self.tail.extend(records, many, budget);
             self.trim();
         }
     }

@@ -11,8 +11,8 @@ use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
 
 use crate::{
     inbox::TurnProgress,
-    kept::Taken,
     live::{Inner, Live, set_waker},
+    reader_budget::Reservation,
     record::Record,
     registry::Hold,
     store::Portion,
@@ -74,12 +74,12 @@ impl LogReader {
     /// Moves on: everything up to `cursor` has been seen.
     pub(crate) fn advance(&mut self, cursor: u64) {
         self.cursor = cursor;
-        self.hold.lock().reader_is_at(self.key, cursor);
+        self.hold.lock().advance_reader(self.key, cursor);
     }
 
-    /// It is read for its records alone: the task is not needed for it.
-    pub(crate) fn is_feed(&self) {
-        let task = self.hold.lock().reader_is_feed(self.key);
+    /// Declares that this reader needs records only, and not the task.
+    pub(crate) fn mark_feed(&self) {
+        let task = self.hold.lock().mark_feed(self.key);
         drop(task);
     }
 
@@ -88,13 +88,13 @@ impl LogReader {
         &mut self,
         cx: &Context<'_>,
         buffer: &mut VecDeque<Arc<StreamEvent>>,
-        taken: &mut Taken,
+        reservation: &mut Reservation,
     ) -> Poll<Found> {
         let mut guard = self.hold.lock();
         let inner = &mut *guard;
         loop {
             if self.cursor < inner.sequence {
-                let batch = taken.kept().portion(BATCH);
+                let batch = reservation.budget().portion(BATCH);
                 let Some(records) = inner.records_after(self.cursor, batch) else { return Poll::Ready(Found::Gap) };
                 let (before, mut size) = (self.cursor, 0);
                 for (record, bytes) in records {
@@ -105,9 +105,9 @@ impl LogReader {
                 if self.cursor == before {
                     return Poll::Ready(Found::Gap);
                 }
-                inner.reader_is_at(self.key, self.cursor);
+                inner.advance_reader(self.key, self.cursor);
                 if !buffer.is_empty() {
-                    taken.is(size);
+                    reservation.reserve(size);
                     return Poll::Ready(Found::Records);
                 }
                 continue;
@@ -160,7 +160,7 @@ impl LogReader {
 
     /// Looks at the task after each change, and needs none of the records.
     async fn until<T>(self, look: impl Fn(&Inner) -> Option<T>) -> T {
-        self.hold.lock().reader_is_at(self.key, u64::MAX);
+        self.hold.lock().advance_reader(self.key, u64::MAX);
         poll_fn(|cx| {
             let mut inner = self.hold.lock();
             if let Some(found) = look(&inner) {
@@ -177,7 +177,7 @@ impl Drop for LogReader {
     fn drop(&mut self) {
         let mut inner = self.hold.lock();
         inner.readers.try_remove(self.key);
-        inner.wake_pacer();
+        inner.release_backpressure();
     }
 }
 

@@ -137,7 +137,7 @@ impl Drop for Hold {
         let (is_last, task) = {
             let mut inner = self.live.lock();
             inner.holders -= 1;
-            (inner.holders == 0 && inner.registered, inner.shed())
+            (inner.holders == 0 && inner.registered, inner.evict_task())
         };
         drop(task);
         if is_last {

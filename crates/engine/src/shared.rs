@@ -20,11 +20,11 @@ use crate::{
     idempotency::Idempotency,
     in_flight::InFlight,
     inbox::Control,
-    kept::Kept,
     limits::Limits,
     live::Live,
     push::PushGuard,
     reader::LogReader,
+    reader_budget::ReaderBudget,
     recovery::{RecoveryQueue, Zombies},
     registry::{Hold, Registry},
     size,
@@ -49,9 +49,9 @@ pub(crate) struct Shared {
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
     /// Bytes of messages and of tasks at work.
-    pub(crate) held: Arc<Gauge>,
+    pub(crate) memory: Arc<Gauge>,
     /// What is kept for readers.
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) reader_budget: Arc<ReaderBudget>,
     pub(crate) recovery_queue: RecoveryQueue,
     pub(crate) zombies: Zombies,
     pub(crate) members: Membership,
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
     pub(crate) store_owner: Option<String>,
 }
 
-/// A message that carries less is not counted: its turn takes more.
+/// A smaller message is not counted: its turn takes more memory.
 const SMALL: usize = 1024;
 
 impl Shared {
@@ -89,10 +89,10 @@ impl Shared {
         }
     }
 
-    /// Counts what a request holds until its turn is over, if it may.
-    pub(crate) fn held(&self, principal: &Principal, request: &SendMessageRequest) -> Result<Option<Permit>, Error> {
+    /// Reserves the memory of a request until its turn is over. Fails at the limit.
+    pub(crate) fn reserve(&self, principal: &Principal, request: &SendMessageRequest) -> Result<Option<Permit>, Error> {
         let bytes = size::of_request(request);
-        (bytes >= SMALL).then(|| self.held.take(principal, bytes)).transpose()
+        (bytes >= SMALL).then(|| self.memory.take(principal, bytes)).transpose()
     }
 
     /// Fails where this node does not know that it lives, and must not take on anything.
@@ -129,9 +129,9 @@ impl Shared {
                 }
             })
             .await?;
-        if hold.is_shed() {
+        if hold.is_evicted() {
             let stored = self.store.load(scope, id).await?.ok_or_else(|| Error::task_not_found(id.as_str()))?;
-            hold.restore(stored.task, &self.held);
+            hold.restore(stored.task, &self.memory);
         }
         let may_have_more = is_shared && (is_known || std::mem::take(&mut hold.lock().has_missed));
         let is_there = !may_have_more || Box::pin(catch_up(self, &hold)).await?;

@@ -23,7 +23,7 @@ pub(crate) enum TooMuch {
         most: u64,
     },
     /// All tasks at work have, or those of one caller.
-    Held(Error),
+    Memory(Error),
 }
 
 impl TooMuch {
@@ -31,7 +31,7 @@ impl TooMuch {
     pub(crate) fn limit(&self) -> &str {
         match self {
             Self::OfTask { limit, .. } => limit,
-            Self::Held(error) => error.metadata().get("limit").map_or("", |limit| limit),
+            Self::Memory(error) => error.metadata().get("limit").map_or("", |limit| limit),
         }
     }
 
@@ -43,7 +43,7 @@ impl TooMuch {
                 let hint = "send a message without a task id to begin another in its context";
                 Error::new(ErrorKind::PayloadTooLarge, format!("{reason}; {hint}")).with_metadata("limit", limit)
             }
-            Self::Held(error) => error,
+            Self::Memory(error) => error,
         }
     }
 }
@@ -54,7 +54,7 @@ impl std::fmt::Display for TooMuch {
             Self::OfTask { limit, reason, most } => {
                 write!(f, "the task is over its limit of {most} {reason} ({limit})")
             }
-            Self::Held(_) => write!(f, "the tasks that are at work hold too much in memory ({})", self.limit()),
+            Self::Memory(_) => write!(f, "the tasks that are at work hold too much in memory ({})", self.limit()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Writes the log of one task: checks, numbers, commits, publishes. Only the task's runner has one.
 
+mod backpressure;
 mod claim;
 mod commit;
-mod held;
-mod pace;
+mod memory;
 mod stage;
 mod write;
 
@@ -67,7 +67,7 @@ impl LogWriter {
             state: TaskState::Submitted,
             updated: Timestamp::default(),
             size: 0,
-            counted: held::FREE,
+            counted: memory::FREE,
             released: true,
             in_doubt: false,
             fenced: false,

@@ -46,16 +46,16 @@ pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, Store
         let window = shared.limits.backlog();
         let mut shown = after;
         for part in records.split_inclusive(rests) {
-            if let Some(backlog) = live.follow(part, shown, &shared.kept)
+            if let Some(backlog) = live.follow(part, shown, &shared.reader_budget)
                 && backlog.is_beyond(window)
             {
-                live.lock().leave_behind(window.sixteenths(8));
+                live.lock().evict_readers(window.sixteenths(8));
             }
             shown = part.last().map_or(shown, Record::sequence);
             note_rest(live);
         }
         if !records.is_empty() {
-            shared.keep_within_bounds();
+            shared.evict_slow_readers();
         }
         is_new |= !records.is_empty();
         if !FILL.is_filled_by(&records) {

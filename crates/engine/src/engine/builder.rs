@@ -15,9 +15,9 @@ use crate::{
     housekeeping::Housekeeping,
     idempotency::Idempotency,
     in_flight::InFlight,
-    kept::Kept,
     limits::Limits,
     push::PushGuard,
+    reader_budget::ReaderBudget,
     recovery::{RecoveryQueue, Zombies},
     registry::Registry,
     shared::Shared,
@@ -152,13 +152,13 @@ impl EngineBuilder {
             per_caller: Most::new("queued_per_caller", self.limits.queued_per_caller),
             kind: ErrorKind::ResourceExhausted,
         });
-        let held = Gauge::new(Quota {
+        let memory = Gauge::new(Quota {
             what: "bytes are held by turns",
             in_all: Most::new("held_bytes", self.limits.held_bytes),
             per_caller: Most::new("held_bytes_per_caller", self.limits.held_bytes_per_caller),
             kind: ErrorKind::ResourceExhausted,
         });
-        let kept = Kept::new(self.limits.kept_bytes);
+        let reader_budget = ReaderBudget::new(self.limits.kept_bytes);
         Engine(Arc::new(Shared {
             agent: self.agent,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::default())),
@@ -173,8 +173,8 @@ impl EngineBuilder {
             push_wakeups: Arc::default(),
             turns: Turns::default(),
             queued,
-            held,
-            kept,
+            memory,
+            reader_budget,
             recovery_queue: RecoveryQueue::default(),
             zombies: Zombies::default(),
             members: Membership::new(self.bus),

@@ -1,19 +1,19 @@
-//! The end of a task's log that is in memory for its readers.
+//! The newest records of the log of a task, in memory for the readers of the task.
 
 use std::{collections::VecDeque, mem, sync::Arc};
 
 use nuncio_model::{Part, StreamEvent};
 
-use crate::{kept::Kept, record::Record, store::Portion};
+use crate::{reader_budget::ReaderBudget, record::Record, store::Portion};
 
-/// What a record takes beside what it carries: the event, its part, and what allocators add.
+/// The memory of a record beside its content: the event, its part, and the overhead of allocators.
 const AROUND: usize = size_of::<StreamEvent>() + size_of::<Part>() + 64;
 
-/// How much is kept.
+/// A number of records and their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Backlog {
     pub(crate) records: usize,
-    /// What they take in memory, about.
+    /// The approximate memory of the records.
     pub(crate) bytes: usize,
 }
 
@@ -22,20 +22,20 @@ impl Backlog {
         self.records > other.records || self.bytes > other.bytes
     }
 
-    /// So many parts of it out of sixteen.
+    /// A fraction in sixteenths.
     pub(crate) fn sixteenths(self, parts: usize) -> Self {
         let part = |whole: usize| whole / 16 * parts + whole % 16 * parts / 16;
         Self { records: part(self.records), bytes: part(self.bytes) }
     }
 }
 
-/// The newest records of a log, with what each takes; counted among those of all tasks.
+/// The newest records of a log, each with its size. The size counts in the budget of all tasks.
 #[derive(Default)]
 pub(super) struct Tail {
     records: VecDeque<(Record, usize)>,
     bytes: usize,
-    /// Where its bytes are counted, once there were any.
-    kept: Option<Arc<Kept>>,
+    /// The budget that counts the bytes. Set by the first records.
+    budget: Option<Arc<ReaderBudget>>,
 }
 
 impl Tail {
@@ -43,18 +43,18 @@ impl Tail {
         Backlog { records: self.records.len(), bytes: self.bytes }
     }
 
-    /// Adds records. Those with many readers keep what they were encoded to, which is about as much again.
-    pub(super) fn extend(&mut self, records: &[Record], many_readers: bool, kept: &Arc<Kept>) {
+    /// Adds records. Records with many readers keep their encoded form, which takes about the same size once more.
+    pub(super) fn extend(&mut self, records: &[Record], many_readers: bool, budget: &Arc<ReaderBudget>) {
         let before = self.bytes;
         for record in records {
             let bytes = AROUND + record.size() * (1 + usize::from(many_readers));
             self.bytes += bytes;
             self.records.push_back((record.clone(), bytes));
         }
-        self.kept.get_or_insert_with(|| Arc::clone(kept)).add_to_tails(self.bytes - before);
+        self.budget.get_or_insert_with(|| Arc::clone(budget)).reserve_tail(self.bytes - before);
     }
 
-    /// Drops the records up to this one.
+    /// Drops the records up to this sequence number.
     pub(super) fn drop_until(&mut self, sequence: u64) {
         let before = self.bytes;
         while let Some((_, bytes)) = self.records.pop_front_if(|(record, _)| record.sequence() <= sequence) {
@@ -71,18 +71,18 @@ impl Tail {
 
     fn release(&self, bytes: usize) {
         if bytes > 0
-            && let Some(kept) = &self.kept
+            && let Some(budget) = &self.budget
         {
-            kept.take_from_tails(bytes);
+            budget.release_tail(bytes);
         }
     }
 
-    /// The number of the first record.
+    /// The sequence number of the first record.
     pub(super) fn first(&self) -> Option<u64> {
         self.records.front().map(|(record, _)| record.sequence())
     }
 
-    /// The number of the last record that has to go for no more than this to be left.
+    /// The sequence number of the last record to drop, so that not more than `most` is left.
     pub(super) fn last_beyond(&self, most: Backlog) -> Option<u64> {
         let (mut left, mut last) = (self.backlog(), None);
         for (record, bytes) in &self.records {
@@ -96,7 +96,7 @@ impl Tail {
         last
     }
 
-    /// Records behind so many, as many as the portion takes, each with the bytes that it takes.
+    /// A portion of the records after the first `skip` records, each with its size.
     pub(super) fn after(&self, skip: usize, mut portion: Portion) -> impl Iterator<Item = (&Record, usize)> {
         let taken = move |(_, bytes): &&(Record, usize)| {
             let has_room = portion.has_room();
@@ -130,26 +130,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_counted_until_it_is_gone() {
-        let kept = Kept::new(usize::MAX);
+    fn records_count_in_the_budget_until_they_are_dropped() {
+        let budget = ReaderBudget::new(usize::MAX);
         let (mut tail, mut other) = (Tail::default(), Tail::default());
-        tail.extend(&records(&[1_000, 0, 9_000]), false, &kept);
-        other.extend(&records(&[500]), true, &kept);
+        tail.extend(&records(&[1_000, 0, 9_000]), false, &budget);
+        other.extend(&records(&[500]), true, &budget);
         assert_eq!(tail.backlog(), Backlog { records: 3, bytes: 10_000 + 3 * AROUND });
-        assert_eq!(kept.bytes(), 11_000 + 4 * AROUND);
+        assert_eq!(budget.bytes(), 11_000 + 4 * AROUND);
         assert!((250..500).contains(&AROUND), "docs/limits.md says how much: {AROUND}");
         tail.drop_until(2);
         assert_eq!((tail.first(), tail.backlog()), (Some(3), Backlog { records: 1, bytes: 9_000 + AROUND }));
         other.clear();
-        assert_eq!(kept.bytes(), 9_000 + AROUND);
+        assert_eq!(budget.bytes(), 9_000 + AROUND);
         drop(tail);
-        assert_eq!(kept.bytes(), 0);
+        assert_eq!(budget.bytes(), 0);
     }
 
     #[test]
-    fn the_oldest_records_go_until_no_more_is_left_than_may_be() {
+    fn the_oldest_records_are_dropped_down_to_a_limit() {
         let mut tail = Tail::default();
-        tail.extend(&records(&[1_000, 2_000, 3_000, 4_000]), false, &Kept::new(usize::MAX));
+        tail.extend(&records(&[1_000, 2_000, 3_000, 4_000]), false, &ReaderBudget::new(usize::MAX));
         let last_beyond = |records, bytes| tail.last_beyond(Backlog { records, bytes });
         assert_eq!(last_beyond(9, usize::MAX), None);
         assert_eq!(last_beyond(3, usize::MAX), Some(1));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_a_backlog_is_right_at_all_sizes() {
+    fn a_fraction_of_a_backlog_is_exact_at_all_sizes() {
         let of = |whole| Backlog { records: whole, bytes: whole };
         for (whole, parts, expected) in [(64, 15, 60), (64, 8, 32), (3, 8, 1), (1, 15, 0), (0, 8, 0)] {
             assert_eq!(of(whole).sixteenths(parts), of(expected));

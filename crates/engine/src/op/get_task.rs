@@ -11,7 +11,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: GetTaskReques
         let inner = hold.lock();
         // What another node may have written to is read from the store, and so is what somebody may have seen there already.
         let is_newest = (inner.is_owned() || shared.store.cluster().is_none()) && !inner.is_committing;
-        (inner.sequence > 0 && is_newest && !inner.is_shed).then(|| Arc::clone(&inner.task))
+        (inner.sequence > 0 && is_newest && !inner.is_evicted).then(|| Arc::clone(&inner.task))
     });
     let task = match live {
         Some(task) => task,

@@ -56,7 +56,7 @@ pub(super) async fn call(
 
 /// The records after `last`, of which there are some: these, and maybe more after them.
 async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, Error> {
-    let portion = shared.kept.portion(FILL);
+    let portion = shared.reader_budget.portion(FILL);
     if let Some(records) = live.lock().records_after(last, portion) {
         return Ok(records.map(|(record, _)| record.clone()).collect());
     }

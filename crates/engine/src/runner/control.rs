@@ -136,15 +136,15 @@ impl Runner {
         match Body::decode(&command.body) {
             Ok(Body::Message { request, extensions }) => {
                 let accepted = cluster::answer(&self.shared, &self.hold, guard, Result::err);
-                let held = self.shared.held(&self.hold.scope.principal, &request);
-                let (place, held) = match (self.place(turn.is_some()), held) {
-                    (Ok(place), Ok(held)) => (place, held),
+                let reserved = self.shared.reserve(&self.hold.scope.principal, &request);
+                let (place, reserved) = match (self.place(turn.is_some()), reserved) {
+                    (Ok(place), Ok(reserved)) => (place, reserved),
                     (Err(error), _) | (_, Err(error)) => return drop(accepted.send(Err(error))),
                 };
                 let mut incoming = Incoming::new(*request, extensions.into());
                 incoming.accepted = Some(accepted);
                 incoming.place = place;
-                incoming.held = held;
+                incoming.reserved = reserved;
                 incoming.command = Some(command.id.clone());
                 self.take(Control::Message(incoming), turn);
             }

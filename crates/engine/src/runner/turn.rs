@@ -40,8 +40,8 @@ pub(super) struct Running {
     pub(super) replied: bool,
     /// The bare message, until the words that were taken with it are heard: a second one makes both wrong.
     pub(super) reply: Option<Message>,
-    /// Its message, counted among what turns hold.
-    _held: Option<Permit>,
+    /// The memory of the message among the memory of all turns.
+    _reserved: Option<Permit>,
 }
 
 impl Running {
@@ -142,7 +142,7 @@ impl Runner {
     }
 
     fn start(&mut self, incoming: Box<Incoming>) -> Running {
-        let Incoming { request, extensions, is_first, resumed, held, .. } = *incoming;
+        let Incoming { request, extensions, is_first, resumed, reserved, .. } = *incoming;
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         self.count_waiting();
@@ -174,7 +174,7 @@ impl Runner {
             spoke: false,
             replied: false,
             reply: None,
-            _held: held,
+            _reserved: reserved,
         }
     }
 }

@@ -53,7 +53,7 @@ impl LogWriter {
         });
         let was_early = !creates && bugs::publishes_before_commit();
         if was_early {
-            self.live.publish(&records, snapshot.clone(), self.epoch, &self.shared.kept);
+            self.live.publish(&records, snapshot.clone(), self.epoch, &self.shared.reader_budget);
             bugs::pause().await;
         }
         if !creates {
@@ -82,7 +82,7 @@ impl LogWriter {
             Box::pin(self.look_whose_turn(&records)).await;
         }
         let records = if was_early { Vec::new() } else { records };
-        let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.kept);
+        let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.reader_budget);
         if is_shared {
             self.shared.members.changed(&self.live.id, sequence);
             cluster::note_rest(&self.live);
@@ -92,10 +92,10 @@ impl LogWriter {
             self.shared.push_wakeups.notify_one();
         }
         if backlog.records > 0 {
-            self.shared.keep_within_bounds();
+            self.shared.evict_slow_readers();
         }
         if backlog.is_beyond(self.shared.limits.backlog()) {
-            self.pace().await;
+            self.apply_backpressure().await;
         }
         Ok(())
     }

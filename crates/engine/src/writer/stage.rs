@@ -26,7 +26,7 @@ impl LogWriter {
         if self.staged() >= task_events {
             return Err(TooMuch::OfTask { limit: "task_events", reason: "events", most: task_events });
         }
-        self.hold(size).map_err(TooMuch::Held)
+        self.reserve(size).map_err(TooMuch::Memory)
     }
 
     /// Stages the task itself, the first record, with how its message was sent.
@@ -36,7 +36,7 @@ impl LogWriter {
         self.size += (size::of_task(&task) + size::of_sent(sent.as_ref())) as u64;
         self.remember(&task.history);
         self.push(Record::update(1, StreamResponse::Task(task)).sent_with(sent));
-        self.hold_anyway();
+        self.reserve_anyway();
     }
 
     /// Stages a change that carries so many bytes. It takes the next number.
