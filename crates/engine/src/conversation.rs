@@ -14,11 +14,11 @@ use crate::{
     in_flight::Leader,
     inbox::{Accepted, Control, Incoming, TurnProgress},
     inline::Inline,
-    live::{Inner, Live},
+    live::{LiveState, LiveTask},
     op::With,
     precreate::{Precreated, precreate},
     push,
-    registry::Hold,
+    registry::TaskRef,
     runner::{Runner, ended},
     shared::Shared,
     size,
@@ -107,29 +107,29 @@ impl Opening {
             push::name(&mut config, &id);
             PushConfig { config: *config, format: self.push_format.map(Box::from), delivered: 0 }
         });
-        let hold = shared.registry.create(&self.scope, id);
+        let task_ref = shared.registry.create(&self.scope, id);
         let mut incoming = Incoming::new(self.request, self.extensions);
         incoming.reserved = permit;
         let progress = incoming.progress.clone();
         let push_configs = push_configs.into_iter().collect();
-        let runner = Runner::begin(Arc::clone(shared), hold.clone(), incoming, push_configs, patience, leader);
-        Ok(Beginning { hold, runner: Inline::new(runner), progress })
+        let runner = Runner::begin(Arc::clone(shared), task_ref.clone(), incoming, push_configs, patience, leader);
+        Ok(Beginning { task_ref, runner: Inline::new(runner), progress })
     }
 
     /// Hands a message to the task that it names.
     pub(crate) async fn go_on(mut self, shared: &Arc<Shared>, id: TaskId) -> Result<Continuation, Error> {
-        let hold = shared.attach(&self.scope, &id).await?;
+        let task_ref = shared.attach(&self.scope, &id).await?;
         let context = {
-            let inner = hold.lock();
-            let context = inner.task.context_id.clone().unwrap_or_default();
+            let state = task_ref.lock();
+            let context = state.task.context_id.clone().unwrap_or_default();
             if self.request.message.context_id.as_ref().is_some_and(|given| *given != context) {
                 return Err(Error::invalid_params(
                     "message.contextId",
                     format!("task {id} belongs to another context; leave contextId out, or send the task's"),
                 ));
             }
-            if inner.state().is_terminal() {
-                return Err(ended(&id, inner.state()));
+            if state.task_state().is_terminal() {
+                return Err(ended(&id, state.task_state()));
             }
             context
         };
@@ -137,7 +137,7 @@ impl Opening {
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
             // A message that is not let in is to leave nothing behind.
-            may_start(shared, &hold)?;
+            may_start(shared, &task_ref)?;
             let known = push::known(shared, &self.scope, &id).await?;
             push::add(shared, &self.scope, &id, *config, self.push_format, &known).await?;
         }
@@ -147,14 +147,14 @@ impl Opening {
         incoming.precreated = self.precreated.map(|precreated| *precreated);
         incoming.reserved = permit;
         let progress = incoming.progress.clone();
-        let runner = start(shared, &hold, Control::Message(incoming))?;
+        let runner = start(shared, &task_ref, Control::Message(incoming))?;
         Ok(Continuation { runner, accepted, progress })
     }
 }
 
 /// A message that begins an interaction.
 pub(crate) struct Beginning {
-    pub(crate) hold: Hold,
+    pub(crate) task_ref: TaskRef,
     pub(crate) runner: Inline,
     pub(crate) progress: TurnProgress,
 }
@@ -187,14 +187,18 @@ impl From<Box<Refused>> for Error {
 /// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
 ///
 /// Fails at a limit where it is a message; what ends a task is always let in.
-pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> Result<Option<Inline>, Box<Refused>> {
-    let mut inner = hold.lock();
-    if let Err(error) = admit(shared, hold, &inner, &mut control) {
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    task_ref: &TaskRef,
+    mut control: Control,
+) -> Result<Option<Inline>, Box<Refused>> {
+    let mut state = task_ref.lock();
+    if let Err(error) = admit(shared, task_ref, &state, &mut control) {
         return Err(Box::new(Refused { control, error }));
     }
-    let was_running = mem::replace(&mut inner.running, true);
-    let waker = inner.tell_runner(control);
-    drop(inner);
+    let was_running = mem::replace(&mut state.running, true);
+    let waker = state.tell_runner(control);
+    drop(state);
     if was_running {
         if let Some(waker) = waker {
             waker.wake();
@@ -202,54 +206,58 @@ pub(crate) fn start(shared: &Arc<Shared>, hold: &Hold, mut control: Control) -> 
         return Ok(None);
     }
     // A runner that has yet to be polled has no waker.
-    Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), hold.clone()))))
+    Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), task_ref.clone()))))
 }
 
 /// Counts a control among what waits for the runner of its task, or as one that begins a turn where there is none.
-fn admit(shared: &Shared, hold: &Hold, inner: &Inner, control: &mut Control) -> Result<(), Error> {
+fn admit(shared: &Shared, task_ref: &TaskRef, state: &LiveState, control: &mut Control) -> Result<(), Error> {
     match control {
-        Control::Message(incoming) if inner.running => {
-            incoming.place = Some(place(shared, hold, inner.waiting())?);
+        Control::Message(incoming) if state.running => {
+            incoming.place = Some(place(shared, task_ref, state.waiting())?);
             Ok(())
         }
-        _ if inner.running => Ok(()),
+        _ if state.running => Ok(()),
         control => {
             shared.may_work()?;
             let limits = matches!(control, Control::Message(_)).then_some(&shared.limits);
-            shared.turns.begin(&hold.scope.principal, limits)
+            shared.turns.begin(&task_ref.scope.principal, limits)
         }
     }
 }
 
 /// Fails where a message would not be let in now.
-fn may_start(shared: &Shared, hold: &Hold) -> Result<(), Error> {
-    let inner = hold.lock();
-    if inner.running { place(shared, hold, inner.waiting()).map(drop) } else { shared.turn_may_begin(&hold.scope) }
+fn may_start(shared: &Shared, task_ref: &TaskRef) -> Result<(), Error> {
+    let state = task_ref.lock();
+    if state.running {
+        place(shared, task_ref, state.waiting()).map(drop)
+    } else {
+        shared.turn_may_begin(&task_ref.scope)
+    }
 }
 
 /// Has the runner of a task do something, and waits until that is written, or was not to be done; starts a runner where
 /// there is none. What else there is to do for it, a turn of a message that waited perhaps, goes on by itself.
 pub(crate) async fn done(
     shared: &Arc<Shared>,
-    hold: &Hold,
+    task_ref: &TaskRef,
     control: impl FnOnce(oneshot::Sender<Error>) -> Control,
 ) -> Result<(), Error> {
     let (refused, told) = oneshot::channel();
-    let told = match start(shared, hold, control(refused))? {
+    let told = match start(shared, task_ref, control(refused))? {
         Some(runner) => runner.with(told).await,
         None => told.await,
     };
     match told {
         Ok(error) => Err(error),
         // It was let go of in silence.
-        Err(_) => hold.lock().broken.clone().map_or(Ok(()), Err),
+        Err(_) => task_ref.lock().broken.clone().map_or(Ok(()), Err),
     }
 }
 
 /// A place for a message among those that wait for the runner of its task, of which there are so many.
 ///
 /// There is none while the engine stops: the message would be in the log, and not have its turn.
-pub(crate) fn place(shared: &Shared, live: &Live, waiting: usize) -> Result<Permit, Error> {
+pub(crate) fn place(shared: &Shared, live: &LiveTask, waiting: usize) -> Result<Permit, Error> {
     shared.may_work()?;
     shared.turns.may_begin()?;
     if waiting >= shared.limits.queued_messages {

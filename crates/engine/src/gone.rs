@@ -7,7 +7,7 @@ use nuncio_model::{Error, Scope, TaskId};
 
 use crate::{
     inbox::Control,
-    live::Live,
+    live::LiveTask,
     shared::Shared,
     store::{Erase, StoreError},
 };
@@ -18,24 +18,24 @@ const PAGE: usize = 1000;
 impl Shared {
     /// Takes note that a task was deleted: it is not found here any more, its runner leaves it, and whoever reads it is
     /// told that there is no such task.
-    pub(crate) fn forget(&self, live: &Arc<Live>) {
+    pub(crate) fn forget(&self, live: &Arc<LiveTask>) {
         self.registry.remove(live);
         // The reason first: a runner that leaves for none tells its readers that the server stops.
-        live.change(|inner| {
-            inner.broken = Some(Error::task_not_found(live.id.as_str()));
-            inner.remote_calls.iter().for_each(|it| it.moved());
+        live.change(|state| {
+            state.broken = Some(Error::task_not_found(live.id.as_str()));
+            state.remote_calls.iter().for_each(|it| it.moved());
         });
         live.tell_runner(Control::Leave);
     }
 
     /// Whether the store still has a task that it had; one that it has not is forgotten.
-    pub(crate) async fn is_there(&self, live: &Arc<Live>) -> Result<bool, StoreError> {
+    pub(crate) async fn is_there(&self, live: &Arc<LiveTask>) -> Result<bool, StoreError> {
         Ok(live.lock().sequence == 0 || !self.there(std::slice::from_ref(live)).await?.is_empty())
     }
 
     /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each
     /// with the number of its last record there.
-    pub(crate) async fn look_what_is_gone(&self) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
+    pub(crate) async fn look_what_is_gone(&self) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         self.those_there(&self.registry.all()).await
     }
 
@@ -49,7 +49,7 @@ impl Shared {
         self.those_there(&meant).await.map(drop)
     }
 
-    async fn those_there(&self, tasks: &[Arc<Live>]) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
+    async fn those_there(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         let mut there = Vec::new();
         for page in tasks.chunks(PAGE) {
             there.extend(self.there(page).await?);
@@ -57,7 +57,7 @@ impl Shared {
         Ok(there)
     }
 
-    async fn there(&self, tasks: &[Arc<Live>]) -> Result<Vec<(Arc<Live>, u64)>, StoreError> {
+    async fn there(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         // One that has no record here may be about to be created. What is known is looked at first: the store had that.
         let known: Vec<_> = tasks.iter().map(|live| (live, live.lock().sequence)).filter(|it| it.1 > 0).collect();
         let asked: Vec<(Scope, TaskId)> = known.iter().map(|(live, _)| (live.scope.clone(), live.id.clone())).collect();

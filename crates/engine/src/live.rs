@@ -33,7 +33,7 @@ use crate::{
     turns::{stopping, stopping_at},
 };
 
-pub(crate) struct Live {
+pub(crate) struct LiveTask {
     pub(crate) id: TaskId,
     pub(crate) scope: Scope,
     /// Set once the task was read from the store, or is being made here.
@@ -42,10 +42,10 @@ pub(crate) struct Live {
     pub(crate) catching_up: tokio::sync::Mutex<()>,
     /// The task as the first event of streams, while it is on its way to readers.
     pub(crate) snapshot: Snapshot,
-    inner: Mutex<Inner>,
+    state: Mutex<LiveState>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct LiveState {
     /// The task as of `sequence`.
     pub(crate) task: Arc<Task>,
     fold: Fold,
@@ -84,8 +84,8 @@ pub(crate) struct Inner {
     pub(crate) runner: Option<Waker>,
     /// The waker of the writer while it waits for slow readers.
     pub(crate) backpressure: Option<Waker>,
-    /// Who keeps this in the registry.
-    pub(crate) holders: usize,
+    /// The number of references that keep the task in the registry.
+    pub(crate) references: usize,
     /// Whether it was ever in the registry.
     pub(crate) registered: bool,
     /// The agent's direct answer, in place of a task.
@@ -94,7 +94,7 @@ pub(crate) struct Inner {
     pub(crate) broken: Option<Error>,
 }
 
-impl Live {
+impl LiveTask {
     /// A task that is yet to be read from the store.
     pub(crate) fn new(scope: Scope, id: TaskId) -> Self {
         Self::with(scope, id, OnceCell::new())
@@ -112,7 +112,7 @@ impl Live {
             loaded,
             catching_up: tokio::sync::Mutex::default(),
             snapshot: Snapshot::default(),
-            inner: Mutex::new(Inner {
+            state: Mutex::new(LiveState {
                 task: Arc::default(),
                 fold: Fold::default(),
                 sequence: 0,
@@ -133,7 +133,7 @@ impl Live {
                 turns_in_progress: Vec::new(),
                 runner: None,
                 backpressure: None,
-                holders: 0,
+                references: 0,
                 registered: false,
                 direct: None,
                 broken: None,
@@ -153,13 +153,13 @@ impl Live {
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock()
     }
 
     /// Takes in what the store knows. Readers find what they miss of it there.
     pub(crate) fn fill(&self, stored: Stored) {
-        self.change(|inner| inner.fill(stored));
+        self.change(|state| state.fill(stored));
     }
 
     /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after
@@ -171,11 +171,11 @@ impl Live {
         epoch: Option<u64>,
         budget: &Arc<ReaderBudget>,
     ) -> Backlog {
-        self.change(|inner| {
-            inner.epoch = epoch;
-            inner.is_committing = false;
-            inner.advance(records, snapshot, budget);
-            inner.backlog()
+        self.change(|state| {
+            state.epoch = epoch;
+            state.is_committing = false;
+            state.advance(records, snapshot, budget);
+            state.backlog()
         })
     }
 
@@ -185,46 +185,46 @@ impl Live {
         if records.is_empty() {
             return None;
         }
-        self.change(|inner| {
-            let is_next = !inner.is_owned() && inner.sequence == after;
+        self.change(|state| {
+            let is_next = !state.is_owned() && state.sequence == after;
             is_next.then(|| {
-                inner.advance(records, None, budget);
-                inner.backlog()
+                state.advance(records, None, budget);
+                state.backlog()
             })
         })
     }
 
     /// Takes in what the store knows, where its records are no longer kept.
     pub(crate) fn refill(&self, stored: Stored, after: u64) {
-        self.change(|inner| {
-            if !inner.is_owned() && inner.sequence == after && stored.sequence > after {
-                inner.fill(stored);
+        self.change(|state| {
+            if !state.is_owned() && state.sequence == after && stored.sequence > after {
+                state.fill(stored);
             }
         });
     }
 
     /// Ends it: readers that are at the end of the log get this error, unless it was ended for another reason before.
     pub(crate) fn break_off(&self, error: Error) {
-        self.change(|inner| {
-            inner.broken.get_or_insert(error);
+        self.change(|state| {
+            state.broken.get_or_insert(error);
         });
     }
 
     /// Ends it as the engine stops: whoever waits is told whether there is a task to come back to.
     pub(crate) fn stop(&self) {
-        self.change(|inner| {
-            let is_stored = inner.sequence > 0;
-            inner.broken.get_or_insert_with(|| if is_stored { stopping_at(&self.id) } else { stopping() });
+        self.change(|state| {
+            let is_stored = state.sequence > 0;
+            state.broken.get_or_insert_with(|| if is_stored { stopping_at(&self.id) } else { stopping() });
         });
     }
 
     /// Changes something that readers wait for.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut LiveState) -> T) -> T {
         let mut wakers = Vec::new();
         let changed = {
-            let mut inner = self.lock();
-            let changed = change(&mut inner);
-            wakers.extend(inner.readers.iter_mut().filter_map(|(_, reader)| reader.waker.take()));
+            let mut state = self.lock();
+            let changed = change(&mut state);
+            wakers.extend(state.readers.iter_mut().filter_map(|(_, reader)| reader.waker.take()));
             changed
         };
         wakers.into_iter().for_each(Waker::wake);
@@ -232,8 +232,8 @@ impl Live {
     }
 }
 
-impl Inner {
-    pub(crate) fn state(&self) -> TaskState {
+impl LiveState {
+    pub(crate) fn task_state(&self) -> TaskState {
         self.task.state()
     }
 
@@ -245,7 +245,7 @@ impl Inner {
     /// Whether somebody here reads what others write to it.
     pub(crate) fn is_followed(&self) -> bool {
         let is_read = !self.readers.is_empty() || !self.remote_calls.is_empty();
-        is_read && !self.is_owned() && self.sequence > 0 && !self.state().is_terminal()
+        is_read && !self.is_owned() && self.sequence > 0 && !self.task_state().is_terminal()
     }
 
     fn fill(&mut self, stored: Stored) {

@@ -11,10 +11,10 @@ use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, Task};
 
 use crate::{
     inbox::TurnProgress,
-    live::{Inner, Live, set_waker},
+    live::{LiveState, LiveTask, set_waker},
     reader_budget::Reservation,
     record::Record,
-    registry::Hold,
+    registry::TaskRef,
     store::Portion,
 };
 
@@ -23,7 +23,7 @@ const BATCH: Portion = Portion { records: 64, bytes: 64 * 1024 };
 
 /// Reads a live task's log from a cursor on. Dropping it frees its place.
 pub(crate) struct LogReader {
-    hold: Hold,
+    task_ref: TaskRef,
     key: usize,
     cursor: u64,
 }
@@ -44,27 +44,27 @@ pub(crate) enum Found {
 
 impl LogReader {
     /// A reader that has seen everything up to `cursor`.
-    fn new(hold: Hold, inner: &mut Inner, cursor: u64) -> Self {
-        let key = inner.read_from(cursor);
-        Self { hold, key, cursor }
+    fn new(task_ref: TaskRef, state: &mut LiveState, cursor: u64) -> Self {
+        let key = state.read_from(cursor);
+        Self { task_ref, key, cursor }
     }
 
     /// A reader of all that comes of a task that does not exist yet.
-    pub(crate) fn from_start(hold: Hold) -> Self {
-        let live = Arc::clone(hold.live());
-        Self::new(hold, &mut live.lock(), 0)
+    pub(crate) fn from_start(task_ref: TaskRef) -> Self {
+        let live = Arc::clone(task_ref.live());
+        Self::new(task_ref, &mut live.lock(), 0)
     }
 
     /// A reader of what is to come, and the task as of now.
-    pub(crate) fn from_now(hold: Hold) -> (Self, Arc<Task>, u64) {
-        let live = Arc::clone(hold.live());
-        let mut inner = live.lock();
-        let (task, sequence) = (Arc::clone(&inner.task), inner.sequence);
-        (Self::new(hold, &mut inner, sequence), task, sequence)
+    pub(crate) fn from_now(task_ref: TaskRef) -> (Self, Arc<Task>, u64) {
+        let live = Arc::clone(task_ref.live());
+        let mut state = live.lock();
+        let (task, sequence) = (Arc::clone(&state.task), state.sequence);
+        (Self::new(task_ref, &mut state, sequence), task, sequence)
     }
 
-    pub(crate) fn live(&self) -> &Arc<Live> {
-        self.hold.live()
+    pub(crate) fn live(&self) -> &Arc<LiveTask> {
+        self.task_ref.live()
     }
 
     pub(crate) fn cursor(&self) -> u64 {
@@ -74,12 +74,12 @@ impl LogReader {
     /// Moves on: everything up to `cursor` has been seen.
     pub(crate) fn advance(&mut self, cursor: u64) {
         self.cursor = cursor;
-        self.hold.lock().advance_reader(self.key, cursor);
+        self.task_ref.lock().advance_reader(self.key, cursor);
     }
 
     /// Declares that this reader needs records only, and not the task.
     pub(crate) fn mark_feed(&self) {
-        let task = self.hold.lock().mark_feed(self.key);
+        let task = self.task_ref.lock().mark_feed(self.key);
         drop(task);
     }
 
@@ -90,12 +90,12 @@ impl LogReader {
         buffer: &mut VecDeque<Arc<StreamEvent>>,
         reservation: &mut Reservation,
     ) -> Poll<Found> {
-        let mut guard = self.hold.lock();
-        let inner = &mut *guard;
+        let mut guard = self.task_ref.lock();
+        let state = &mut *guard;
         loop {
-            if self.cursor < inner.sequence {
+            if self.cursor < state.sequence {
                 let batch = reservation.budget().portion(BATCH);
-                let Some(records) = inner.records_after(self.cursor, batch) else { return Poll::Ready(Found::Gap) };
+                let Some(records) = state.records_after(self.cursor, batch) else { return Poll::Ready(Found::Gap) };
                 let (before, mut size) = (self.cursor, 0);
                 for (record, bytes) in records {
                     self.cursor = record.sequence();
@@ -105,44 +105,44 @@ impl LogReader {
                 if self.cursor == before {
                     return Poll::Ready(Found::Gap);
                 }
-                inner.advance_reader(self.key, self.cursor);
+                state.advance_reader(self.key, self.cursor);
                 if !buffer.is_empty() {
                     reservation.reserve(size);
                     return Poll::Ready(Found::Records);
                 }
                 continue;
             }
-            if let Some(message) = inner.direct.take() {
+            if let Some(message) = state.direct.take() {
                 let event = StreamEvent::new(None, StreamResponse::Message(message));
                 return Poll::Ready(Found::Direct(Arc::new(event)));
             }
-            if inner.sequence > 0 && inner.state().is_terminal() {
+            if state.sequence > 0 && state.task_state().is_terminal() {
                 return Poll::Ready(Found::End);
             }
-            if let Some(error) = &inner.broken {
+            if let Some(error) = &state.broken {
                 return Poll::Ready(Found::Broken(error.clone()));
             }
-            set_waker(&mut inner.readers[self.key].waker, cx);
+            set_waker(&mut state.readers[self.key].waker, cx);
             return Poll::Pending;
         }
     }
 
     /// Waits until the turn of a message has come to rest: the task has ended or is interrupted.
     pub(crate) async fn settled(self, progress: TurnProgress) -> Result<Arc<Task>, Error> {
-        self.until(|inner| settled(inner, &progress)).await
+        self.until(|state| settled(state, &progress)).await
     }
 
     /// Waits until there is a task, or a direct answer.
     pub(crate) async fn begun(&self) -> Result<(), Error> {
         poll_fn(|cx| {
-            let mut inner = self.hold.lock();
-            if inner.sequence > 0 || inner.direct.is_some() {
+            let mut state = self.task_ref.lock();
+            if state.sequence > 0 || state.direct.is_some() {
                 return Poll::Ready(Ok(()));
             }
-            if let Some(error) = &inner.broken {
+            if let Some(error) = &state.broken {
                 return Poll::Ready(Err(error.clone()));
             }
-            set_waker(&mut inner.readers[self.key].waker, cx);
+            set_waker(&mut state.readers[self.key].waker, cx);
             Poll::Pending
         })
         .await
@@ -150,7 +150,7 @@ impl LogReader {
 
     /// Waits until this record is known here, or nothing more will be.
     pub(crate) async fn reaches(self, sequence: u64) {
-        self.until(|inner| (inner.sequence >= sequence || inner.broken.is_some()).then_some(())).await;
+        self.until(|state| (state.sequence >= sequence || state.broken.is_some()).then_some(())).await;
     }
 
     /// Waits until the task has ended.
@@ -159,14 +159,14 @@ impl LogReader {
     }
 
     /// Looks at the task after each change, and needs none of the records.
-    async fn until<T>(self, look: impl Fn(&Inner) -> Option<T>) -> T {
-        self.hold.lock().advance_reader(self.key, u64::MAX);
+    async fn until<T>(self, look: impl Fn(&LiveState) -> Option<T>) -> T {
+        self.task_ref.lock().advance_reader(self.key, u64::MAX);
         poll_fn(|cx| {
-            let mut inner = self.hold.lock();
-            if let Some(found) = look(&inner) {
+            let mut state = self.task_ref.lock();
+            if let Some(found) = look(&state) {
                 return Poll::Ready(found);
             }
-            set_waker(&mut inner.readers[self.key].waker, cx);
+            set_waker(&mut state.readers[self.key].waker, cx);
             Poll::Pending
         })
         .await
@@ -175,27 +175,27 @@ impl LogReader {
 
 impl Drop for LogReader {
     fn drop(&mut self) {
-        let mut inner = self.hold.lock();
-        inner.readers.try_remove(self.key);
-        inner.release_backpressure();
+        let mut state = self.task_ref.lock();
+        state.readers.try_remove(self.key);
+        state.release_backpressure();
     }
 }
 
 /// What a blocking call answers, if the turn it waits for has come to rest.
-pub(crate) fn settled(inner: &Inner, progress: &TurnProgress) -> Option<Result<Arc<Task>, Error>> {
+pub(crate) fn settled(state: &LiveState, progress: &TurnProgress) -> Option<Result<Arc<Task>, Error>> {
     if let Some(task) = progress.rested() {
         return Some(Ok(Arc::clone(task)));
     }
-    if inner.state().is_interrupted() && progress.precedes(inner.status_sequence) {
-        return Some(Ok(Arc::clone(&inner.task)));
+    if state.task_state().is_interrupted() && progress.precedes(state.status_sequence) {
+        return Some(Ok(Arc::clone(&state.task)));
     }
-    if progress.is_forwarded() { inner.broken.clone().map(Err) } else { ended(inner) }
+    if progress.is_forwarded() { state.broken.clone().map(Err) } else { ended(state) }
 }
 
 /// The task, if it has ended; the error, if nothing more comes of it.
-pub(crate) fn ended(inner: &Inner) -> Option<Result<Arc<Task>, Error>> {
-    let task = inner.state().is_terminal().then(|| Ok(Arc::clone(&inner.task)));
-    task.or_else(|| inner.broken.clone().map(Err))
+pub(crate) fn ended(state: &LiveState) -> Option<Result<Arc<Task>, Error>> {
+    let task = state.task_state().is_terminal().then(|| Ok(Arc::clone(&state.task)));
+    task.or_else(|| state.broken.clone().map(Err))
 }
 
 /// What an error says of a message that the task took though it has no turn.

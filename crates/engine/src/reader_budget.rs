@@ -15,7 +15,7 @@ use std::{
 use parking_lot::Mutex;
 
 use crate::{
-    live::{Backlog, Live},
+    live::{Backlog, LiveTask},
     shared::Shared,
     store::Portion,
 };
@@ -126,7 +126,7 @@ impl Shared {
             // Another writer has evicted readers meanwhile.
             return;
         }
-        let with_bytes = |live: Arc<Live>| {
+        let with_bytes = |live: Arc<LiveTask>| {
             let bytes = live.lock().backlog().bytes;
             (bytes > 0).then_some((bytes, live))
         };

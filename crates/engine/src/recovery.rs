@@ -126,9 +126,9 @@ async fn settle_all(shared: &Arc<Shared>, tasks: Vec<Unsettled>) -> Vec<(Orphan,
 /// Takes over a task without a runner: runs its turn again where the agent can, fails it with `reason` otherwise. Waits
 /// until that is decided and written, but for no turn. Where there is a runner, that one sees to it.
 async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'static str) -> Result<(), Error> {
-    let hold = shared.attach(scope, id).await?;
-    if hold.lock().state().is_terminal() {
+    let task_ref = shared.attach(scope, id).await?;
+    if task_ref.lock().task_state().is_terminal() {
         return Ok(());
     }
-    done(shared, &hold, |told| Control::Settle(reason, told)).await
+    done(shared, &task_ref, |told| Control::Settle(reason, told)).await
 }

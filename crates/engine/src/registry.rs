@@ -8,12 +8,12 @@ use nuncio_limit::{Hashing, hashing};
 use nuncio_model::{Scope, TaskId};
 use parking_lot::Mutex;
 
-use crate::live::Live;
+use crate::live::LiveTask;
 
 const SHARDS: usize = 64;
 
 /// Live tasks by the hash of their id, which is kept so that growing does not touch them.
-type Shard = Mutex<HashTable<(u64, Arc<Live>)>>;
+type Shard = Mutex<HashTable<(u64, Arc<LiveTask>)>>;
 
 /// Live tasks by id and scope, in shards, so that a table that grows stalls few.
 ///
@@ -35,53 +35,53 @@ impl Registry {
     }
 
     /// The task, if it is live.
-    pub(crate) fn find(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Option<Hold> {
+    pub(crate) fn find(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Option<TaskRef> {
         let (shard, hash) = self.shard(id);
         let shard = shard.lock();
         let (_, live) = shard.find(hash, |(_, live)| live.id == *id && live.scope == *scope)?;
-        Some(self.hold(live))
+        Some(self.reference(live))
     }
 
     /// The live tasks of this id, in whatever scope.
-    pub(crate) fn find_all(self: &Arc<Self>, id: &TaskId) -> Vec<Hold> {
+    pub(crate) fn find_all(self: &Arc<Self>, id: &TaskId) -> Vec<TaskRef> {
         let (shard, hash) = self.shard(id);
         let shard = shard.lock();
-        shard.iter_hash(hash).filter(|(_, live)| live.id == *id).map(|(_, live)| self.hold(live)).collect()
+        shard.iter_hash(hash).filter(|(_, live)| live.id == *id).map(|(_, live)| self.reference(live)).collect()
     }
 
     /// The task, live from now on if it was not.
-    pub(crate) fn find_or_insert(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Hold {
+    pub(crate) fn find_or_insert(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> TaskRef {
         let (shard, hash) = self.shard(id);
         let mut shard = shard.lock();
-        let is_same = |(_, live): &(u64, Arc<Live>)| live.id == *id && live.scope == *scope;
+        let is_same = |(_, live): &(u64, Arc<LiveTask>)| live.id == *id && live.scope == *scope;
         let entry = shard.entry(hash, is_same, |(hash, _)| *hash).or_insert_with(|| {
-            let live = Live::new(scope.clone(), id.clone());
+            let live = LiveTask::new(scope.clone(), id.clone());
             live.lock().registered = true;
             (hash, Arc::new(live))
         });
-        self.hold(&entry.get().1)
+        self.reference(&entry.get().1)
     }
 
     /// A new task that nobody can find until it is inserted.
-    pub(crate) fn create(self: &Arc<Self>, scope: &Scope, id: TaskId) -> Hold {
-        self.hold(&Arc::new(Live::made_here(scope.clone(), id)))
+    pub(crate) fn create(self: &Arc<Self>, scope: &Scope, id: TaskId) -> TaskRef {
+        self.reference(&Arc::new(LiveTask::made_here(scope.clone(), id)))
     }
 
     /// Makes a new task one that can be found.
-    pub(crate) fn insert(&self, live: &Arc<Live>) {
+    pub(crate) fn insert(&self, live: &Arc<LiveTask>) {
         let (shard, hash) = self.shard(&live.id);
         let mut shard = shard.lock();
-        let is_same = |(_, other): &(u64, Arc<Live>)| other.id == live.id && other.scope == live.scope;
+        let is_same = |(_, other): &(u64, Arc<LiveTask>)| other.id == live.id && other.scope == live.scope;
         live.lock().registered = true;
         shard.entry(hash, is_same, |(hash, _)| *hash).insert((hash, Arc::clone(live)));
     }
 
     /// Makes a task one that cannot be found any more.
-    pub(crate) fn remove(&self, live: &Arc<Live>) {
+    pub(crate) fn remove(&self, live: &Arc<LiveTask>) {
         self.remove_if(live, || true);
     }
 
-    fn remove_if(&self, live: &Arc<Live>, condition: impl FnOnce() -> bool) {
+    fn remove_if(&self, live: &Arc<LiveTask>, condition: impl FnOnce() -> bool) {
         let (shard, hash) = self.shard(&live.id);
         if let Ok(entry) = shard.lock().find_entry(hash, |(_, other)| Arc::ptr_eq(other, live))
             && condition()
@@ -96,53 +96,53 @@ impl Registry {
     }
 
     /// Every task that is live.
-    pub(crate) fn all(&self) -> Vec<Arc<Live>> {
+    pub(crate) fn all(&self) -> Vec<Arc<LiveTask>> {
         let all_of = |shard: &Shard| shard.lock().iter().map(|(_, live)| Arc::clone(live)).collect::<Vec<_>>();
         self.shards.iter().flat_map(all_of).collect()
     }
 
-    fn hold(self: &Arc<Self>, live: &Arc<Live>) -> Hold {
-        live.lock().holders += 1;
-        Hold { live: Arc::clone(live), registry: Arc::clone(self) }
+    fn reference(self: &Arc<Self>, live: &Arc<LiveTask>) -> TaskRef {
+        live.lock().references += 1;
+        TaskRef { live: Arc::clone(live), registry: Arc::clone(self) }
     }
 }
 
 /// Keeps a task in the registry until it is dropped. Cloning and dropping it lock the task.
-pub(crate) struct Hold {
-    live: Arc<Live>,
+pub(crate) struct TaskRef {
+    live: Arc<LiveTask>,
     registry: Arc<Registry>,
 }
 
-impl Hold {
-    pub(crate) fn live(&self) -> &Arc<Live> {
+impl TaskRef {
+    pub(crate) fn live(&self) -> &Arc<LiveTask> {
         &self.live
     }
 }
 
-impl Clone for Hold {
+impl Clone for TaskRef {
     fn clone(&self) -> Self {
-        self.registry.hold(&self.live)
+        self.registry.reference(&self.live)
     }
 }
 
-impl Deref for Hold {
-    type Target = Live;
-    fn deref(&self) -> &Live {
+impl Deref for TaskRef {
+    type Target = LiveTask;
+    fn deref(&self) -> &LiveTask {
         &self.live
     }
 }
 
-impl Drop for Hold {
+impl Drop for TaskRef {
     fn drop(&mut self) {
         let (is_last, task) = {
-            let mut inner = self.live.lock();
-            inner.holders -= 1;
-            (inner.holders == 0 && inner.registered, inner.evict_task())
+            let mut state = self.live.lock();
+            state.references -= 1;
+            (state.references == 0 && state.registered, state.evict_task())
         };
         drop(task);
         if is_last {
             // Somebody may have found it in between; under the shard's lock nobody can any more.
-            self.registry.remove_if(&self.live, || self.live.lock().holders == 0);
+            self.registry.remove_if(&self.live, || self.live.lock().references == 0);
         }
     }
 }

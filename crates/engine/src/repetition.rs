@@ -15,7 +15,7 @@ use crate::{
     in_flight::{Leader, Position},
     inbox::TurnProgress,
     reader::{IN_HISTORY, LogReader, ended_before_its_turn},
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::REPEATED,
     turns::stopping_at,
@@ -33,7 +33,7 @@ pub(crate) enum Entry {
 
 /// A message that its task has already.
 pub(crate) struct Repetition {
-    hold: Hold,
+    task_ref: TaskRef,
     turn: Turn,
 }
 
@@ -92,34 +92,34 @@ async fn find(
     since: Timestamp,
 ) -> Result<Option<Repetition>, Error> {
     let Some(id) = shared.store.task_of_message(scope, &message.message_id, since).await? else { return Ok(None) };
-    let hold = match shared.attach(scope, &id).await {
-        Ok(hold) => hold,
+    let task_ref = match shared.attach(scope, &id).await {
+        Ok(task_ref) => task_ref,
         // It was deleted in between.
         Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    shared.keep_abreast(&hold).await?;
+    shared.keep_abreast(&task_ref).await?;
     let (progress, may_wait) = {
-        let inner = hold.lock();
-        if !is_of(message, &inner.task) {
+        let state = task_ref.lock();
+        if !is_of(message, &state.task) {
             return Err(Error::invalid_params(
                 "message.messageId",
                 format!("was used for another message, of task {id}; send a new message under an id of its own"),
             )
             .with_metadata("taskId", id.as_str()));
         }
-        let may_wait = !inner.state().is_terminal() && of_client(&inner.task).nth(1).is_some();
-        (inner.progress_of(&message.message_id), may_wait)
+        let may_wait = !state.task_state().is_terminal() && of_client(&state.task).nth(1).is_some();
+        (state.progress_of(&message.message_id), may_wait)
     };
     let turn = match progress {
         Some(progress) => Turn::Known(progress),
-        None if may_wait => match TurnInLog::find(shared, &hold, &message.message_id).await? {
+        None if may_wait => match TurnInLog::find(shared, &task_ref, &message.message_id).await? {
             Some(turn) => Turn::InLog(turn),
             None => Turn::Known(TurnProgress::begun()),
         },
         None => Turn::Known(TurnProgress::begun()),
     };
-    Ok(Some(Repetition { hold, turn }))
+    Ok(Some(Repetition { task_ref, turn }))
 }
 
 /// What the client sent, the newest first.
@@ -142,13 +142,13 @@ impl Repetition {
     /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest. The
     /// engine lets go of everybody who waits when it stops; of one that comes later nobody would know.
     pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
-        let Self { hold, turn } = self;
+        let Self { task_ref, turn } = self;
         let progress = match turn {
-            _ if at_once => return Ok(Arc::clone(&hold.lock().task)),
+            _ if at_once => return Ok(Arc::clone(&task_ref.lock().task)),
             Turn::Known(progress) => progress,
-            Turn::InLog(turn) => return turn.rested(shared, hold).await,
+            Turn::InLog(turn) => return turn.rested(shared, task_ref).await,
         };
-        let (reader, task, _) = LogReader::from_now(hold);
+        let (reader, task, _) = LogReader::from_now(task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() && !task.state().is_interrupted() {
             return Err(stopping_at(&task.id));
         }
@@ -162,7 +162,7 @@ impl Repetition {
             Turn::Known(progress) => (Until::InputRequired(progress), None),
             Turn::InLog(turn) => (Until::Ended, Some(turn)),
         };
-        let (reader, task, sequence) = LogReader::from_now(self.hold);
+        let (reader, task, sequence) = LogReader::from_now(self.task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() {
             return Err(stopping_at(&task.id));
         }

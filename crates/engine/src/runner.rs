@@ -24,10 +24,10 @@ use crate::{
     bugs,
     in_flight::Leader,
     inbox::{Accepted, Cancel, Control, Incoming},
-    live::Live,
+    live::LiveTask,
     reader::LogReader,
     recovery::ABANDONED,
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{Command, PushConfig},
     turns::stopping,
@@ -36,7 +36,7 @@ use crate::{
 
 pub(crate) struct Runner {
     shared: Arc<Shared>,
-    hold: Hold,
+    task_ref: TaskRef,
     writer: LogWriter,
     /// The task to be, until it exists.
     deferred: Option<DeferredTask>,
@@ -90,7 +90,7 @@ impl Runner {
     /// Begins an interaction. The task exists once the agent has said something about it, or after `patience`.
     pub(crate) fn begin(
         shared: Arc<Shared>,
-        hold: Hold,
+        task_ref: TaskRef,
         mut first: Box<Incoming>,
         push_configs: Vec<PushConfig>,
         patience: Duration,
@@ -100,14 +100,14 @@ impl Runner {
         let context = message.context_id.clone().unwrap_or_default();
         let (request, extensions) = (Arc::clone(&first.request), Arc::clone(&first.extensions));
         {
-            let mut inner = hold.lock();
-            inner.running = true;
+            let mut state = task_ref.lock();
+            state.running = true;
             if shared.idempotency.is_on() {
-                inner.turns_in_progress.push((message.message_id.clone(), first.progress.clone()));
+                state.turns_in_progress.push((message.message_id.clone(), first.progress.clone()));
             }
         }
-        let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(hold.live()), context, push_configs);
-        let mut runner = Self::with(shared, hold, writer);
+        let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(task_ref.live()), context, push_configs);
+        let mut runner = Self::with(shared, task_ref, writer);
         runner.deferred = Some(DeferredTask { request, extensions, patience, arrived: Timestamp::now() });
         runner.leader = leader;
         first.is_first = true;
@@ -116,17 +116,17 @@ impl Runner {
     }
 
     /// Goes on with a task that rests. The caller has set `running` and put the reason into the inbox.
-    pub(crate) fn resume(shared: Arc<Shared>, hold: Hold) -> Self {
-        let writer = LogWriter::resume(Arc::clone(&shared), Arc::clone(hold.live()));
-        Self::with(shared, hold, writer)
+    pub(crate) fn resume(shared: Arc<Shared>, task_ref: TaskRef) -> Self {
+        let writer = LogWriter::resume(Arc::clone(&shared), Arc::clone(task_ref.live()));
+        Self::with(shared, task_ref, writer)
     }
 
-    fn with(shared: Arc<Shared>, hold: Hold, writer: LogWriter) -> Self {
+    fn with(shared: Arc<Shared>, task_ref: TaskRef, writer: LogWriter) -> Self {
         let is_logged = tracing::enabled!(tracing::Level::INFO) && !writer.state().is_terminal();
         let began = is_logged.then(Instant::now);
         Self {
             shared,
-            hold,
+            task_ref,
             writer,
             deferred: None,
             first: None,
@@ -154,7 +154,7 @@ impl Runner {
                 match self.writer.claim().await {
                     Ok(Claimed::Here { abandoned, commands }) => {
                         if abandoned {
-                            let Live { scope, id, .. } = &**self.hold.live();
+                            let LiveTask { scope, id, .. } = &**self.task_ref.live();
                             self.unsettled = Some(self.shared.recovery_queue.why(scope, id).unwrap_or(ABANDONED));
                         }
                         self.commands = commands;
@@ -243,20 +243,20 @@ impl Runner {
 
     /// Whether there is nothing left to do; then nobody runs the task any more.
     fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
-        let mut inner = self.hold.lock();
-        if !self.writer.is_owner() && inner.has_pending() {
+        let mut state = self.task_ref.lock();
+        if !self.writer.is_owner() && state.has_pending() {
             return Some(Rest::LetGo);
         }
-        inner.empty_inbox(controls);
+        state.empty_inbox(controls);
         let is_idle = controls.is_empty() && self.staged.is_empty();
         self.over = !self.left && is_idle && (self.queue.is_empty() || self.writer.state().is_terminal());
         if self.over {
-            inner.running = false;
-            inner.queued = 0;
-            inner.turns_in_progress.clear();
+            state.running = false;
+            state.queued = 0;
+            state.turns_in_progress.clear();
             if self.writer.is_at_work() {
                 // Whoever comes next claims it, and is told that it is.
-                inner.epoch = None;
+                state.epoch = None;
             }
         }
         self.over.then_some(Rest::Over)
@@ -277,10 +277,10 @@ impl Runner {
             }
             if self.shared.idempotency.is_on() {
                 let message = incoming.request.message.message_id.clone();
-                self.hold.lock().turns_in_progress.push((message, incoming.progress.clone()));
+                self.task_ref.lock().turns_in_progress.push((message, incoming.progress.clone()));
             }
             if let Some(accepted) = incoming.accepted.take() {
-                let (reader, task, _) = LogReader::from_now(self.hold.clone());
+                let (reader, task, _) = LogReader::from_now(self.task_ref.clone());
                 // The sender may have left; the message counts all the same.
                 drop(accepted.send(Ok(Accepted { task, reader })));
             }

@@ -21,12 +21,12 @@ use crate::{
     in_flight::InFlight,
     inbox::Control,
     limits::Limits,
-    live::Live,
+    live::LiveTask,
     push::PushGuard,
     reader::LogReader,
     reader_budget::ReaderBudget,
     recovery::{RecoveryQueue, Zombies},
-    registry::{Hold, Registry},
+    registry::{Registry, TaskRef},
     size,
     store::TaskStore,
     turns::Turns,
@@ -48,9 +48,9 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// Messages that wait behind running turns.
     pub(crate) queued: Arc<Gauge>,
-    /// Bytes of messages and of tasks at work.
+    /// The memory of messages and of tasks at work, in bytes.
     pub(crate) memory: Arc<Gauge>,
-    /// What is kept for readers.
+    /// The memory for readers.
     pub(crate) reader_budget: Arc<ReaderBudget>,
     pub(crate) recovery_queue: RecoveryQueue,
     pub(crate) zombies: Zombies,
@@ -109,44 +109,45 @@ impl Shared {
     }
 
     /// The task, live from now on, and as the store has it. Tasks of other scopes are as if they were not there.
-    pub(crate) async fn attach(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Result<Hold, Error> {
-        let hold = self.registry.find_or_insert(scope, id);
+    pub(crate) async fn attach(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Result<TaskRef, Error> {
+        let task_ref = self.registry.find_or_insert(scope, id);
         let is_shared = self.store.cluster().is_some();
         if is_shared {
             // First, so that nothing is missed between the look at the store and the first signal.
             Box::pin(self.members.listen(self, Topic::of(id))).await;
         }
         let mut is_known = true;
-        hold.loaded
+        task_ref
+            .loaded
             .get_or_try_init(|| async {
                 is_known = false;
                 match self.store.load(scope, id).await? {
                     Some(stored) => {
-                        hold.fill(stored);
+                        task_ref.fill(stored);
                         Ok(())
                     }
                     None => Err(Error::task_not_found(id.as_str())),
                 }
             })
             .await?;
-        if hold.is_evicted() {
+        if task_ref.is_evicted() {
             let stored = self.store.load(scope, id).await?.ok_or_else(|| Error::task_not_found(id.as_str()))?;
-            hold.restore(stored.task, &self.memory);
+            task_ref.restore(stored.task, &self.memory);
         }
-        let may_have_more = is_shared && (is_known || std::mem::take(&mut hold.lock().has_missed));
-        let is_there = !may_have_more || Box::pin(catch_up(self, &hold)).await?;
-        let is_begun = hold.lock().sequence > 0 || Box::pin(self.begun(&hold)).await?;
-        if is_there && is_begun { Ok(hold) } else { Err(Error::task_not_found(id.as_str())) }
+        let may_have_more = is_shared && (is_known || std::mem::take(&mut task_ref.lock().has_missed));
+        let is_there = !may_have_more || Box::pin(catch_up(self, &task_ref)).await?;
+        let is_begun = task_ref.lock().sequence > 0 || Box::pin(self.begun(&task_ref)).await?;
+        if is_there && is_begun { Ok(task_ref) } else { Err(Error::task_not_found(id.as_str())) }
     }
 
     /// Waits until what is known of a task here is what the store has of it now, where this node is writing to it.
-    pub(crate) async fn keep_abreast(&self, hold: &Hold) -> Result<(), Error> {
-        if !hold.lock().is_committing {
+    pub(crate) async fn keep_abreast(&self, task_ref: &TaskRef) -> Result<(), Error> {
+        if !task_ref.lock().is_committing {
             return Ok(());
         }
-        let stored = self.store.sequences(&[(hold.scope.clone(), hold.id.clone())]).await?;
+        let stored = self.store.sequences(&[(task_ref.scope.clone(), task_ref.id.clone())]).await?;
         if let Some(Some(sequence)) = stored.first() {
-            let (reader, ..) = LogReader::from_now(hold.clone());
+            let (reader, ..) = LogReader::from_now(task_ref.clone());
             reader.reaches(*sequence).await;
         }
         Ok(())
@@ -154,17 +155,17 @@ impl Shared {
 
     /// Waits for a task that is being created here, where somebody may have seen it in the store already. Whether there is
     /// one.
-    async fn begun(&self, hold: &Hold) -> Result<bool, Error> {
-        if self.store.load(&hold.scope, &hold.id).await?.is_none() {
+    async fn begun(&self, task_ref: &TaskRef) -> Result<bool, Error> {
+        if self.store.load(&task_ref.scope, &task_ref.id).await?.is_none() {
             return Ok(false);
         }
-        LogReader::from_start(hold.clone()).begun().await?;
-        Ok(hold.lock().sequence > 0)
+        LogReader::from_start(task_ref.clone()).begun().await?;
+        Ok(task_ref.lock().sequence > 0)
     }
 
     /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the
     /// stop finds it there, or it finds the stop here.
-    pub(crate) fn register(&self, live: &Arc<Live>) {
+    pub(crate) fn register(&self, live: &Arc<LiveTask>) {
         self.registry.insert(live);
         if !self.members.is_live() {
             live.tell_runner(Control::Lost);
@@ -175,7 +176,7 @@ impl Shared {
     }
 
     /// Ends a turn that runs, because the engine stops.
-    pub(crate) fn cut_off(&self, live: &Live) {
+    pub(crate) fn cut_off(&self, live: &LiveTask) {
         live.tell_runner(if self.agent.resumes() {
             Control::Leave
         } else {

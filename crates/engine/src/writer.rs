@@ -13,7 +13,7 @@ pub(crate) use claim::Claimed;
 use nuncio_model::{ContextId, MessageId, TaskState, Timestamp};
 
 use crate::{
-    live::Live,
+    live::LiveTask,
     record::Record,
     shared::Shared,
     store::{CommandId, PushConfig},
@@ -21,7 +21,7 @@ use crate::{
 
 pub(crate) struct LogWriter {
     shared: Arc<Shared>,
-    live: Arc<Live>,
+    live: Arc<LiveTask>,
     context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
@@ -49,7 +49,7 @@ impl LogWriter {
     /// Writes the log of a task that does not exist yet.
     pub(crate) fn create(
         shared: Arc<Shared>,
-        live: Arc<Live>,
+        live: Arc<LiveTask>,
         context: ContextId,
         push_configs: Vec<PushConfig>,
     ) -> Self {
@@ -75,7 +75,7 @@ impl LogWriter {
     }
 
     /// Goes on with the log of a task, once it is claimed.
-    pub(crate) fn resume(shared: Arc<Shared>, live: Arc<Live>) -> Self {
+    pub(crate) fn resume(shared: Arc<Shared>, live: Arc<LiveTask>) -> Self {
         let writer = Self::create(shared, live, ContextId::default(), Vec::new());
         Self { epoch: None, released: false, ..writer }
     }

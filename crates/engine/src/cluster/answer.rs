@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{command::Refusal, seen::CommandGuard};
 use crate::{
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{CommandId, Report, StoreError},
 };
@@ -16,22 +16,22 @@ use crate::{
 /// reasons of this node waits for another.
 pub(crate) fn answer<T: Send + 'static>(
     shared: &Arc<Shared>,
-    hold: &Hold,
+    task_ref: &TaskRef,
     guard: CommandGuard,
     refusal: impl Fn(T) -> Option<Error> + Send + 'static,
 ) -> oneshot::Sender<T> {
     let (sender, told) = oneshot::channel();
-    let (shared, hold) = (Arc::clone(shared), hold.clone());
+    let (shared, task_ref) = (Arc::clone(shared), task_ref.clone());
     Shared::spawn(async move {
         match told.await.map(refusal) {
             Ok(None) => guard.done(),
             Ok(Some(error)) if error.kind() != ErrorKind::Unavailable => {
                 let refused = Report::Refused(Refusal::encode(&error));
-                match report(&shared, &hold, guard.command(), refused).await {
+                match report(&shared, &task_ref, guard.command(), refused).await {
                     Ok(()) => guard.done(),
                     // It comes again, and is refused again if there is still a reason.
                     Err(error) => {
-                        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is not answered");
+                        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is not answered");
                     }
                 }
             }
@@ -44,12 +44,12 @@ pub(crate) fn answer<T: Send + 'static>(
 /// Notes how far a command has come, and tells its writer.
 pub(crate) async fn report(
     shared: &Shared,
-    hold: &Hold,
+    task_ref: &TaskRef,
     command: &CommandId,
     report: Report,
 ) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
     let reported = cluster.report(command, report).await;
-    shared.members.changed(&hold.id, 0);
+    shared.members.changed(&task_ref.id, 0);
     reported
 }

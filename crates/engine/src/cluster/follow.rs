@@ -8,27 +8,27 @@ use super::{statuses::attend, whose_turn::look_whose_turn};
 use crate::{
     bus::Topic,
     feed::FILL,
-    live::Live,
+    live::LiveTask,
     record::Record,
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{Cluster, StoreError},
 };
 
 /// Brings a task that is not this node's up to the store's state of it. Whether it is still there: where there is
 /// nothing new the store is asked, as a log does not say that it was deleted.
-pub(crate) async fn catch_up(shared: &Shared, hold: &Hold) -> Result<bool, StoreError> {
-    let live = hold.live();
+pub(crate) async fn catch_up(shared: &Shared, task_ref: &TaskRef) -> Result<bool, StoreError> {
+    let live = task_ref.live();
     let _alone = live.catching_up.lock().await;
     let mut is_new = false;
     loop {
         let (after, has_ended) = {
-            let inner = live.lock();
+            let state = live.lock();
             // One without a record is being created here.
-            if inner.is_owned() || inner.sequence == 0 {
+            if state.is_owned() || state.sequence == 0 {
                 return Ok(true);
             }
-            (inner.sequence, inner.state().is_terminal())
+            (state.sequence, state.task_state().is_terminal())
         };
         if has_ended {
             return if is_new { Ok(true) } else { shared.is_there(live).await };
@@ -74,30 +74,30 @@ fn rests(record: &Record) -> bool {
 
 /// Where the task rests, gives it to those who wait here for a turn that has begun and went by command: what comes after
 /// it may be there before they look.
-pub(crate) fn note_rest(live: &Live) {
-    let inner = live.lock();
-    if inner.state().is_interrupted() {
-        for it in inner.remote_calls.iter().filter(|it| it.progress.precedes(inner.status_sequence)) {
-            it.progress.rest(Arc::clone(&inner.task));
+pub(crate) fn note_rest(live: &LiveTask) {
+    let state = live.lock();
+    if state.task_state().is_interrupted() {
+        for it in state.remote_calls.iter().filter(|it| it.progress.precedes(state.status_sequence)) {
+            it.progress.rest(Arc::clone(&state.task));
         }
     }
 }
 
 /// Catches up with a task soon, after a signal that it has come so far; 0 where it may have come no further.
-pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
+pub(super) fn hurry(shared: &Arc<Shared>, task_ref: TaskRef, sequence: u64) {
     {
-        let mut inner = hold.lock();
-        let is_news = sequence == 0 || inner.sequence < sequence;
-        if !is_news || inner.is_owned() {
+        let mut state = task_ref.lock();
+        let is_news = sequence == 0 || state.sequence < sequence;
+        if !is_news || state.is_owned() {
             return;
         }
-        if inner.sequence == 0 {
-            inner.has_missed = true;
+        if state.sequence == 0 {
+            state.has_missed = true;
             return;
         }
-        inner.command_reported |= sequence == 0;
-        inner.hurries += 1;
-        if inner.hurries > 1 {
+        state.command_reported |= sequence == 0;
+        state.hurries += 1;
+        if state.hurries > 1 {
             // Somebody is at it, and will look again.
             return;
         }
@@ -105,16 +105,16 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
     let shared = Arc::clone(shared);
     Shared::spawn(async move {
         loop {
-            let known = hold.lock().hurries;
-            if let Err(error) = catch_up(&shared, &hold).await {
-                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a task elsewhere is not read");
+            let known = task_ref.lock().hurries;
+            if let Err(error) = catch_up(&shared, &task_ref).await {
+                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a task elsewhere is not read");
             }
-            if let Err(error) = attend(&shared, &hold).await {
-                tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "commands are not followed");
+            if let Err(error) = attend(&shared, &task_ref).await {
+                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "commands are not followed");
             }
-            let mut inner = hold.lock();
-            if inner.hurries == known {
-                inner.hurries = 0;
+            let mut state = task_ref.lock();
+            if state.hurries == known {
+                state.hurries = 0;
                 return;
             }
         }
@@ -122,12 +122,12 @@ pub(super) fn hurry(shared: &Arc<Shared>, hold: Hold, sequence: u64) {
 }
 
 /// Goes on reading a task, if anybody here does, that this node has let go of.
-pub(crate) fn stay(shared: &Arc<Shared>, hold: &Hold) {
-    if hold.lock().is_followed() {
-        let (shared, hold) = (Arc::clone(shared), hold.clone());
+pub(crate) fn stay(shared: &Arc<Shared>, task_ref: &TaskRef) {
+    if task_ref.lock().is_followed() {
+        let (shared, task_ref) = (Arc::clone(shared), task_ref.clone());
         Shared::spawn(async move {
-            shared.members.listen(&shared, Topic::of(&hold.id)).await;
-            hurry(&shared, hold, 0);
+            shared.members.listen(&shared, Topic::of(&task_ref.id)).await;
+            hurry(&shared, task_ref, 0);
         });
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn stay(shared: &Arc<Shared>, hold: &Hold) {
 /// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without
 /// a signal, and catches up with them.
 pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
-    let is_followed = |live: &Arc<Live>| live.lock().is_followed();
+    let is_followed = |live: &Arc<LiveTask>| live.lock().is_followed();
     let topics: HashSet<Topic> =
         shared.registry.all().iter().filter(|live| is_followed(live)).map(|live| Topic::of(&live.id)).collect();
     let node = Topic::Node(cluster.node());
@@ -148,9 +148,9 @@ pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
         }
     };
     for (live, sequence) in there.iter().filter(|(live, _)| is_followed(live)) {
-        let Some(hold) = shared.registry.find(&live.scope, &live.id) else { continue };
+        let Some(task_ref) = shared.registry.find(&live.scope, &live.id) else { continue };
         if live.lock().sequence < *sequence {
-            hurry(shared, hold, *sequence);
+            hurry(shared, task_ref, *sequence);
         }
     }
 }

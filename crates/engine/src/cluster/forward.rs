@@ -18,7 +18,7 @@ use crate::{
     conversation::{Refused, start},
     inbox::{Control, TurnProgress},
     limits::WRITE_AGAIN,
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{Cluster, Command, CommandId, Enqueued, StoreError},
 };
@@ -27,7 +27,7 @@ use crate::{
 const WITHDRAWALS: usize = 60;
 
 /// Sends what came for a runner to the node that has the task.
-pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
+pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control) {
     let body = match &control {
         // The command by which it came waits for whoever has the task now; another would bring it twice.
         Control::Message(incoming) if incoming.came_by().is_some() => return,
@@ -49,59 +49,59 @@ pub(crate) fn forward(shared: &Arc<Shared>, hold: Hold, control: Control) {
     Shared::spawn(async move {
         let left = shared.members.left().clone();
         select! {
-            () = send(&shared, &hold, control, &body) => {}
+            () = send(&shared, &task_ref, control, &body) => {}
             () = left.cancelled() => {}
         }
     });
 }
 
 /// Sends it, again where nobody has the task and it cannot be run here yet.
-async fn send(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: &Body) {
-    while let Some(unsent) = send_once(shared, hold, control, body).await {
+async fn send(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, body: &Body) {
+    while let Some(unsent) = send_once(shared, task_ref, control, body).await {
         sleep(shared.limits.reread).await;
         control = unsent;
     }
 }
 
 /// Sends it. Gives what is to be sent again.
-async fn send_once(shared: &Arc<Shared>, hold: &Hold, mut control: Control, body: &Body) -> Option<Control> {
+async fn send_once(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, body: &Body) -> Option<Control> {
     let cluster = shared.store.cluster()?;
-    let (body, place) = match (body.encode(), place(shared, hold, &mut control)) {
+    let (body, place) = match (body.encode(), place(shared, task_ref, &mut control)) {
         (Ok(body), Ok(place)) => (body, place),
         (Err(error), _) | (_, Err(error)) => return refuse(control, error),
     };
-    let command = Command { id: id(&mut control), scope: hold.scope.clone(), task: hold.id.clone(), body };
+    let command = Command { id: id(&mut control), scope: task_ref.scope.clone(), task: task_ref.id.clone(), body };
     match leave(shared, cluster, &command).await {
-        Ok(Enqueued::Stored(node)) => shared.members.publish(Topic::Node(node), &hold.id, 0),
+        Ok(Enqueued::Stored(node)) => shared.members.publish(Topic::Node(node), &task_ref.id, 0),
         Ok(Enqueued::Waits) => {}
         Ok(Enqueued::NoOwner) => {
             if keeps_command(shared, &mut control, &command.id) {
                 // It finds a place here where it waits.
                 drop(place);
-                let Refused { control, error } = *take_over(shared, hold, control).err()?;
+                let Refused { control, error } = *take_over(shared, task_ref, control).err()?;
                 let is_kept = matches!(control, Control::Cancel(_)) && !shared.turns.are_draining();
                 return if is_kept { Some(control) } else { refuse(control, error) };
             }
         }
-        Ok(Enqueued::NoTask) => return refuse(control, Error::task_not_found(hold.id.as_str())),
+        Ok(Enqueued::NoTask) => return refuse(control, Error::task_not_found(task_ref.id.as_str())),
         Err(error) => {
             control.refuse(error.into());
             take_back(shared, cluster, &command).await;
             return None;
         }
     }
-    shared.members.listen(shared, Topic::of(&hold.id)).await;
+    shared.members.listen(shared, Topic::of(&task_ref.id)).await;
     let progress = match &control {
         Control::Message(incoming) => incoming.progress.clone(),
         _ => TurnProgress::new(),
     };
     progress.forward();
     let remote_call = Arc::new(RemoteCall::new(command.id, progress, place));
-    hold.lock().remote_calls.push(Arc::clone(&remote_call));
-    remote_call.follow(shared, cluster, hold, Wanted::of(control)).await;
-    hold.lock().remote_calls.retain(|it| !Arc::ptr_eq(it, &remote_call));
+    task_ref.lock().remote_calls.push(Arc::clone(&remote_call));
+    remote_call.follow(shared, cluster, task_ref, Wanted::of(control)).await;
+    task_ref.lock().remote_calls.retain(|it| !Arc::ptr_eq(it, &remote_call));
     if let Err(error) = cluster.delete(&remote_call.command).await {
-        tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is left behind");
+        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is left behind");
     }
     None
 }
@@ -112,10 +112,10 @@ fn refuse(control: Control, error: Error) -> Option<Control> {
 }
 
 /// A place among the messages that wait, where it is one.
-fn place(shared: &Shared, hold: &Hold, control: &mut Control) -> Result<Option<Permit>, Error> {
+fn place(shared: &Shared, task_ref: &TaskRef, control: &mut Control) -> Result<Option<Permit>, Error> {
     match control {
         Control::Message(incoming) => match incoming.place.take() {
-            None => shared.queued.take(&hold.scope.principal, 1).map(Some),
+            None => shared.queued.take(&task_ref.scope.principal, 1).map(Some),
             place => Ok(place),
         },
         _ => Ok(None),
@@ -173,8 +173,8 @@ fn keeps_command(shared: &Shared, control: &mut Control, command: &CommandId) ->
 }
 
 /// Runs the task here, as nobody has it.
-pub(super) fn take_over(shared: &Arc<Shared>, hold: &Hold, control: Control) -> Result<(), Box<Refused>> {
-    if let Some(runner) = start(shared, hold, control)? {
+pub(super) fn take_over(shared: &Arc<Shared>, task_ref: &TaskRef, control: Control) -> Result<(), Box<Refused>> {
+    if let Some(runner) = start(shared, task_ref, control)? {
         runner.detach();
     }
     Ok(())

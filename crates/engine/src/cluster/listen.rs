@@ -114,8 +114,8 @@ fn heard(shared: &Weak<Shared>, topic: Topic, signal: Signal) {
         (Topic::Node(_), Signal::Wake(_)) => shared.members.pending().notify_one(),
         (_, Signal::Lost) => shared.members.lost().notify_one(),
         (Topic::Tasks(_), Signal::Wake(wake)) => {
-            for hold in shared.registry.find_all(&wake.task) {
-                follow::hurry(&shared, hold, wake.sequence);
+            for task_ref in shared.registry.find_all(&wake.task) {
+                follow::hurry(&shared, task_ref, wake.sequence);
             }
         }
     }

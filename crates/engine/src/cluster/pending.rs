@@ -11,7 +11,7 @@ use tokio::{
 use super::{follow, statuses};
 use crate::{
     inbox::Control,
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{Cluster, Command},
 };
@@ -78,7 +78,7 @@ async fn read_pending(shared: &Arc<Shared>, cluster: &dyn Cluster) {
 fn hand(shared: &Arc<Shared>, command: Command) {
     let Some(guard) = shared.members.take(&command.id) else { return };
     let (scope, task) = (command.scope.clone(), command.task.clone());
-    let is_told = |hold: Hold| hold.has_told_runner(Control::Command(command, guard));
+    let is_told = |task_ref: TaskRef| task_ref.has_told_runner(Control::Command(command, guard));
     if !shared.registry.find(&scope, &task).is_some_and(is_told) {
         // This node owns the task and has no runner for it. The claim that settles the task returns the commands.
         shared.settle_later(&scope, &task);

@@ -16,7 +16,7 @@ use crate::{
     inbox::{Accepted, Cancel, Control, TurnProgress},
     log_turns::fold_to,
     reader::LogReader,
-    registry::Hold,
+    registry::TaskRef,
     runner::ended,
     shared::Shared,
     store::{Cluster, CommandId, CommandStatus, StoreError},
@@ -105,18 +105,24 @@ impl RemoteCall {
     }
 
     /// Follows the command until everything has come of it.
-    pub(super) async fn follow(&self, shared: &Arc<Shared>, cluster: &dyn Cluster, hold: &Hold, mut wanted: Wanted) {
+    pub(super) async fn follow(
+        &self,
+        shared: &Arc<Shared>,
+        cluster: &dyn Cluster,
+        task_ref: &TaskRef,
+        mut wanted: Wanted,
+    ) {
         let mut status = cluster.status(&self.command).await;
         loop {
             let advanced = match status {
-                Ok(status) => self.advance(shared, cluster, hold, &mut wanted, status).await,
+                Ok(status) => self.advance(shared, cluster, task_ref, &mut wanted, status).await,
                 Err(error) => Err(error),
             };
             let longest = match advanced {
                 Ok(true) => return,
                 Ok(false) => UNHEARD_OF,
                 Err(error) => {
-                    tracing::warn!(task = %hold.id, error = &error as &dyn std::error::Error, "a command is not followed");
+                    tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is not followed");
                     shared.limits.reread
                 }
             };
@@ -129,22 +135,22 @@ impl RemoteCall {
         &self,
         shared: &Arc<Shared>,
         cluster: &dyn Cluster,
-        hold: &Hold,
+        task_ref: &TaskRef,
         wanted: &mut Wanted,
         status: Option<CommandStatus>,
     ) -> Result<bool, StoreError> {
-        let gone = hold.lock().broken.clone().filter(|error| error.kind() == ErrorKind::TaskNotFound);
+        let gone = task_ref.lock().broken.clone().filter(|error| error.kind() == ErrorKind::TaskNotFound);
         if let Some(error) = gone {
             wanted.refuse(error);
             return Ok(true);
         }
         let Some(status) = status else {
-            if catch_up(shared, hold).await? {
+            if catch_up(shared, task_ref).await? {
                 wanted.refuse(not_now("the message was lost on its way to the task; try again"));
             } else {
-                wanted.refuse(Error::task_not_found(hold.id.as_str()));
+                wanted.refuse(Error::task_not_found(task_ref.id.as_str()));
             }
-            self.rest(shared, hold, None).await?;
+            self.rest(shared, task_ref, None).await?;
             return Ok(true);
         };
         if let Some(reason) = &status.refused {
@@ -152,38 +158,38 @@ impl RemoteCall {
             return Ok(true);
         }
         let Some(acked) = status.acked else {
-            let state = hold.lock().state();
+            let state = task_ref.lock().task_state();
             if state.is_terminal() {
                 // A cancel was wanted, and whoever waits for it looks at the task.
                 if cluster.cancel(&self.command).await? {
                     if let Wanted::Message(_) = wanted {
-                        wanted.refuse(ended(&hold.id, state));
+                        wanted.refuse(ended(&task_ref.id, state));
                     }
                     return Ok(true);
                 }
             } else if status.holder.is_none() {
                 // Where it cannot be run here now, the command is looked at again.
-                drop(take_over(shared, hold, Control::PendingCommands));
+                drop(take_over(shared, task_ref, Control::PendingCommands));
             }
             return Ok(false);
         };
-        if hold.lock().sequence < status.rested.unwrap_or(acked).max(acked) && !catch_up(shared, hold).await? {
-            wanted.refuse(Error::task_not_found(hold.id.as_str()));
+        if task_ref.lock().sequence < status.rested.unwrap_or(acked).max(acked) && !catch_up(shared, task_ref).await? {
+            wanted.refuse(Error::task_not_found(task_ref.id.as_str()));
             return Ok(true);
         }
         let (sequence, state) = {
-            let inner = hold.lock();
-            (inner.sequence, inner.state())
+            let state = task_ref.lock();
+            (state.sequence, state.task_state())
         };
         if sequence < acked {
             return Ok(false);
         }
         let log = (state.is_terminal() || state.is_interrupted()).then_some(sequence);
-        note_turns(shared, hold, &[(self, &status)], log).await?;
+        note_turns(shared, task_ref, &[(self, &status)], log).await?;
         if let Wanted::Message(accepted) = wanted
             && let Some(accepted) = accepted.take()
         {
-            let (reader, task, _) = LogReader::from_now(hold.clone());
+            let (reader, task, _) = LogReader::from_now(task_ref.clone());
             drop(accepted.send(Ok(Accepted { task, reader })));
         }
         let rests = match status.rested {
@@ -196,7 +202,7 @@ impl RemoteCall {
             if !state.is_terminal() && !self.progress.has_begun() {
                 self.begins(acked);
             }
-            self.rest(shared, hold, status.rested).await?;
+            self.rest(shared, task_ref, status.rested).await?;
         }
         // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
         Ok(rests || !self.progress.is_awaited())
@@ -204,17 +210,17 @@ impl RemoteCall {
 
     /// Tells who waits for the turn that it is over: with the task as this record left it, where others have had their
     /// turns since and the log is kept.
-    async fn rest(&self, shared: &Shared, hold: &Hold, rested: Option<u64>) -> Result<(), StoreError> {
+    async fn rest(&self, shared: &Shared, task_ref: &TaskRef, rested: Option<u64>) -> Result<(), StoreError> {
         let (mut task, now) = {
-            let inner = hold.lock();
-            (Arc::clone(&inner.task), inner.status_sequence)
+            let state = task_ref.lock();
+            (Arc::clone(&state.task), state.status_sequence)
         };
         let is_past = |rested: &u64| *rested < now && !task.state().is_terminal() && self.progress.rested().is_none();
         if let Some(rested) = rested.filter(is_past) {
             let from = (Arc::default(), 0);
-            task = fold_to(&*shared.store, &hold.scope, &hold.id, from, rested).await?.unwrap_or(task);
+            task = fold_to(&*shared.store, &task_ref.scope, &task_ref.id, from, rested).await?.unwrap_or(task);
         }
-        hold.change(|_| self.progress.rest(task));
+        task_ref.change(|_| self.progress.rest(task));
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use nuncio_model::TaskState;
 
 use super::RemoteCall;
 use crate::{
-    live::Live,
+    live::LiveTask,
     shared::Shared,
     store::{Cluster, CommandId, CommandStatus, StoreError},
 };
@@ -24,12 +24,12 @@ pub(super) async fn look_up(
 }
 
 /// Looks how far the commands to a task have come, after it has moved on or may have.
-pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreError> {
+pub(super) async fn attend(shared: &Shared, live: &LiveTask) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
     let (mut remote_calls, state, is_reported) = {
-        let mut inner = live.lock();
-        let is_reported = std::mem::take(&mut inner.command_reported);
-        (inner.remote_calls.clone(), inner.state(), is_reported)
+        let mut state = live.lock();
+        let is_reported = std::mem::take(&mut state.command_reported);
+        (state.remote_calls.clone(), state.task_state(), is_reported)
     };
     remote_calls.retain(|it| is_reported || it.may_have_moved(state));
     if remote_calls.is_empty() {
@@ -44,8 +44,8 @@ pub(super) async fn attend(shared: &Shared, live: &Live) -> Result<(), StoreErro
 pub(super) async fn reread(shared: &Shared, cluster: &dyn Cluster) {
     let mut followed: Vec<(Arc<RemoteCall>, TaskState)> = Vec::new();
     for live in shared.registry.all() {
-        let inner = live.lock();
-        followed.extend(inner.remote_calls.iter().map(|it| (Arc::clone(it), inner.state())));
+        let state = live.lock();
+        followed.extend(state.remote_calls.iter().map(|it| (Arc::clone(it), state.task_state())));
     }
     for page in followed.chunks(PAGE) {
         let remote_calls: Vec<_> = page.iter().map(|(it, _)| Arc::clone(it)).collect();

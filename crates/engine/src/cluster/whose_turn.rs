@@ -4,7 +4,7 @@ use nuncio_model::StreamResponse;
 
 use super::{RemoteCall, statuses::look_up};
 use crate::{
-    live::Live,
+    live::LiveTask,
     log_turns::LogTurns,
     record::Record,
     shared::Shared,
@@ -13,7 +13,7 @@ use crate::{
 
 /// Looks whose turn these records begin, if that is one of a message that went by command: to be done before they are
 /// shown, since it depends on it where a stream ends.
-pub(crate) async fn look_whose_turn(shared: &Shared, live: &Live, records: &[Record]) -> Result<(), StoreError> {
+pub(crate) async fn look_whose_turn(shared: &Shared, live: &LiveTask, records: &[Record]) -> Result<(), StoreError> {
     if !records.iter().any(may_tell) {
         return Ok(());
     }
@@ -58,7 +58,7 @@ fn has_turn_at_once(record: &Record, acked: u64) -> bool {
 /// a place where that may tell. To read it costs what the log does.
 pub(super) async fn note_turns(
     shared: &Shared,
-    live: &Live,
+    live: &LiveTask,
     commands: &[(&RemoteCall, &CommandStatus)],
     log: Option<u64>,
 ) -> Result<(), StoreError> {

@@ -154,6 +154,6 @@ async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
 
 /// Ends one, unless somebody is at it. Waits until that is written, but for no turn: a message may have come just now.
 async fn end(shared: &Arc<Shared>, task: &Orphan, before: Timestamp) -> Result<(), Error> {
-    let hold = shared.attach(&task.scope, &task.id).await?;
-    done(shared, &hold, |told| Control::Expire(before, told)).await
+    let task_ref = shared.attach(&task.scope, &task.id).await?;
+    done(shared, &task_ref, |told| Control::Expire(before, told)).await
 }

@@ -4,26 +4,26 @@ use std::task::{Context, Waker};
 
 use nuncio_model::MessageId;
 
-use super::{Inner, Live, set_waker};
+use super::{LiveState, LiveTask, set_waker};
 use crate::inbox::{Control, TurnProgress};
 
-impl Live {
+impl LiveTask {
     /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
     pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) -> bool {
-        let mut inner = self.lock();
-        if inner.inbox.is_empty() {
-            set_waker(&mut inner.runner, cx);
+        let mut state = self.lock();
+        if state.inbox.is_empty() {
+            set_waker(&mut state.runner, cx);
         } else {
-            inner.empty_inbox(into);
+            state.empty_inbox(into);
         }
-        inner.registered
+        state.registered
     }
 
     /// Whether the runner was told that others may run the task; else leaves its waker.
     pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
-        let mut inner = self.lock();
-        set_waker(&mut inner.runner, cx);
-        inner.inbox.iter().any(Control::is_loss)
+        let mut state = self.lock();
+        set_waker(&mut state.runner, cx);
+        state.inbox.iter().any(Control::is_loss)
     }
 
     /// Puts something into the inbox of the runner, if there is one.
@@ -33,10 +33,10 @@ impl Live {
 
     /// Puts something into the inbox of the runner, if there is one. Whether there is.
     pub(crate) fn has_told_runner(&self, control: Control) -> bool {
-        let mut inner = self.lock();
-        let is_running = inner.running;
-        let waker = if is_running { inner.tell_runner(control) } else { None };
-        drop(inner);
+        let mut state = self.lock();
+        let is_running = state.running;
+        let waker = if is_running { state.tell_runner(control) } else { None };
+        drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -44,7 +44,7 @@ impl Live {
     }
 }
 
-impl Inner {
+impl LiveState {
     /// How many messages wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
         self.queued + self.messages_in_inbox()
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn cancels_whose_clients_have_left_do_not_pile_up() {
-        let live = Live::made_here(Scope::open(), "task".into());
+        let live = LiveTask::made_here(Scope::open(), "task".into());
         live.lock().running = true;
         let cancel = || {
             let (refused, told) = oneshot::channel();

@@ -4,7 +4,7 @@ use std::{mem, sync::Arc, task::Waker};
 
 use nuncio_model::Task;
 
-use super::{Backlog, Inner};
+use super::{Backlog, LiveState};
 use crate::{record::Record, store::Portion};
 
 /// The position of a reader in the log.
@@ -18,7 +18,7 @@ pub(crate) struct Reader {
     is_feed: bool,
 }
 
-impl Inner {
+impl LiveState {
     /// Whether more than one reader needs the records. Readers that wait for an outcome do not need records.
     pub(super) fn is_read_by_many(&self) -> bool {
         self.readers.iter().filter(|(_, reader)| reader.cursor < u64::MAX).nth(1).is_some()
@@ -104,7 +104,8 @@ impl Inner {
     /// Later callers load the task from the store.
     #[must_use = "drop the task after the lock is released"]
     pub(crate) fn evict_task(&mut self) -> Option<Arc<Task>> {
-        let is_idle = self.reserved.is_some() && self.state().is_terminal() && !self.running && self.has_feeds_alone();
+        let is_idle =
+            self.reserved.is_some() && self.task_state().is_terminal() && !self.running && self.has_feeds_alone();
         is_idle.then(|| {
             self.reserved = None;
             self.is_evicted = true;
@@ -116,6 +117,6 @@ impl Inner {
     }
 
     fn has_feeds_alone(&self) -> bool {
-        self.readers.len() == self.holders && self.readers.iter().all(|(_, reader)| reader.is_feed)
+        self.readers.len() == self.references && self.readers.iter().all(|(_, reader)| reader.is_feed)
     }
 }

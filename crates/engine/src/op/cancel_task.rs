@@ -14,8 +14,8 @@ use crate::{
 };
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskRequest) -> Result<Reply, Error> {
-    let hold = shared.attach(&scope, &call.id).await?;
-    let (reader, task, _) = LogReader::from_now(hold.clone());
+    let task_ref = shared.attach(&scope, &call.id).await?;
+    let (reader, task, _) = LogReader::from_now(task_ref.clone());
     if task.state().is_terminal() {
         if shared.cancel_is_idempotent && task.state() == TaskState::Canceled {
             return Ok(Reply::Task(task));
@@ -23,7 +23,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
         return Err(not_cancelable(&task));
     }
     let (refused, told) = oneshot::channel();
-    let runner = start(shared, &hold, Control::Cancel(Cancel { refused, by_command: false }))?;
+    let runner = start(shared, &task_ref, Control::Cancel(Cancel { refused, by_command: false }))?;
     let waiting = async {
         select! {
             biased;
@@ -31,7 +31,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
             told = told => match told {
                 Ok(error) => Err(error),
                 // It is kept until the task has ended.
-                Err(_) => reader::ended(&hold.lock()).unwrap_or_else(|| Err(let_go())),
+                Err(_) => reader::ended(&task_ref.lock()).unwrap_or_else(|| Err(let_go())),
             },
         }
     };

@@ -7,11 +7,11 @@ use nuncio_model::{Error, Reply, Scope, op::GetTaskRequest};
 use crate::{conversation::with_history, shared::Shared};
 
 pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: GetTaskRequest) -> Result<Reply, Error> {
-    let live = shared.registry.find(&scope, &call.id).and_then(|hold| {
-        let inner = hold.lock();
+    let live = shared.registry.find(&scope, &call.id).and_then(|task_ref| {
+        let state = task_ref.lock();
         // What another node may have written to is read from the store, and so is what somebody may have seen there already.
-        let is_newest = (inner.is_owned() || shared.store.cluster().is_none()) && !inner.is_committing;
-        (inner.sequence > 0 && is_newest && !inner.is_evicted).then(|| Arc::clone(&inner.task))
+        let is_newest = (state.is_owned() || shared.store.cluster().is_none()) && !state.is_committing;
+        (state.sequence > 0 && is_newest && !state.is_evicted).then(|| Arc::clone(&state.task))
     });
     let task = match live {
         Some(task) => task,

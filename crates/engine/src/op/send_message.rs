@@ -10,7 +10,7 @@ use crate::{
     in_flight::Leader,
     inbox::TurnProgress,
     reader::{LogReader, ended_before_its_turn, settled},
-    registry::Hold,
+    registry::TaskRef,
     repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
 };
@@ -107,16 +107,16 @@ impl<'a> Attempt<'a> {
 
 /// Waits for what comes of an interaction that was begun.
 async fn begun(beginning: Beginning, at_once: bool) -> Result<Reply, Error> {
-    let Beginning { hold, runner, progress } = beginning;
-    match runner.until(|| answer(&hold, &progress, at_once)).await {
+    let Beginning { task_ref, runner, progress } = beginning;
+    match runner.until(|| answer(&task_ref, &progress, at_once)).await {
         Some(answer) => answer,
-        None => Box::pin(elsewhere(hold, progress)).await,
+        None => Box::pin(elsewhere(task_ref, progress)).await,
     }
 }
 
 /// What came of a turn that this node lost with its lease: whoever has the task now says it.
-async fn elsewhere(hold: Hold, progress: TurnProgress) -> Result<Reply, Error> {
-    let (reader, _, sequence) = LogReader::from_now(hold);
+async fn elsewhere(task_ref: TaskRef, progress: TurnProgress) -> Result<Reply, Error> {
+    let (reader, _, sequence) = LogReader::from_now(task_ref);
     if sequence == 0 {
         return Err(not_now("the turn was stopped before its task was stored; try again"));
     }
@@ -125,15 +125,15 @@ async fn elsewhere(hold: Hold, progress: TurnProgress) -> Result<Reply, Error> {
 
 /// What came of a new interaction, if anything did yet: an answer, a task that has come to rest (SEND-9), or any task,
 /// where that is enough (SEND-10).
-fn answer(hold: &Hold, progress: &TurnProgress, at_once: bool) -> Option<Result<Reply, Error>> {
-    let mut inner = hold.lock();
-    if let Some(message) = inner.direct.take() {
+fn answer(task_ref: &TaskRef, progress: &TurnProgress, at_once: bool) -> Option<Result<Reply, Error>> {
+    let mut state = task_ref.lock();
+    if let Some(message) = state.direct.take() {
         return Some(Ok(Reply::Message(Box::new(message))));
     }
-    if at_once && inner.sequence > 0 {
-        return Some(Ok(Reply::Task(Arc::clone(&inner.task))));
+    if at_once && state.sequence > 0 {
+        return Some(Ok(Reply::Task(Arc::clone(&state.task))));
     }
-    settled(&inner, progress).map(|task| task.map(Reply::Task))
+    settled(&state, progress).map(|task| task.map(Reply::Task))
 }
 
 /// Waits for the turn of a message to a task that exists.

@@ -75,9 +75,9 @@ async fn attempt(
     }
     Ok(match opening.task_id() {
         None => {
-            let Beginning { hold, runner, progress } =
+            let Beginning { task_ref, runner, progress } =
                 opening.begin(shared, shared.limits.first_word_streaming, leader)?;
-            let reader = LogReader::from_start(hold);
+            let reader = LogReader::from_start(task_ref);
             runner.detach();
             reader.begun().await?;
             Feed::new(reader, shared, Until::InputRequired(progress), [])

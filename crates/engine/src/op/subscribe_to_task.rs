@@ -8,7 +8,7 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope, Task, op::SubscribeToTaskRequ
 use crate::{
     bugs,
     feed::{FILL, Feed, Until},
-    live::Live,
+    live::LiveTask,
     reader::LogReader,
     record::Record,
     shared::Shared,
@@ -22,10 +22,10 @@ pub(super) async fn call(
     call: SubscribeToTaskRequest,
     last_event: Option<u64>,
 ) -> Result<Reply, Error> {
-    let hold = shared.attach(&scope, &call.id).await?;
-    shared.keep_abreast(&hold).await?;
-    let live = Arc::clone(hold.live());
-    let (mut reader, task, sequence) = LogReader::from_now(hold);
+    let task_ref = shared.attach(&scope, &call.id).await?;
+    shared.keep_abreast(&task_ref).await?;
+    let live = Arc::clone(task_ref.live());
+    let (mut reader, task, sequence) = LogReader::from_now(task_ref);
     if bugs::takes_snapshot_before_position() {
         bugs::pause().await;
         let now = live.lock().sequence;
@@ -55,7 +55,7 @@ pub(super) async fn call(
 }
 
 /// The records after `last`, of which there are some: these, and maybe more after them.
-async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, Error> {
+async fn missed(shared: &Shared, live: &LiveTask, last: u64) -> Result<Vec<Record>, Error> {
     let portion = shared.reader_budget.portion(FILL);
     if let Some(records) = live.lock().records_after(last, portion) {
         return Ok(records.map(|(record, _)| record.clone()).collect());
@@ -68,7 +68,7 @@ async fn missed(shared: &Shared, live: &Live, last: u64) -> Result<Vec<Record>, 
 }
 
 /// Fails where the log ends before `last`: the store may know of records that this node has yet to hear of.
-async fn end_is_beyond(shared: &Shared, live: &Live, last: u64, known: u64) -> Result<(), Error> {
+async fn end_is_beyond(shared: &Shared, live: &LiveTask, last: u64, known: u64) -> Result<(), Error> {
     let stored = shared.store.load(&live.scope, &live.id).await?;
     let end = stored.map_or(known, |stored| stored.sequence);
     if last > end { Err(resume::ahead(&live.id, last, end)) } else { Ok(()) }

@@ -79,7 +79,7 @@ async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
     loop {
         let page = shared.store.at_work(after.as_deref(), PAGE).await?;
         for AtWork { scope, id, epoch, sequence } in page.tasks {
-            let has_runner = shared.registry.find(&scope, &id).is_some_and(|hold| hold.lock().running);
+            let has_runner = shared.registry.find(&scope, &id).is_some_and(|task_ref| task_ref.lock().running);
             if has_runner || shared.recovery_queue.has(&scope, &id) {
                 continue;
             }

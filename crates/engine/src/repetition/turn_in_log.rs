@@ -9,11 +9,11 @@ use nuncio_model::{Error, MessageId, StreamEvent, StreamResponse, Task, TaskStat
 
 use crate::{
     feed::{Feed, Until},
-    live::Live,
+    live::LiveTask,
     log_turns::{LogTurns, fold_to, read_kept},
     reader::{LogReader, ended_before_its_turn},
     record::Record,
-    registry::Hold,
+    registry::TaskRef,
     shared::Shared,
     store::{StoreError, TaskStore},
     turns::stopping_at,
@@ -22,15 +22,15 @@ use crate::{
 /// The turn of a message that is in the log.
 pub(super) struct TurnInLog {
     store: Arc<dyn TaskStore>,
-    live: Arc<Live>,
+    live: Arc<LiveTask>,
     /// The message's place.
     message: u64,
 }
 
 impl TurnInLog {
     /// The turn of this message of a task; none where it has begun.
-    pub(super) async fn find(shared: &Shared, hold: &Hold, message: &MessageId) -> Result<Option<Self>, Error> {
-        let (store, live) = (Arc::clone(&shared.store), Arc::clone(hold.live()));
+    pub(super) async fn find(shared: &Shared, task_ref: &TaskRef, message: &MessageId) -> Result<Option<Self>, Error> {
+        let (store, live) = (Arc::clone(&shared.store), Arc::clone(task_ref.live()));
         let end = live.lock().sequence;
         let (mut turns, mut place) = (LogTurns::default(), None);
         let read = read_kept(&*store, &live.scope, &live.id, end, |record| {
@@ -50,10 +50,10 @@ impl TurnInLog {
     }
 
     /// The task as the turn leaves it to its client.
-    pub(super) async fn rested(self, shared: &Shared, hold: Hold) -> Result<Arc<Task>, Error> {
+    pub(super) async fn rested(self, shared: &Shared, task_ref: TaskRef) -> Result<Arc<Task>, Error> {
         // Whoever reads records alone does not keep a task that has ended, and it is wanted here.
-        let _kept = hold.clone();
-        let (reader, task, sequence) = LogReader::from_now(hold);
+        let _kept = task_ref.clone();
+        let (reader, task, sequence) = LogReader::from_now(task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() {
             return Err(stopping_at(&task.id));
         }
@@ -96,7 +96,7 @@ impl TurnInLog {
 
     /// Whether the turn begins before this record.
     async fn begins_before(&self, sequence: u64) -> Result<bool, StoreError> {
-        let Live { scope, id, .. } = &*self.live;
+        let LiveTask { scope, id, .. } = &*self.live;
         match LogTurns::read(&*self.store, scope, id, sequence).await {
             Ok(turns) => Ok(turns.begun(self.message).is_some_and(|begun| begun < sequence)),
             // Nobody will know any more.
@@ -107,10 +107,10 @@ impl TurnInLog {
 
     /// The task as of this record: folded from an earlier state, where it has gone on meanwhile.
     async fn task_at(&self, at: u64, task: Arc<Task>, sequence: u64) -> Result<Arc<Task>, StoreError> {
-        let Live { scope, id, .. } = &*self.live;
+        let LiveTask { scope, id, .. } = &*self.live;
         let now = {
-            let inner = self.live.lock();
-            (inner.sequence, Arc::clone(&inner.task))
+            let state = self.live.lock();
+            (state.sequence, Arc::clone(&state.task))
         };
         if now.0 == at {
             return Ok(now.1);

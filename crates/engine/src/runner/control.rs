@@ -34,10 +34,10 @@ impl Runner {
             };
             if taken.contains(&id) {
                 // It is looked at again once the one before it is in the store.
-                self.hold.tell_runner(control);
+                self.task_ref.tell_runner(control);
                 continue;
             }
-            match self.shared.store.task_of_message(&self.hold.scope, &id, since).await {
+            match self.shared.store.task_of_message(&self.task_ref.scope, &id, since).await {
                 Ok(Some(task)) => self.refuse(control, StoreError::Repeated(task).into()),
                 Ok(None) => {
                     taken.push(id);
@@ -51,7 +51,7 @@ impl Runner {
     fn refuse(&self, control: Control, error: Error) {
         match control {
             Control::Command(_, guard) => {
-                drop(cluster::answer(&self.shared, &self.hold, guard, Some).send(error));
+                drop(cluster::answer(&self.shared, &self.task_ref, guard, Some).send(error));
             }
             control => control.refuse(error),
         }
@@ -61,14 +61,14 @@ impl Runner {
     pub(super) fn take(&mut self, control: Control, turn: Option<&mut Running>) {
         match (control, turn) {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
-                incoming.refuse(ended(&self.hold.id, self.writer.state()));
+                incoming.refuse(ended(&self.task_ref.id, self.writer.state()));
             }
             (Control::Message(mut incoming), turn) => {
                 if let Err(excess) = self.writer.check(size::of_message(&incoming.request.message)) {
                     return incoming.refuse(excess.refusal());
                 }
                 // A precreated task has one record and no message.
-                incoming.is_first = self.writer.staged() == 1 && self.hold.lock().task.history.is_empty();
+                incoming.is_first = self.writer.staged() == 1 && self.task_ref.lock().task.history.is_empty();
                 let is_busy = turn.is_some() || self.unsettled.is_some();
                 incoming.waits = is_busy || !self.queue.is_empty() || !self.staged.is_empty();
                 let command = incoming.command.as_ref();
@@ -135,8 +135,8 @@ impl Runner {
     fn open(&mut self, command: &Command, guard: CommandGuard, turn: Option<&mut Running>) {
         match Body::decode(&command.body) {
             Ok(Body::Message { request, extensions }) => {
-                let accepted = cluster::answer(&self.shared, &self.hold, guard, Result::err);
-                let reserved = self.shared.reserve(&self.hold.scope.principal, &request);
+                let accepted = cluster::answer(&self.shared, &self.task_ref, guard, Result::err);
+                let reserved = self.shared.reserve(&self.task_ref.scope.principal, &request);
                 let (place, reserved) = match (self.place(turn.is_some()), reserved) {
                     (Ok(place), Ok(reserved)) => (place, reserved),
                     (Err(error), _) | (_, Err(error)) => return drop(accepted.send(Err(error))),
@@ -149,10 +149,10 @@ impl Runner {
                 self.take(Control::Message(incoming), turn);
             }
             Ok(Body::Cancel) => {
-                let refused = cluster::answer(&self.shared, &self.hold, guard, Some);
+                let refused = cluster::answer(&self.shared, &self.task_ref, guard, Some);
                 self.take(Control::Cancel(Cancel { refused, by_command: true }), turn);
             }
-            Err(error) => drop(cluster::answer(&self.shared, &self.hold, guard, Some).send(error)),
+            Err(error) => drop(cluster::answer(&self.shared, &self.task_ref, guard, Some).send(error)),
         }
     }
 
@@ -161,7 +161,7 @@ impl Runner {
     fn place(&self, is_busy: bool) -> Result<Option<Permit>, Error> {
         let waiting = self.waiting();
         let waits = is_busy || waiting > 0 || self.unsettled.is_some();
-        waits.then(|| place(&self.shared, &self.hold, waiting)).transpose()
+        waits.then(|| place(&self.shared, &self.task_ref, waiting)).transpose()
     }
 
     fn waiting(&self) -> usize {
@@ -170,12 +170,12 @@ impl Runner {
 
     /// Says how many messages wait, once it is known of those that came which are taken.
     pub(super) fn count_waiting(&self) {
-        self.hold.lock().queued = self.waiting();
+        self.task_ref.lock().queued = self.waiting();
     }
 
     /// Fails a task that has waited for its client since before this moment.
     fn forget(&mut self, before: Timestamp) {
-        let since = self.hold.lock().task.status.timestamp.unwrap_or_default();
+        let since = self.task_ref.lock().task.status.timestamp.unwrap_or_default();
         if self.writer.state().is_interrupted() && since < before {
             let time = self.shared.housekeeping.settings.interrupted_expiry.map(in_words).unwrap_or_default();
             self.end(TaskState::Failed, Some(Message::agent(unanswered(&time))));

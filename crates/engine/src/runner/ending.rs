@@ -23,7 +23,7 @@ impl Runner {
             return;
         }
         if let Err(error) = outcome {
-            tracing::warn!(task = %self.hold.id, cause = error.cause().map(tracing::field::display), "{error}");
+            tracing::warn!(task = %self.task_ref.id, cause = error.cause().map(tracing::field::display), "{error}");
             self.fail(running, error.message());
         } else if running.cancelled.is_cancelled() {
             self.end(TaskState::Canceled, None);
@@ -54,12 +54,12 @@ impl Runner {
         self.over = true;
         let mut undone = Vec::new();
         {
-            let mut inner = self.hold.lock();
-            inner.empty_inbox(&mut undone);
-            inner.running = false;
-            inner.queued = 0;
-            inner.turns_in_progress.clear();
-            inner.epoch = None;
+            let mut state = self.task_ref.lock();
+            state.empty_inbox(&mut undone);
+            state.running = false;
+            state.queued = 0;
+            state.turns_in_progress.clear();
+            state.epoch = None;
         }
         undone.extend(self.staged.drain(..).map(Control::Message));
         undone
@@ -75,27 +75,27 @@ impl Runner {
     /// Leaves the task to the node that has it, and what was to be done too.
     pub(super) fn forward(&mut self) {
         for control in self.release() {
-            cluster::forward(&self.shared, self.hold.clone(), control);
+            cluster::forward(&self.shared, self.task_ref.clone(), control);
         }
     }
 
     /// The task is another node's, or will be: it goes on there, and is read from there.
     pub(super) fn lose(&mut self) {
-        tracing::warn!(task = %self.hold.id, "a task went to another node");
+        tracing::warn!(task = %self.task_ref.id, "a task went to another node");
         for incoming in &self.queue {
             // Its turn is there, and nobody there knows who waits for it.
             incoming.progress.begin(self.writer.staged());
         }
         self.forward();
-        if !self.hold.lock().state().is_terminal() {
+        if !self.task_ref.lock().task_state().is_terminal() {
             // The turn that was to stop may be run again there.
             for cancel in self.cancels.drain(..) {
-                cluster::forward(&self.shared, self.hold.clone(), Control::Cancel(cancel));
+                cluster::forward(&self.shared, self.task_ref.clone(), Control::Cancel(cancel));
             }
         }
         self.stay();
         // It may be nobody's, or this node's under the id that it has now.
-        self.shared.settle_later(&self.hold.scope, &self.hold.id);
+        self.shared.settle_later(&self.task_ref.scope, &self.task_ref.id);
     }
 
     /// Disappears without a notice: a deliberate bug.
@@ -109,7 +109,7 @@ impl Runner {
         self.stay();
         self.log_end();
         if self.writer.is_at_work() {
-            self.shared.settle_later(&self.hold.scope, &self.hold.id);
+            self.shared.settle_later(&self.task_ref.scope, &self.task_ref.id);
         }
     }
 
@@ -126,17 +126,17 @@ impl Runner {
         if !is_free {
             return;
         }
-        let task = std::sync::Arc::clone(&self.hold.lock().task);
+        let task = std::sync::Arc::clone(&self.task_ref.lock().task);
         let failed = task.state() == TaskState::Failed;
         let reason = task.status.message.as_ref().filter(|_| failed).map(|message| reason(&message.text()));
-        let (id, state, caller) = (&self.hold.id, task.state().short(), &self.hold.scope.principal);
+        let (id, state, caller) = (&self.task_ref.id, task.state().short(), &self.task_ref.scope.principal);
         tracing::info!(task = %id, state, %caller, duration = ?began.elapsed(), reason, "task ended");
     }
 
     /// Goes on reading a task that may be run elsewhere from now on.
     pub(super) fn stay(&self) {
         if self.shared.store.cluster().is_some() {
-            cluster::stay(&self.shared, &self.hold);
+            cluster::stay(&self.shared, &self.task_ref);
         }
     }
 
@@ -144,22 +144,22 @@ impl Runner {
     /// may have it, as one that is at work. Where the node stops, whoever starts next does that.
     pub(super) fn give_up(&mut self, error: &Error) {
         // One that was deleted is not there any more, whatever came of that here.
-        let broken = self.hold.lock().broken.clone();
+        let broken = self.task_ref.lock().broken.clone();
         let gone = broken.as_ref().filter(|error| error.kind() == ErrorKind::TaskNotFound);
         let at_task = self.at_task(error);
         let error = gone.unwrap_or(&at_task);
         self.let_go(error);
         if !self.writer.is_committed() {
             // What the store has of it is to be read from there.
-            self.shared.registry.remove(self.hold.live());
+            self.shared.registry.remove(self.task_ref.live());
         }
         if self.writer.is_at_work() && !self.left {
-            self.shared.settle_later(&self.hold.scope, &self.hold.id);
+            self.shared.settle_later(&self.task_ref.scope, &self.task_ref.id);
         }
         if self.left && !self.lost {
-            self.hold.stop();
+            self.task_ref.stop();
         }
-        self.hold.break_off(error.clone());
+        self.task_ref.break_off(error.clone());
     }
 
     /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have
@@ -169,7 +169,7 @@ impl Runner {
         if error.kind() != ErrorKind::Unavailable || !may_be_stored {
             return error.clone();
         }
-        let id = &self.hold.id;
+        let id = &self.task_ref.id;
         let advice = format!("task {id} may have your message: read it instead of sending again");
         not_now(&format!("the task store is unavailable; {advice}"))
             .with_metadata("taskId", id.as_str())
@@ -184,7 +184,7 @@ impl Drop for Runner {
             let error = Error::new(ErrorKind::Internal, "the task was cut off");
             if self.writer.is_owner() { self.give_up(&error) } else { self.let_go(&error) }
         }
-        self.shared.turns.end(&self.hold.scope.principal);
+        self.shared.turns.end(&self.task_ref.scope.principal);
     }
 }
 

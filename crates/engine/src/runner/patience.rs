@@ -63,7 +63,7 @@ impl Runner {
         }
         let time = in_words(limit.unwrap_or_default());
         let reason = if waits { unanswered(&time) } else { format!("the agent was silent for {time}") };
-        tracing::warn!(task = %self.hold.id, "{reason}");
+        tracing::warn!(task = %self.task_ref.id, "{reason}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(reason)));
     }

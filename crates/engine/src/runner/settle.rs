@@ -23,13 +23,13 @@ impl Runner {
             return Ok(());
         }
         let (task, end) = {
-            let inner = self.hold.lock();
-            (inner.task.clone(), inner.sequence)
+            let state = self.task_ref.lock();
+            (state.task.clone(), state.sequence)
         };
         let store = &*self.shared.store;
         let resumes = self.shared.agent.resumes();
-        let Unfinished { cut_off, waiting } = Unfinished::of(&task, end, store, &self.hold.scope, resumes).await?;
-        let tenant = &self.hold.scope.tenant;
+        let Unfinished { cut_off, waiting } = Unfinished::of(&task, end, store, &self.task_ref.scope, resumes).await?;
+        let tenant = &self.task_ref.scope.tenant;
         let again = |Given { message, sent }, resumed| Incoming::again(tenant, message, sent, resumed);
         if !state.is_interrupted() {
             match cut_off {

@@ -30,7 +30,7 @@ impl Runner {
     pub(super) async fn step(&mut self, running: &mut Running) -> Step {
         let mut step = Step::default();
         poll_fn(|cx| {
-            let can_be_found = self.hold.take_controls(cx, &mut step.controls);
+            let can_be_found = self.task_ref.take_controls(cx, &mut step.controls);
             if step.controls.iter().any(Control::is_loss) {
                 running.cut_off();
             }
@@ -54,7 +54,7 @@ impl Runner {
             }
             if !can_be_found {
                 // It takes its time: the engine may have to stop before it is done.
-                self.shared.register(self.hold.live());
+                self.shared.register(self.task_ref.live());
             }
             Poll::Pending
         })

@@ -20,7 +20,7 @@ use crate::{
     agent::AgentFuture,
     channel, cluster,
     inbox::Incoming,
-    live::Live,
+    live::LiveTask,
     store::{CommandId, Report},
     turn::{Turn, TurnInner, Word},
 };
@@ -55,7 +55,7 @@ impl Running {
 
     /// Waits for something that is done for the turn. The agent is cut off at once where the node loses the task
     /// meanwhile: others may run it.
-    async fn while_owned<T>(&mut self, live: &Live, mut done: Pin<&mut impl Future<Output = T>>) -> T {
+    async fn while_owned<T>(&mut self, live: &LiveTask, mut done: Pin<&mut impl Future<Output = T>>) -> T {
         poll_fn(|cx| {
             let done = done.as_mut().poll(cx);
             if done.is_pending() && live.is_being_lost(cx) {
@@ -79,7 +79,7 @@ impl Runner {
             Box::pin(self.report(command, report)).await;
         }
         let mut running = self.start(incoming);
-        let live = Arc::clone(self.hold.live());
+        let live = Arc::clone(self.task_ref.live());
         loop {
             let mut step = self.step(&mut running).await;
             running.while_owned(&live, pin!(self.refuse_repeated(&mut step.controls))).await;
@@ -113,14 +113,14 @@ impl Runner {
             running.while_owned(&live, pin!(self.commit(rests))).await?;
             if is_over {
                 if self.writer.state().is_interrupted() {
-                    progress.rest(Arc::clone(&self.hold.lock().task));
+                    progress.rest(Arc::clone(&self.task_ref.lock().task));
                     if let Some(command) = &command {
                         let report = Report::Rested(self.writer.staged());
                         Box::pin(self.report(command, report)).await;
                     }
                 }
                 if let Some(message) = message {
-                    self.hold.lock().turns_in_progress.retain(|(id, _)| *id != message);
+                    self.task_ref.lock().turns_in_progress.retain(|(id, _)| *id != message);
                 }
                 return Ok(());
             }
@@ -136,8 +136,8 @@ impl Runner {
 
     /// Notes how far a command has come. What cannot be noted is found out by the state of the task.
     async fn report(&self, command: &CommandId, report: Report) {
-        if let Err(error) = cluster::report(&self.shared, &self.hold, command, report).await {
-            tracing::warn!(task = %self.hold.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
+        if let Err(error) = cluster::report(&self.shared, &self.task_ref, command, report).await {
+            tracing::warn!(task = %self.task_ref.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
         }
     }
 
@@ -146,16 +146,16 @@ impl Runner {
         let (sender, words) = channel::channel();
         let cancelled = CancellationToken::new();
         self.count_waiting();
-        let task = (!is_first).then(|| Arc::clone(&self.hold.lock().task));
+        let task = (!is_first).then(|| Arc::clone(&self.task_ref.lock().task));
         let turn = Turn {
             inner: Box::new(TurnInner {
-                task_id: self.hold.id.clone(),
+                task_id: self.task_ref.id.clone(),
                 context_id: self.writer.context().clone(),
                 request,
                 task,
                 resumed,
                 epoch: self.writer.epoch(),
-                scope: self.hold.scope.clone(),
+                scope: self.task_ref.scope.clone(),
                 extensions,
                 cancelled: cancelled.clone(),
                 store: Arc::clone(&self.shared.store),

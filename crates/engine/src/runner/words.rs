@@ -60,7 +60,7 @@ impl Runner {
     /// The agent said something after its bare message, which is the whole answer of a turn (section 3.1.2). A second
     /// bare message is an error of the call, unless the client has the first one already.
     fn went_on(&mut self, running: &mut Running, response: &StreamResponse) {
-        let task = &self.hold.id;
+        let task = &self.task_ref.id;
         running.cut_off();
         if !matches!(response, StreamResponse::Message(_)) {
             tracing::warn!(%task, "engine: the agent went on after a bare message; its turn is cut off");
@@ -74,7 +74,7 @@ impl Runner {
             tracing::warn!(%task, kind = ?error.kind(), "engine: {}", error.message());
             self.deferred = None;
             self.leader = None;
-            self.hold.change(|inner| inner.broken = Some(error));
+            self.task_ref.change(|state| state.broken = Some(error));
         } else {
             let kind = error.kind();
             tracing::warn!(%task, ?kind, "engine: {}; the client has the first one", error.message());
@@ -85,14 +85,14 @@ impl Runner {
     fn object(&mut self, running: &mut Running, error: &IllegalTransition, origin: Option<&str>) {
         let place = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
         let reason = format!("the agent broke the protocol: {error}{place}");
-        tracing::warn!(task = %self.hold.id, "{reason}");
+        tracing::warn!(task = %self.task_ref.id, "{reason}");
         running.cut_off();
         self.fail(running, &reason);
     }
 
     /// The agent said more than a limit allows: its turn is over, and so is the task.
     fn overflow(&mut self, running: &mut Running, limit: &str, excess: &dyn Display) {
-        tracing::warn!(task = %self.hold.id, limit, "{excess}");
+        tracing::warn!(task = %self.task_ref.id, limit, "{excess}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
     }
@@ -101,7 +101,7 @@ impl Runner {
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
         let Word { event, bytes, .. } = Word::status(state, message);
         if let Err(error) = self.say(event, bytes) {
-            tracing::error!(task = %self.hold.id, %error, "the runner broke the lifecycle");
+            tracing::error!(task = %self.task_ref.id, %error, "the runner broke the lifecycle");
         }
     }
 
@@ -114,7 +114,7 @@ impl Runner {
             {
                 check_message(message)?;
             }
-            complete(&mut event.response, &self.hold.id, self.writer.context());
+            complete(&mut event.response, &self.task_ref.id, self.writer.context());
         }
         self.writer.stage(event, bytes)
     }
@@ -123,7 +123,7 @@ impl Runner {
     pub(super) fn create_task(&mut self) {
         if let Some(deferred) = self.deferred.take() {
             let task = Task {
-                id: self.hold.id.clone(),
+                id: self.task_ref.id.clone(),
                 context_id: Some(self.writer.context().clone()),
                 status: TaskStatus { state: TaskState::Submitted, message: None, timestamp: Some(deferred.arrived) },
                 history: vec![deferred.request.message.clone()],
@@ -148,7 +148,7 @@ impl Runner {
         if let Some(leader) = self.leader.take() {
             leader.answer(&message);
         }
-        self.hold.change(|inner| inner.direct = Some(message));
+        self.task_ref.change(|state| state.direct = Some(message));
     }
 }
 

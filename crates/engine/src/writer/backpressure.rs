@@ -22,11 +22,11 @@ impl LogWriter {
         let window = self.shared.limits.backlog();
         let enough = window.sixteenths(15);
         let moved = poll_fn(|cx| {
-            let mut inner = self.live.lock();
-            if !inner.trimmed_backlog().is_beyond(enough) {
+            let mut state = self.live.lock();
+            if !state.trimmed_backlog().is_beyond(enough) {
                 return Poll::Ready(());
             }
-            set_waker(&mut inner.backpressure, cx);
+            set_waker(&mut state.backpressure, cx);
             Poll::Pending
         });
         if timeout(self.shared.limits.slow_reader, moved).await.is_err() {

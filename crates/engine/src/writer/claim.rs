@@ -4,7 +4,7 @@ use nuncio_model::Error;
 
 use super::{LogWriter, is_at_rest};
 use crate::{
-    live::Live,
+    live::LiveTask,
     size,
     store::{Claim, Command, Stored},
 };
@@ -45,22 +45,22 @@ impl LogWriter {
                 Claim::Held(_) => return Ok(Claimed::Elsewhere),
             },
         };
-        let mut inner = self.live.lock();
-        inner.epoch = Some(epoch);
-        inner.broken = None;
+        let mut state = self.live.lock();
+        state.epoch = Some(epoch);
+        state.broken = None;
         self.epoch = Some(epoch);
-        self.context = inner.task.context_id.clone().unwrap_or_default();
-        self.sequence = inner.sequence;
-        self.snapshot_at = inner.sequence;
-        self.state = inner.state();
-        self.updated = inner.task.status.timestamp.unwrap_or_default();
-        self.size = size::of_task(&inner.task) as u64;
+        self.context = state.task.context_id.clone().unwrap_or_default();
+        self.sequence = state.sequence;
+        self.snapshot_at = state.sequence;
+        self.state = state.task_state();
+        self.updated = state.task.status.timestamp.unwrap_or_default();
+        self.size = size::of_task(&state.task) as u64;
         self.released = false;
         Ok(claimed)
     }
 
     async fn claim_from_store(&self) -> Result<Claim, Error> {
-        let Live { scope, id, .. } = &*self.live;
+        let LiveTask { scope, id, .. } = &*self.live;
         let claimed = self.shared.store.claim(scope, id).await.map_err(|error| self.report(error, "a claim"))?;
         claimed.ok_or_else(|| {
             self.shared.forget(&self.live);
