@@ -13,7 +13,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::{live::set_waker, turn::Word};
+use crate::{live::set_waker, turn::AgentEvent};
 
 /// Words that an agent may be ahead of its runner.
 pub(crate) const LIMIT: usize = 256;
@@ -22,49 +22,49 @@ pub(crate) const LIMIT: usize = 256;
 pub(crate) const FULL: usize = 256 * 1024;
 
 /// Whether an agent that was so far ahead of its runner may have had to wait.
-pub(crate) fn is_flood(words: &[Word]) -> bool {
-    words.len() >= LIMIT || words.iter().map(|word| word.bytes).sum::<usize>() >= FULL
+pub(crate) fn is_flood(events: &[AgentEvent]) -> bool {
+    events.len() >= LIMIT || events.iter().map(|event| event.bytes).sum::<usize>() >= FULL
 }
 
 /// A queue that is open.
 pub(crate) fn channel() -> (Sender, Receiver) {
-    let state = Arc::<Mutex<State>>::default();
+    let state = Arc::<Mutex<QueueState>>::default();
     (Sender(Arc::clone(&state)), Receiver(state))
 }
 
 #[derive(Default)]
-struct State {
-    words: Vec<Word>,
+struct QueueState {
+    events: Vec<AgentEvent>,
     /// What they carry.
     bytes: usize,
     is_closed: bool,
     /// The runner, where it waits for words.
     runner: Option<Waker>,
     /// Those who wait for room.
-    speakers: Vec<Waker>,
+    senders: Vec<Waker>,
 }
 
 /// The agent's end.
-pub(crate) struct Sender(Arc<Mutex<State>>);
+pub(crate) struct Sender(Arc<Mutex<QueueState>>);
 
 impl Sender {
     /// Says a word when there is room for it; `false` when nobody hears it any more.
-    pub(crate) async fn send(&self, word: Word) -> bool {
-        let mut word = Some(word);
+    pub(crate) async fn send(&self, event: AgentEvent) -> bool {
+        let mut event = Some(event);
         poll_fn(|cx| {
             let mut state = self.0.lock();
             if state.is_closed {
                 return Poll::Ready(false);
             }
-            if state.words.len() >= LIMIT || state.bytes >= FULL {
-                if !state.speakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-                    state.speakers.push(cx.waker().clone());
+            if state.events.len() >= LIMIT || state.bytes >= FULL {
+                if !state.senders.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    state.senders.push(cx.waker().clone());
                 }
                 return Poll::Pending;
             }
-            if let Some(word) = word.take() {
-                state.bytes += word.bytes;
-                state.words.push(word);
+            if let Some(event) = event.take() {
+                state.bytes += event.bytes;
+                state.events.push(event);
             }
             let runner = state.runner.take();
             drop(state);
@@ -84,42 +84,42 @@ impl fmt::Debug for Sender {
 }
 
 /// The runner's end. Dropping it closes the queue.
-pub(crate) struct Receiver(Arc<Mutex<State>>);
+pub(crate) struct Receiver(Arc<Mutex<QueueState>>);
 
 impl Receiver {
     /// The runner is awake: words need not wake it until it has looked for them.
-    pub(crate) fn is_awake(&self) {
+    pub(crate) fn disarm(&self) {
         self.0.lock().runner = None;
     }
 
     /// Takes all words that there are; where there are none, the next one wakes the runner.
-    pub(crate) fn take(&self, cx: &Context<'_>, into: &mut Vec<Word>) {
+    pub(crate) fn take(&self, cx: &Context<'_>, into: &mut Vec<AgentEvent>) {
         let mut state = self.0.lock();
-        if state.words.is_empty() {
+        if state.events.is_empty() {
             set_waker(&mut state.runner, cx);
             return;
         }
         state.bytes = 0;
         if into.is_empty() {
-            mem::swap(&mut state.words, into);
+            mem::swap(&mut state.events, into);
         } else {
-            into.append(&mut state.words);
+            into.append(&mut state.events);
         }
-        wake_speakers(state);
+        wake_senders(state);
     }
 
     /// What is said from now on is not heard.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.is_closed = true;
-        wake_speakers(state);
+        wake_senders(state);
     }
 }
 
-fn wake_speakers(mut state: parking_lot::MutexGuard<'_, State>) {
-    let speakers = mem::take(&mut state.speakers);
+fn wake_senders(mut state: parking_lot::MutexGuard<'_, QueueState>) {
+    let senders = mem::take(&mut state.senders);
     drop(state);
-    speakers.into_iter().for_each(Waker::wake);
+    senders.into_iter().for_each(Waker::wake);
 }
 
 impl Drop for Receiver {
@@ -136,17 +136,17 @@ mod tests {
     use nuncio_model::{Message, StreamResponse};
 
     use super::{FULL, LIMIT, channel, is_flood};
-    use crate::turn::Word;
+    use crate::turn::AgentEvent;
 
-    fn word() -> Word {
-        Word::new(StreamResponse::Message(Message::agent("x")))
+    fn event() -> AgentEvent {
+        AgentEvent::new(StreamResponse::Message(Message::agent("x")))
     }
 
     async fn take(receiver: &super::Receiver) -> usize {
-        let mut words = Vec::new();
+        let mut events = Vec::new();
         std::future::poll_fn(|cx| {
-            receiver.take(cx, &mut words);
-            if words.is_empty() { std::task::Poll::Pending } else { std::task::Poll::Ready(words.len()) }
+            receiver.take(cx, &mut events);
+            if events.is_empty() { std::task::Poll::Pending } else { std::task::Poll::Ready(events.len()) }
         })
         .await
     }
@@ -155,22 +155,22 @@ mod tests {
     async fn a_full_queue_makes_speakers_wait_until_there_is_room_or_nobody_hears() {
         let (sender, receiver) = channel();
         for _ in 0..LIMIT {
-            assert_eq!(sender.send(word()).now_or_never(), Some(true));
+            assert_eq!(sender.send(event()).now_or_never(), Some(true));
         }
-        assert_eq!(sender.send(word()).now_or_never(), None);
-        let (sent, taken) = futures_util::join!(sender.send(word()), take(&receiver));
+        assert_eq!(sender.send(event()).now_or_never(), None);
+        let (sent, taken) = futures_util::join!(sender.send(event()), take(&receiver));
         assert_eq!((sent, taken), (true, LIMIT));
         for _ in 1..LIMIT {
-            assert!(sender.send(word()).await);
+            assert!(sender.send(event()).await);
         }
-        let (sent, ()) = futures_util::join!(sender.send(word()), async { drop(receiver) });
+        let (sent, ()) = futures_util::join!(sender.send(event()), async { drop(receiver) });
         assert!(!sent);
-        assert!(!sender.send(word()).await);
+        assert!(!sender.send(event()).await);
     }
 
     #[tokio::test]
     async fn a_queue_is_full_of_few_large_words_too() {
-        let large = || Word::new(StreamResponse::Message(Message::agent("x".repeat(FULL / 2))));
+        let large = || AgentEvent::new(StreamResponse::Message(Message::agent("x".repeat(FULL / 2))));
         let (sender, receiver) = channel();
         for _ in 0..2 {
             assert_eq!(sender.send(large()).now_or_never(), Some(true));
@@ -178,32 +178,32 @@ mod tests {
         assert_eq!(sender.send(large()).now_or_never(), None);
         assert!(is_flood(&[large(), large()]) && !is_flood(&[large()]));
         // One of any size has room in a queue that is not full.
-        let huge = Word::new(StreamResponse::Message(Message::agent("x".repeat(3 * FULL))));
+        let huge = AgentEvent::new(StreamResponse::Message(Message::agent("x".repeat(3 * FULL))));
         assert_eq!(take(&receiver).await, 2);
         assert_eq!(sender.send(huge).now_or_never(), Some(true));
-        assert_eq!(sender.send(word()).now_or_never(), None);
+        assert_eq!(sender.send(event()).now_or_never(), None);
         assert_eq!(take(&receiver).await, 1);
-        assert_eq!(sender.send(word()).now_or_never(), Some(true));
+        assert_eq!(sender.send(event()).now_or_never(), Some(true));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn no_word_of_many_speakers_is_lost() {
         let (sender, receiver) = channel();
         let sender = Arc::new(sender);
-        let speakers = (0..8).map(|_| {
+        let senders = (0..8).map(|_| {
             let sender = Arc::clone(&sender);
             tokio::spawn(async move {
                 for _ in 0..2_000 {
-                    assert!(sender.send(word()).await);
+                    assert!(sender.send(event()).await);
                 }
             })
         });
-        let speakers = join_all(speakers.collect::<Vec<_>>());
-        let mut heard = 0;
-        while heard < 16_000 {
-            heard += take(&receiver).await;
+        let senders = join_all(senders.collect::<Vec<_>>());
+        let mut count = 0;
+        while count < 16_000 {
+            count += take(&receiver).await;
         }
-        assert_eq!(heard, 16_000);
-        speakers.await.into_iter().for_each(|speaker| speaker.unwrap());
+        assert_eq!(count, 16_000);
+        senders.await.into_iter().for_each(|sender| sender.unwrap());
     }
 }

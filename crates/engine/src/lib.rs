@@ -60,4 +60,4 @@ pub use push::PushGuard;
 pub use record::{Received, Record, Sent, Submitted};
 pub use recovery::Recovered;
 pub use store::{MemoryStore, StoreError, TaskStore};
-pub use turn::{ArtifactWriter, Said, Turn};
+pub use turn::{ArtifactWriter, Turn};

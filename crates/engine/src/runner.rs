@@ -3,11 +3,11 @@
 
 mod control;
 mod ending;
+mod events;
 mod patience;
 mod settle;
 mod step;
 mod turn;
-mod words;
 
 use std::{
     collections::VecDeque,

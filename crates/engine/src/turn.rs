@@ -20,9 +20,6 @@ use crate::{
     store::{ListQuery, TaskStore},
 };
 
-/// What comes of saying something: an error once nobody hears it any more.
-pub type Said = Result<(), AgentError>;
-
 /// One message, and the means to answer it.
 ///
 /// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
@@ -35,7 +32,7 @@ pub type Said = Result<(), AgentError>;
 pub struct Turn {
     /// In a box, because an agent's future has room for its turn more than once.
     pub(crate) inner: Box<TurnInner>,
-    pub(crate) words: Sender,
+    pub(crate) events: Sender,
 }
 
 pub(crate) struct TurnInner {
@@ -58,9 +55,9 @@ impl std::fmt::Debug for TurnInner {
     }
 }
 
-/// What an agent says, on its way to the runner.
+/// An event of an agent, on the way to the runner.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct AgentEvent {
     pub(crate) event: Arc<StreamEvent>,
     /// What it carries.
     pub(crate) bytes: usize,
@@ -68,7 +65,7 @@ pub(crate) struct Word {
     pub(crate) origin: Option<Box<str>>,
 }
 
-impl Word {
+impl AgentEvent {
     pub(crate) fn new(response: StreamResponse) -> Self {
         let bytes = size::of_event(&response);
         Self { event: Arc::new(StreamEvent::new(None, response)), bytes, origin: None }
@@ -204,56 +201,60 @@ impl Turn {
     }
 
     /// Says that the agent is at work.
-    pub fn begin(&self) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::Working, None))
+    pub fn begin(&self) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::Working, None))
     }
 
     /// Says that the agent is at work, with a word on its progress.
-    pub fn working(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::Working, Some(message.into())))
+    pub fn working(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::Working, Some(message.into())))
     }
 
     /// Asks the client for another message, and parks the task until it comes. Return after it.
-    pub fn ask(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::InputRequired, Some(message.into())))
+    pub fn ask(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::InputRequired, Some(message.into())))
     }
 
     /// Says that credentials are needed. The agent may go on when they have come by another way, or return.
-    pub fn require_auth(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::AuthRequired, Some(message.into())))
+    pub fn require_auth(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::AuthRequired, Some(message.into())))
     }
 
     /// Completes the task with a word about it. Results belong in artifacts.
-    pub fn complete(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::Completed, Some(message.into())))
+    pub fn complete(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::Completed, Some(message.into())))
     }
 
     /// Fails the task with a reason for the peer.
-    pub fn fail(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::Failed, Some(message.into())))
+    pub fn fail(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::Failed, Some(message.into())))
     }
 
     /// Declines the task with a reason for the peer.
-    pub fn reject(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(TaskState::Rejected, Some(message.into())))
+    pub fn reject(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(TaskState::Rejected, Some(message.into())))
     }
 
     /// Answers with a bare message; no task comes of it. It must be the only word of a first turn.
     ///
     /// Where the client was given a task meanwhile (it did not want to wait), the task completes with the message.
-    pub fn reply(&self, message: impl Into<Message>) -> impl Future<Output = Said> + Send {
-        self.say(Word::new(StreamResponse::Message(message.into())))
+    pub fn reply(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::new(StreamResponse::Message(message.into())))
     }
 
     /// Sets the status.
-    pub fn status(&self, state: TaskState, message: impl Into<Option<Message>>) -> impl Future<Output = Said> + Send {
-        self.say(Word::status(state, message.into()))
+    pub fn status(
+        &self,
+        state: TaskState,
+        message: impl Into<Option<Message>>,
+    ) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::status(state, message.into()))
     }
 
     /// Adds a whole artifact, or replaces the one of the same id.
-    pub fn add_artifact(&self, artifact: Artifact) -> impl Future<Output = Said> + Send {
+    pub fn add_artifact(&self, artifact: Artifact) -> impl Future<Output = Result<(), AgentError>> + Send {
         let update = TaskArtifactUpdateEvent { artifact, last_chunk: true, ..Default::default() };
-        self.say(Word::new(StreamResponse::ArtifactUpdate(update)))
+        self.send(AgentEvent::new(StreamResponse::ArtifactUpdate(update)))
     }
 
     /// Writes an artifact piece by piece. The name is its id too.
@@ -262,17 +263,21 @@ impl Turn {
     }
 
     /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
-    pub fn emit(&self, response: StreamResponse) -> impl Future<Output = Said> + Send {
-        self.say(Word::new(response))
+    pub fn emit(&self, response: StreamResponse) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent::new(response))
     }
 
     /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
     /// the protocol, the task's failure names it.
-    pub fn emit_from(&self, origin: impl Display, response: StreamResponse) -> impl Future<Output = Said> + Send {
-        self.say(Word { origin: Some(origin.to_string().into()), ..Word::new(response) })
+    pub fn emit_from(
+        &self,
+        origin: impl Display,
+        response: StreamResponse,
+    ) -> impl Future<Output = Result<(), AgentError>> + Send {
+        self.send(AgentEvent { origin: Some(origin.to_string().into()), ..AgentEvent::new(response) })
     }
 
-    async fn say(&self, word: Word) -> Said {
-        if self.words.send(word).await { Ok(()) } else { Err(AgentError::turn_is_over()) }
+    async fn send(&self, event: AgentEvent) -> Result<(), AgentError> {
+        if self.events.send(event).await { Ok(()) } else { Err(AgentError::turn_is_over()) }
     }
 }

@@ -35,7 +35,7 @@ impl Runner {
                 running.cut_off();
             }
             step.outcome = running.poll_agent(cx);
-            let is_quiet = step.outcome.is_none() && running.heard.is_empty();
+            let is_quiet = step.outcome.is_none() && running.received.is_empty();
             if let Some(timer) = &mut running.timer {
                 step.expired = timer.as_mut().poll(cx).is_ready();
             } else if let Some(deferred) = &self.deferred
@@ -72,7 +72,7 @@ impl Running {
     /// Polls the agent, and takes what it said. How its turn ended, if it did.
     fn poll_agent(&mut self, cx: &mut Context<'_>) -> Option<Result<(), AgentError>> {
         let agent = self.agent.as_mut()?;
-        self.words.is_awake();
+        self.events.disarm();
         let outcome = match catch_unwind(AssertUnwindSafe(|| agent.as_mut().poll(cx))) {
             Ok(Poll::Ready(outcome)) => Some(outcome),
             Ok(Poll::Pending) => None,
@@ -80,9 +80,9 @@ impl Running {
         };
         if outcome.is_some() {
             // What it has said counts; what something it left behind says later does not.
-            self.words.close();
+            self.events.close();
         }
-        self.words.take(cx, &mut self.heard);
+        self.events.take(cx, &mut self.received);
         outcome
     }
 }

@@ -22,20 +22,20 @@ use crate::{
     inbox::Incoming,
     live::LiveTask,
     store::{CommandId, Report},
-    turn::{Turn, TurnInner, Word},
+    turn::{AgentEvent, Turn, TurnInner},
 };
 
 /// What one turn needs while it runs.
 pub(super) struct Running {
     pub(super) agent: Option<AgentFuture>,
-    pub(super) words: channel::Receiver,
+    pub(super) events: channel::Receiver,
     /// Words that were taken and are to be heard.
-    pub(super) heard: Vec<Word>,
+    pub(super) received: Vec<AgentEvent>,
     pub(super) cancelled: CancellationToken,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     pub(super) patience: Option<Patience>,
     /// Whether the agent has said anything about the task.
-    pub(super) spoke: bool,
+    pub(super) has_emitted: bool,
     /// Whether the agent has answered with a bare message.
     pub(super) replied: bool,
     /// The bare message, until the words that were taken with it are heard: a second one makes both wrong.
@@ -83,14 +83,14 @@ impl Runner {
         loop {
             let mut step = self.step(&mut running).await;
             running.while_owned(&live, pin!(self.refuse_repeated(&mut step.controls))).await;
-            let mut heard = std::mem::take(&mut running.heard);
-            let is_flood = channel::is_flood(&heard);
-            for word in heard.drain(..) {
+            let mut received = std::mem::take(&mut running.received);
+            let is_flood = channel::is_flood(&received);
+            for event in received.drain(..) {
                 if running.agent.is_some() {
-                    self.hear(&mut running, word);
+                    self.handle(&mut running, event);
                 }
             }
-            running.heard = heard;
+            running.received = received;
             if let Some(reply) = running.reply.take() {
                 self.answer(reply);
             }
@@ -143,7 +143,7 @@ impl Runner {
 
     fn start(&mut self, incoming: Box<Incoming>) -> Running {
         let Incoming { request, extensions, is_first, resumed, reserved, .. } = *incoming;
-        let (sender, words) = channel::channel();
+        let (sender, events) = channel::channel();
         let cancelled = CancellationToken::new();
         self.count_waiting();
         let task = (!is_first).then(|| Arc::clone(&self.task_ref.lock().task));
@@ -160,18 +160,18 @@ impl Runner {
                 cancelled: cancelled.clone(),
                 store: Arc::clone(&self.shared.store),
             }),
-            words: sender,
+            events: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));
         let patience = self.patience();
         Running {
             agent,
-            words,
-            heard: Vec::new(),
+            events,
+            received: Vec::new(),
             cancelled,
             timer: None,
             patience,
-            spoke: false,
+            has_emitted: false,
             replied: false,
             reply: None,
             _reserved: reserved,

@@ -4,7 +4,8 @@ use std::future::Future;
 
 use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
 
-use super::{Said, Turn};
+use super::Turn;
+use crate::agent::AgentError;
 
 /// Writes one artifact of a turn, piece by piece; made by [`Turn::artifact`].
 ///
@@ -42,16 +43,16 @@ impl<'a> ArtifactWriter<'a> {
     }
 
     /// Writes the next piece: a text, a file, data.
-    pub fn chunk(&mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
+    pub fn chunk(&mut self, part: impl Into<Part>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.write(part.into(), false)
     }
 
     /// Writes the last piece. An empty text only says that the artifact ends, where it has begun.
-    pub fn finish(mut self, part: impl Into<Part>) -> impl Future<Output = Said> + Send {
+    pub fn finish(mut self, part: impl Into<Part>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.write(part.into(), true)
     }
 
-    fn write(&mut self, part: Part, last_chunk: bool) -> impl Future<Output = Said> + Send + use<'a> {
+    fn write(&mut self, part: Part, last_chunk: bool) -> impl Future<Output = Result<(), AgentError>> + Send + use<'a> {
         let rest = Artifact::new(self.artifact.artifact_id.clone(), Vec::new());
         let mut artifact = std::mem::replace(&mut self.artifact, rest);
         artifact.parts = [part].into();

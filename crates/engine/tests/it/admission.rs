@@ -173,12 +173,12 @@ async fn every_kind_of_content_counts_towards_the_size() {
         StreamResponse::Message(Message::agent(&*long)),
     ];
     for response in said {
-        let words = response.clone();
+        let event = response.clone();
         let engine = builder(move |turn| {
-            let words = words.clone();
+            let event = event.clone();
             async move {
                 turn.begin().await?;
-                turn.emit(words).await
+                turn.emit(event).await
             }
         });
         let engine = engine.limits(limits(|limits| limits.task_size = 1_999)).build();

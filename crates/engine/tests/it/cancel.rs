@@ -27,7 +27,7 @@ async fn an_agent_that_listens_stops_at_once() {
     let canceled = cancel(&engine, &task).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(1));
     assert_state(&canceled, TaskState::Canceled);
-    let seen = words(&rest(events).await);
+    let seen = summaries(&rest(events).await);
     assert_eq!(seen.last().unwrap(), "canceled");
     assert_eq!(seen.iter().filter(|word| *word == "canceled").count(), 1);
 }
@@ -75,7 +75,7 @@ async fn a_parked_task_and_one_that_never_spoke_are_canceled() {
     let parked = send(&engine, SendMessageRequest::new(Message::user("park"))).await.unwrap();
     let events = subscribe(&engine, &parked).await.unwrap();
     assert_state(&cancel(&engine, &parked).await.unwrap(), TaskState::Canceled);
-    assert_eq!(words(&rest(events).await), ["task:input-required", "canceled"]);
+    assert_eq!(summaries(&rest(events).await), ["task:input-required", "canceled"]);
     let silent = send(&engine, at_once(Message::user("silent"))).await.unwrap();
     assert_state(&cancel(&engine, &silent).await.unwrap(), TaskState::Canceled);
 }
@@ -127,7 +127,7 @@ async fn an_agent_that_goes_wrong_when_it_is_canceled_is_canceled() {
         let task = send(&engine, at_once(Message::user(how))).await.unwrap();
         let events = subscribe(&engine, &task).await.unwrap();
         assert_state(&cancel(&engine, &task).await.unwrap(), TaskState::Canceled);
-        assert_eq!(words(&rest(events).await).last().unwrap(), "canceled", "{how}");
+        assert_eq!(summaries(&rest(events).await).last().unwrap(), "canceled", "{how}");
     }
 }
 

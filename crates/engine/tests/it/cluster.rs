@@ -178,7 +178,7 @@ async fn at_rest(node: &Node) {
 }
 
 async fn numbered(events: EventStream) -> Vec<(u64, String)> {
-    rest(events).await.iter().map(|event| (event.sequence.unwrap(), word(event))).collect()
+    rest(events).await.iter().map(|event| (event.sequence.unwrap(), summary(event))).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -231,9 +231,9 @@ async fn a_stream_on_another_node_ends_with_its_own_turn() {
     let request = SendStreamingMessageRequest(follow(&task, "2 second?"));
     let events = call(&b.engine, request).await.map(events).unwrap();
     nodes.open(4);
-    let words = words(&rest(events).await);
-    assert_eq!(words[0], "task:working");
-    assert_eq!(words[words.len() - 2..], ["artifact:2", "input-required"], "{words:?}");
+    let seen = summaries(&rest(events).await);
+    assert_eq!(seen[0], "task:working");
+    assert_eq!(seen[seen.len() - 2..], ["artifact:2", "input-required"], "{seen:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,12 +275,12 @@ async fn a_node_that_dies_loses_its_tasks() {
     let begun = tokio::time::Instant::now();
     a.store.cut_off(true);
     let seen = ["task:working", "artifact:1", "failed"];
-    assert_eq!(words(&rest(there).await), seen);
+    assert_eq!(summaries(&rest(there).await), seen);
     assert!(begun.elapsed() < LEASE + Duration::from_secs(2), "{:?}", begun.elapsed());
     // What its agent says once it is back is nobody's, and its readers read on.
     a.store.cut_off(false);
     nodes.open(2);
-    assert_eq!(words(&here.await.unwrap()), seen);
+    assert_eq!(summaries(&here.await.unwrap()), seen);
     assert_eq!(get(&a.engine, &task).await, get(&b.engine, &task).await);
     at_rest(&a).await;
 }
@@ -389,8 +389,8 @@ async fn a_stream_ends_with_its_own_turn_also_after_a_takeover() {
     a.store.cut_off(true);
     tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
     nodes.open(8);
-    let words = words(&rest(events).await);
-    assert_eq!(words[words.len() - 2..], ["artifact:2", "input-required"], "{words:?}");
+    let seen = summaries(&rest(events).await);
+    assert_eq!(seen[seen.len() - 2..], ["artifact:2", "input-required"], "{seen:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -416,7 +416,7 @@ async fn a_node_that_stops_leaves_its_tasks_to_others_at_once() {
     let begun = tokio::time::Instant::now();
     a.engine.shutdown(Duration::ZERO).await;
     nodes.open(2);
-    assert_eq!(words(&rest(there).await).last().unwrap(), "completed");
+    assert_eq!(summaries(&rest(there).await).last().unwrap(), "completed");
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert_eq!(nodes.runs(), 2);
 }

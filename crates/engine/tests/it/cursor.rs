@@ -103,7 +103,7 @@ async fn a_task_that_has_ended_is_told_to_its_end_as_long_as_its_log_is_kept() {
     for last in 0..8 {
         let events = rest(after(&engine, &task, last).await.unwrap()).await;
         assert_eq!(numbers(&events), (last + 1..=8).collect::<Vec<_>>());
-        assert_eq!(word(events.last().unwrap()), "completed");
+        assert_eq!(summary(events.last().unwrap()), "completed");
     }
     // It has seen the end.
     assert_eq!(fact(&refusal(&engine, &task, 8).await), (ErrorKind::UnsupportedOperation, None));

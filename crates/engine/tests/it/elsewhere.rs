@@ -53,7 +53,7 @@ async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
                 let (engine, request) = (b.engine.clone(), next(&task, text));
                 let streamed = {
                     let (engine, request) = (engine.clone(), SendStreamingMessageRequest(request.clone()));
-                    tokio::spawn(async move { words(&rest(events(call(&engine, request).await.unwrap())).await) })
+                    tokio::spawn(async move { summaries(&rest(events(call(&engine, request).await.unwrap())).await) })
                 };
                 (tokio::spawn(async move { send(&engine, request).await.unwrap() }), streamed)
             })
@@ -67,12 +67,8 @@ async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
         {
             let answer = within(answer).await.unwrap();
             assert_eq!((&*asked(&answer), answer.history.len()), (question, messages), "{steps:?}");
-            let words = within(streamed).await.unwrap();
-            assert_eq!(
-                words[words.len() - 2..],
-                [format!("artifact:{chunk}"), "input-required".to_owned()],
-                "{steps:?}"
-            );
+            let seen = within(streamed).await.unwrap();
+            assert_eq!(seen[seen.len() - 2..], [format!("artifact:{chunk}"), "input-required".to_owned()], "{steps:?}");
         }
         assert_eq!(nodes.runs(), 3);
     }

@@ -59,7 +59,7 @@ async fn what_comes_after_the_end_is_not_forwarded() {
         turn.fail("no").await
     });
     let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:submitted", "completed"]);
+    assert_eq!(summaries(&events), ["task:submitted", "completed"]);
     assert_eq!(outcome(&engine).await, (TaskState::Completed, "done".to_owned()));
 }
 

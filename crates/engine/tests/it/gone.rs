@@ -250,7 +250,7 @@ async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
     for node in [&a, &b] {
         let mut anew = subscribe(&node.engine, &task).await.unwrap();
         let first = next(&mut anew).await;
-        assert_eq!(word(&first), "task:input-required");
+        assert_eq!(summary(&first), "task:input-required");
     }
 }
 
@@ -295,7 +295,7 @@ async fn what_begins_while_an_erasure_ends_is_not_erased() {
     assert_eq!(within(erased).await.unwrap().unwrap(), 1);
     gate.add_permits(1);
     let event = next(&mut events).await;
-    assert_eq!(word(&event), "artifact:x");
+    assert_eq!(summary(&event), "artifact:x");
     assert_eq!(kind(subscribe(&engine, &old).await), ErrorKind::TaskNotFound);
     assert_eq!(engine.zombies(), 0);
     cancel(&engine, &new).await.unwrap();

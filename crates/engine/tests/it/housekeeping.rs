@@ -97,7 +97,7 @@ async fn a_question_that_nobody_answers_fails_its_task_for_all_to_see() {
     let events = subscribe(&engine, &task).await.unwrap();
     let events = rest(events).await;
     assert!(begun.elapsed() >= SOON);
-    assert_eq!(words(&events), ["task:input-required", "failed"]);
+    assert_eq!(summaries(&events), ["task:input-required", "failed"]);
     let ended = get(&engine, &task).await;
     assert_state(&ended, TaskState::Failed);
     assert_eq!(reason(&ended), "the task waited for its client, and nobody answered within 300ms");
@@ -181,7 +181,7 @@ async fn on_several_nodes_it_fails_once() {
         assert_state(&ended, TaskState::Failed);
         let records =
             engines[1].store().events_after(&Scope::open(), &task.id, 0, Portion::records(100)).await.unwrap();
-        let failed = records.iter().filter_map(|it| it.as_update()).filter(|event| word(event) == "failed").count();
+        let failed = records.iter().filter_map(|it| it.as_update()).filter(|event| summary(event) == "failed").count();
         assert_eq!(failed, 1);
     }
 }

@@ -53,7 +53,7 @@ fn assert_whole(events: &[Arc<StreamEvent>], chunks: usize) {
         _ => None,
     };
     assert_eq!(events.iter().filter_map(chunk).collect::<Vec<usize>>(), (0..chunks).collect::<Vec<_>>());
-    assert_eq!(word(events.last().unwrap()), "completed");
+    assert_eq!(summary(events.last().unwrap()), "completed");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ async fn a_call_that_nests_too_deep_is_refused_and_names_its_fields() {
 }
 
 /// All that an agent can say, with everything in it that nests.
-fn words(levels: usize) -> Vec<(&'static str, StreamResponse)> {
+fn replies(levels: usize) -> Vec<(&'static str, StreamResponse)> {
     let metadata = || Some(Box::new(members(levels)));
     let artifact = |artifact| TaskArtifactUpdateEvent { artifact, ..Default::default() };
     let status = |message: Option<Message>| TaskStatusUpdateEvent {
@@ -93,7 +93,7 @@ fn message_of(metadata: Option<Box<Struct>>) -> Message {
 
 #[tokio::test]
 async fn an_agent_that_nests_too_deep_is_not_taken_at_its_word_and_its_task_fails() {
-    for ((field, deep), (_, fine)) in words(31).into_iter().zip(words(30)) {
+    for ((field, deep), (_, fine)) in replies(31).into_iter().zip(replies(30)) {
         let says = |response: StreamResponse| {
             engine(move |turn| {
                 let response = response.clone();

@@ -80,7 +80,7 @@ async fn a_commit_that_was_written_although_it_failed_is_known_again() {
     let engine = engine_over(&store, patient());
     store.commits([Fate::Goes, Fate::FailsAfterWriting, Fate::Goes, Fate::Fails, Fate::FailsAfterWriting]);
     let events = rest(stream(&engine, Message::user("x")).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:submitted", "working", "artifact:a", "artifact:b", "completed"]);
+    assert_eq!(summaries(&events), ["task:submitted", "working", "artifact:a", "artifact:b", "completed"]);
     let sequences: Vec<_> = events.iter().filter_map(|event| event.sequence).collect();
     assert_eq!(sequences, [1, 2, 3, 4, 5]);
     assert_state(&tasks(&engine).await[0], TaskState::Completed);
@@ -170,7 +170,7 @@ async fn a_claim_that_fails_concerns_nobody_but_who_wanted_it() {
         let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
         quiet(&engine).await;
         let mut events = subscribe(&engine, &task).await.unwrap();
-        assert_eq!(word(&*next(&mut events).await), "task:input-required");
+        assert_eq!(summary(&*next(&mut events).await), "task:input-required");
         store.claims([fate]);
         let (message, canceled) = join(send(&engine, follow(&task, "x")), cancel(&engine, &task)).await;
         message.unwrap_err();
@@ -179,7 +179,7 @@ async fn a_claim_that_fails_concerns_nobody_but_who_wanted_it() {
         assert_eq!(engine.running(), 0);
         let task = send(&engine, follow(&task, "x")).await.unwrap();
         assert_state(&task, TaskState::Completed);
-        assert_eq!(words(&rest(events).await), ["working", "working", "artifact:a", "artifact:b", "completed"]);
+        assert_eq!(summaries(&rest(events).await), ["working", "working", "artifact:a", "artifact:b", "completed"]);
         quiet(&engine).await;
     }
 }

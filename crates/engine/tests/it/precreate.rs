@@ -163,10 +163,10 @@ async fn its_stream_begins_with_it() {
     let call = |text: &str| SendStreamingMessageRequest(SendMessageRequest::new(Message::user(text)));
     let first = events(within(engine.call(request("settled", call("start")))).await.unwrap());
     let seen = rest(first).await;
-    assert_eq!(words(&seen), ["task:submitted", "input-required"]);
+    assert_eq!(summaries(&seen), ["task:submitted", "input-required"]);
     assert!(matches!(&seen[0].response, StreamResponse::Task(task) if task.id.as_str() == "settled"));
     let second = events(within(engine.call(request("settled", call("stop")))).await.unwrap());
-    assert_eq!(words(&rest(second).await), ["task:working", "completed"]);
+    assert_eq!(summaries(&rest(second).await), ["task:working", "completed"]);
     let third = within(engine.call(request("settled", call("x")))).await;
     assert_eq!(third.err().unwrap().kind(), ErrorKind::UnsupportedOperation);
     quiet(&engine).await;

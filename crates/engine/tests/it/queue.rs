@@ -118,7 +118,10 @@ async fn a_turn_that_waited_begins_with_a_task_that_is_at_work() {
     gate.add_permits(1);
     // Its turn says nothing of the state, so the task is done; it does not wait for the client.
     assert_state(&within(waiting).await.unwrap().unwrap(), TaskState::Completed);
-    assert_eq!(words(&rest(events).await), ["task:working", "input-required", "working", "artifact:x", "completed"]);
+    assert_eq!(
+        summaries(&rest(events).await),
+        ["task:working", "input-required", "working", "artifact:x", "completed"]
+    );
 }
 
 #[tokio::test]
@@ -170,8 +173,8 @@ async fn a_stream_ends_when_its_own_turn_rests() {
     let third = stream(&engine, follow(&task, "third").message).await.unwrap();
     gate.add_permits(1);
     let (second, third) = (rest(second).await, rest(third).await);
-    assert_eq!(words(&second), ["task:working", "input-required", "working", "input-required"]);
-    assert_eq!(words(&third)[1..], ["input-required", "working", "input-required", "working", "input-required"]);
+    assert_eq!(summaries(&second), ["task:working", "input-required", "working", "input-required"]);
+    assert_eq!(summaries(&third)[1..], ["input-required", "working", "input-required", "working", "input-required"]);
     quiet(&engine).await;
 }
 

@@ -166,7 +166,7 @@ async fn a_client_that_resumes_a_task_that_ends_meanwhile_gets_all_of_it() {
     // The store keeps no records of a task that has ended.
     gate.close();
     quiet_turns(&engine).await;
-    let seen = words(&rest(events).await);
+    let seen = summaries(&rest(events).await);
     assert_eq!(seen.len(), 11);
     assert_eq!(seen.last().unwrap(), "failed");
 }

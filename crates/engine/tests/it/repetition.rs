@@ -108,7 +108,7 @@ async fn a_repetition_gets_the_task_of_the_first() {
     assert_eq!(send(&engine, request()).await.unwrap(), first);
     assert_eq!(send(&engine, at_once(message())).await.unwrap(), first);
     let events = rest(stream(&engine, message()).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:completed"]);
+    assert_eq!(summaries(&events), ["task:completed"]);
     assert_eq!((agent.turns(), tasks(&engine).await.len()), (1, 1));
     let extension = &engine.card().capabilities.extensions[0];
     assert_eq!(extension.uri, Idempotency::EXTENSION);
@@ -139,8 +139,8 @@ async fn a_repetition_waits_for_the_turn_of_the_first() {
     let (first, again) = (within(first).await.unwrap().unwrap(), within(again).await.unwrap().unwrap());
     assert_state(&first, TaskState::Completed);
     assert_eq!((&again, &now.id), (&first, &first.id));
-    assert_eq!(words(&rest(streaming_late).await), ["task:submitted", "artifact:x", "completed"]);
-    assert_eq!(words(&within(streamed).await.unwrap()).last().unwrap(), "completed");
+    assert_eq!(summaries(&rest(streaming_late).await), ["task:submitted", "artifact:x", "completed"]);
+    assert_eq!(summaries(&within(streamed).await.unwrap()).last().unwrap(), "completed");
     assert_eq!((agent.turns(), tasks(&engine).await.len()), (1, 1));
 }
 
@@ -158,7 +158,7 @@ async fn a_message_that_goes_on_with_a_task_is_known_too() {
     let answer = send(&engine, SendMessageRequest::new(more.clone())).await.unwrap();
     assert_eq!(answer.status.message.as_ref().unwrap().text(), "re more");
     assert_eq!(send(&engine, SendMessageRequest::new(more.clone())).await.unwrap(), answer);
-    assert_eq!(words(&rest(stream(&engine, more.clone()).await.unwrap()).await), ["task:input-required"]);
+    assert_eq!(summaries(&rest(stream(&engine, more.clone()).await.unwrap()).await), ["task:input-required"]);
     // The first message gives the task as it is now.
     assert_eq!(send(&engine, request()).await.unwrap(), answer);
     let ended = send(&engine, SendMessageRequest::new(end.clone())).await.unwrap();
@@ -247,7 +247,7 @@ async fn a_direct_answer_is_shared_while_it_is_made_and_not_kept() {
     }
     ids.dedup();
     assert_eq!((ids.len(), agent.turns()), (1, 1));
-    assert_eq!(words(&within(streamed).await.unwrap()), ["message:hi"]);
+    assert_eq!(summaries(&within(streamed).await.unwrap()), ["message:hi"]);
     agent.gate.add_permits(1);
     assert!(matches!(call(&engine, request()).await.unwrap(), Reply::Message(_)));
     assert_eq!(agent.turns(), 2);
@@ -317,7 +317,7 @@ async fn a_repetition_is_known_after_a_restart_and_on_another_node() {
     let (later, builder) = Gated::new(|turn| async move { turn.complete("never").await });
     let engine = builder.store(store).build();
     assert_eq!(send(&engine, request()).await.unwrap(), before);
-    assert_eq!(words(&rest(stream(&engine, message()).await.unwrap()).await), ["task:input-required"]);
+    assert_eq!(summaries(&rest(stream(&engine, message()).await.unwrap()).await), ["task:input-required"]);
     assert_eq!(later.turns(), 0);
 }
 
@@ -331,7 +331,7 @@ async fn of_two_nodes_the_slower_is_cut_off_and_gives_the_task_of_the_faster() {
             let slower = slower.clone();
             async move {
                 if streams {
-                    words(&rest(stream(&slower, message()).await.unwrap()).await)
+                    summaries(&rest(stream(&slower, message()).await.unwrap()).await)
                 } else {
                     vec![send(&slower, request()).await.unwrap().status.message.unwrap().text()]
                 }

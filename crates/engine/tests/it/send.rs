@@ -72,7 +72,7 @@ async fn returning_immediately_does_not_wait_for_a_silent_agent() {
     assert!(begun.elapsed() < Duration::from_millis(100), "{:?}", begun.elapsed());
     assert_state(&task, TaskState::Submitted);
     let events = rest(subscribe(&engine, &task).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:submitted", "completed"]);
+    assert_eq!(summaries(&events), ["task:submitted", "completed"]);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_bare_message_after_the_client_was_given_a_task_completes_it() {
     });
     let task = send(&engine, at_once(Message::user("hi"))).await.unwrap();
     let events = rest(subscribe(&engine, &task).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:submitted", "completed"]);
+    assert_eq!(summaries(&events), ["task:submitted", "completed"]);
     assert_eq!(get(&engine, &task).await.status.message.unwrap().text(), "direct");
 }
 
@@ -100,7 +100,7 @@ async fn a_caller_that_leaves_changes_nothing_for_the_task() {
     let task = &page.tasks[0];
     assert_state(task, TaskState::Working);
     let events = rest(subscribe(&engine, task).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:working", "completed"]);
+    assert_eq!(summaries(&events), ["task:working", "completed"]);
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn auth_required_answers_at_once_while_the_turn_goes_on() {
     let task = send(&engine, SendMessageRequest::new(Message::user("hi"))).await.unwrap();
     assert_state(&task, TaskState::AuthRequired);
     let events = rest(subscribe(&engine, &task).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:auth-required", "completed"]);
+    assert_eq!(summaries(&events), ["task:auth-required", "completed"]);
 }
 
 #[tokio::test]

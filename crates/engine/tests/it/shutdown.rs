@@ -151,7 +151,7 @@ async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
     yield_now().await;
     stop(&engine).await;
     assert_state(&within(sent).await.unwrap().unwrap(), TaskState::Failed);
-    assert_eq!(words(&within(streamed).await.unwrap()), ["task:submitted", "failed"]);
+    assert_eq!(summaries(&within(streamed).await.unwrap()), ["task:submitted", "failed"]);
     quiet(&engine).await;
 }
 
@@ -227,7 +227,7 @@ async fn what_is_told_to_a_task_that_ends_while_it_stops_is_its_end() {
     });
     within(engine.shutdown(Duration::from_secs(10))).await;
     within(canceled).await.unwrap().unwrap_err();
-    assert!(["completed", "failed"].contains(&words(&rest(events).await).last().unwrap().as_str()));
+    assert!(["completed", "failed"].contains(&summaries(&rest(events).await).last().unwrap().as_str()));
 }
 
 /// What is not known to have its turn is not taken.

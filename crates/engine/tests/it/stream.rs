@@ -32,7 +32,7 @@ fn expected(count: usize) -> Vec<String> {
 async fn the_first_event_is_the_task_whatever_the_agent_says_first() {
     let engine = engine(|turn| async move { chunks(turn, 1).await });
     let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
-    assert_eq!(words(&events), expected(1));
+    assert_eq!(summaries(&events), expected(1));
     let sequences: Vec<_> = events.iter().map(|event| event.sequence.unwrap()).collect();
     assert_eq!(sequences, [1, 2, 3]);
 }
@@ -52,23 +52,23 @@ async fn a_silent_agent_does_not_delay_the_first_event_for_ever() {
     .build();
     let begun = tokio::time::Instant::now();
     let mut events = stream(&engine, Message::user("hi")).await.unwrap();
-    assert_eq!(word(&*next(&mut events).await), "task:submitted");
+    assert_eq!(summary(&*next(&mut events).await), "task:submitted");
     assert!(begun.elapsed() < Duration::from_millis(300));
-    assert_eq!(words(&rest(events).await), ["completed"]);
+    assert_eq!(summaries(&rest(events).await), ["completed"]);
 }
 
 #[tokio::test]
 async fn a_bare_message_is_the_only_event() {
     let engine = engine(|turn| async move { turn.reply("direct").await });
     let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
-    assert_eq!(words(&events), ["message:direct"]);
+    assert_eq!(summaries(&events), ["message:direct"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_dropped_when_the_agent_does_not_pause() {
     let engine = engine(|turn| async move { chunks(turn, 20_000).await });
     let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
-    assert_eq!(words(&events), expected(20_000));
+    assert_eq!(summaries(&events), expected(20_000));
     let StreamResponse::Task(first) = &events[0].response else { panic!() };
     let task = get(&engine, first).await;
     assert_eq!(task.artifacts[0].parts.len(), 20_000);
@@ -92,10 +92,10 @@ async fn all_readers_see_the_same_events_in_the_same_order() {
     opened.add_permits(1);
     drop(leaves_early);
     let all = join_all(readers.into_iter().map(|reader| rest(reader.unwrap()))).await;
-    let first = words(&all[0]);
+    let first = summaries(&all[0]);
     assert_eq!(first.len(), 3_002);
     for other in &all[1..] {
-        assert_eq!(words(other)[1..], first[1..]);
+        assert_eq!(summaries(other)[1..], first[1..]);
     }
 }
 
@@ -141,7 +141,7 @@ async fn a_reader_that_stops_reading_holds_nobody_up_for_long() {
     let first = next(&mut stuck).await;
     let StreamResponse::Task(task) = &first.response else { panic!() };
     let events = rest(subscribe(&engine, task).await.unwrap()).await;
-    assert_eq!(word(events.last().unwrap()), "completed");
+    assert_eq!(summary(events.last().unwrap()), "completed");
     // It is served from the store, or told that it is too far behind; never with a gap.
     let mut last = first.sequence.unwrap();
     while let Some(event) = within(stuck.next()).await {
@@ -165,9 +165,9 @@ async fn a_subscriber_of_a_parked_task_sees_its_next_turn() {
     });
     let task = send(&engine, SendMessageRequest::new(Message::user("hi"))).await.unwrap();
     let mut events = subscribe(&engine, &task).await.unwrap();
-    assert_eq!(word(&*next(&mut events).await), "task:input-required");
+    assert_eq!(summary(&*next(&mut events).await), "task:input-required");
     send(&engine, SendMessageRequest::new(Message::user("this").with_task_id(task.id.clone()))).await.unwrap();
-    assert_eq!(words(&rest(events).await), ["working", "completed"]);
+    assert_eq!(summaries(&rest(events).await), ["working", "completed"]);
 }
 
 #[tokio::test]
@@ -180,13 +180,13 @@ async fn a_stream_ends_at_input_required_and_stays_through_auth_required() {
         }
     });
     let events = rest(stream(&engine, Message::user("input")).await.unwrap()).await;
-    assert_eq!(words(&events), ["task:submitted", "input-required"]);
+    assert_eq!(summaries(&events), ["task:submitted", "input-required"]);
     let mut events = stream(&engine, Message::user("auth")).await.unwrap();
     let first = next(&mut events).await;
     let StreamResponse::Task(task) = &first.response else { panic!() };
-    assert_eq!(word(&*next(&mut events).await), "auth-required");
+    assert_eq!(summary(&*next(&mut events).await), "auth-required");
     send(&engine, SendMessageRequest::new(Message::user("me").with_task_id(task.id.clone()))).await.unwrap();
-    assert_eq!(words(&rest(events).await), ["working", "completed"]);
+    assert_eq!(summaries(&rest(events).await), ["working", "completed"]);
 }
 
 #[tokio::test]
@@ -232,13 +232,16 @@ async fn a_client_that_names_its_last_event_gets_what_it_missed() {
     let mut events = stream(&engine, Message::user("hi")).await.unwrap();
     let first = next(&mut events).await;
     let StreamResponse::Task(task) = &first.response else { panic!() };
-    assert_eq!(word(&*next(&mut events).await), "artifact:0,");
+    assert_eq!(summary(&*next(&mut events).await), "artifact:0,");
     drop(events);
     let request =
         Request { last_event: Some(2), ..Request::new(Scope::open(), SubscribeToTaskRequest::new(task.id.clone())) };
     let Reply::Events(events) = engine.call(request).await.unwrap() else { panic!() };
     opened.add_permits(1);
-    assert_eq!(words(&rest(events).await), ["artifact:1,", "artifact:2,", "artifact:3,", "artifact:4,", "completed"]);
+    assert_eq!(
+        summaries(&rest(events).await),
+        ["artifact:1,", "artifact:2,", "artifact:3,", "artifact:4,", "completed"]
+    );
 }
 
 #[tokio::test]

@@ -109,8 +109,8 @@ pub(crate) async fn rest(events: EventStream) -> Vec<Arc<StreamEvent>> {
     within(events.map(|event| event.expect("the stream failed")).collect()).await
 }
 
-/// An event in a word: `task:submitted`, `working`, `artifact:text`, `message:text`.
-pub(crate) fn word(event: &StreamEvent) -> String {
+/// A short text for an event: `task:submitted`, `working`, `artifact:text`, `message:text`.
+pub(crate) fn summary(event: &StreamEvent) -> String {
     match &event.response {
         StreamResponse::Task(task) => format!("task:{}", task.state().short()),
         StreamResponse::StatusUpdate(update) => update.status.state.short().to_owned(),
@@ -119,8 +119,8 @@ pub(crate) fn word(event: &StreamEvent) -> String {
     }
 }
 
-pub(crate) fn words(events: &[Arc<StreamEvent>]) -> Vec<String> {
-    events.iter().map(|event| word(event)).collect()
+pub(crate) fn summaries(events: &[Arc<StreamEvent>]) -> Vec<String> {
+    events.iter().map(|event| summary(event)).collect()
 }
 
 pub(crate) fn history(task: &Task) -> Vec<String> {

@@ -63,7 +63,7 @@ async fn a_task_that_is_seen_in_the_store_is_there() {
     let events = within(read).await.unwrap().unwrap().await;
     let sequences: Vec<_> = events.iter().filter_map(|event| event.sequence).collect();
     assert!(sequences.is_sorted_by(|one, other| one < other), "{sequences:?}");
-    assert_eq!(events.last().map(|event| word(event)).as_deref(), Some("canceled"));
+    assert_eq!(events.last().map(|event| summary(event)).as_deref(), Some("canceled"));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What an agent says, on its way into the log: completed with what the agent may leave out, checked, staged.
+//! Handles the events of an agent: completes fields that the agent left out, checks the event and stages it.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -12,18 +12,18 @@ use crate::{
     lifecycle::{IllegalTransition, check_message},
     nesting,
     record::Sent,
-    turn::Word,
+    turn::AgentEvent,
     values,
 };
 
 impl Runner {
-    /// Hears one word of the agent.
-    pub(super) fn hear(&mut self, running: &mut Running, word: Word) {
+    /// Handles one event of the agent.
+    pub(super) fn handle(&mut self, running: &mut Running, emitted: AgentEvent) {
         if running.replied {
-            self.went_on(running, &word.event.response);
+            self.handle_after_reply(running, &emitted.event.response);
             return;
         }
-        let Word { mut event, mut bytes, origin } = word;
+        let AgentEvent { mut event, mut bytes, origin } = emitted;
         if let Err(excess) = nesting::check_event(&event.response, self.shared.limits.nesting) {
             return self.overflow(running, nesting::LIMIT, &excess);
         }
@@ -33,7 +33,7 @@ impl Runner {
         if let StreamResponse::Message(message) = &event.response {
             if self.deferred.is_some() {
                 if let Err(error) = check_message(message) {
-                    self.object(running, &error, origin.as_deref());
+                    self.fail_on_violation(running, &error, origin.as_deref());
                     return;
                 }
                 running.reply = Some(message.clone());
@@ -41,25 +41,25 @@ impl Runner {
                 running.timer = None;
                 return;
             }
-            if !running.spoke && !self.writer.state().is_terminal() {
+            if !running.has_emitted && !self.writer.state().is_terminal() {
                 // The client was given a task before the agent could answer directly: the answer completes it.
-                Word { event, bytes, .. } = Word::status(TaskState::Completed, Some(message.clone()));
+                AgentEvent { event, bytes, .. } = AgentEvent::status(TaskState::Completed, Some(message.clone()));
             }
         }
-        running.spoke = true;
+        running.has_emitted = true;
         if !running.cancelled.is_cancelled() {
             running.timer = None;
         }
         if let Err(excess) = self.writer.check(bytes) {
             self.overflow(running, excess.limit(), &excess);
-        } else if let Err(error) = self.say(event, bytes) {
-            self.object(running, &error, origin.as_deref());
+        } else if let Err(error) = self.emit(event, bytes) {
+            self.fail_on_violation(running, &error, origin.as_deref());
         }
     }
 
     /// The agent said something after its bare message, which is the whole answer of a turn (section 3.1.2). A second
     /// bare message is an error of the call, unless the client has the first one already.
-    fn went_on(&mut self, running: &mut Running, response: &StreamResponse) {
+    fn handle_after_reply(&mut self, running: &mut Running, response: &StreamResponse) {
         let task = &self.task_ref.id;
         running.cut_off();
         if !matches!(response, StreamResponse::Message(_)) {
@@ -82,7 +82,7 @@ impl Runner {
     }
 
     /// The agent broke the protocol: its turn is over, and so is the task.
-    fn object(&mut self, running: &mut Running, error: &IllegalTransition, origin: Option<&str>) {
+    fn fail_on_violation(&mut self, running: &mut Running, error: &IllegalTransition, origin: Option<&str>) {
         let place = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
         let reason = format!("the agent broke the protocol: {error}{place}");
         tracing::warn!(task = %self.task_ref.id, "{reason}");
@@ -99,14 +99,14 @@ impl Runner {
 
     /// Says something about the task's state for the agent.
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
-        let Word { event, bytes, .. } = Word::status(state, message);
-        if let Err(error) = self.say(event, bytes) {
+        let AgentEvent { event, bytes, .. } = AgentEvent::status(state, message);
+        if let Err(error) = self.emit(event, bytes) {
             tracing::error!(task = %self.task_ref.id, %error, "the runner broke the lifecycle");
         }
     }
 
     /// Stages a change, the task before it if need be.
-    fn say(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
+    fn emit(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
         self.create_task();
         if let Some(event) = Arc::get_mut(&mut event) {
             if let StreamResponse::StatusUpdate(update) = &event.response
