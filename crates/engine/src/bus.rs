@@ -51,7 +51,7 @@ pub trait EventBus: Send + Sync + 'static {
 
     /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is
     /// published from here later goes nowhere. Other nodes notice nothing.
-    async fn close(&self, patience: Duration);
+    async fn close(&self, limit: Duration);
 }
 
 /// Listens to one topic until it is dropped.

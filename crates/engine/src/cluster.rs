@@ -2,7 +2,7 @@
 //! that what is read here of tasks elsewhere is the newest.
 //!
 //! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at
-//! the store about once a second ([`Limits::reread`](crate::Limits)).
+//! the store about once a second ([`Limits::poll_interval`](crate::Limits)).
 
 mod adopt;
 mod answer;

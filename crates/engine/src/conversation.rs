@@ -95,7 +95,7 @@ impl Opening {
     pub(crate) fn begin(
         mut self,
         shared: &Arc<Shared>,
-        patience: Duration,
+        first_event_timeout: Duration,
         leader: Option<Leader>,
     ) -> Result<Beginning, Error> {
         let permit = shared.reserve(&self.scope.principal, &self.request)?;
@@ -112,7 +112,8 @@ impl Opening {
         incoming.reserved = permit;
         let progress = incoming.progress.clone();
         let push_configs = push_configs.into_iter().collect();
-        let runner = Runner::begin(Arc::clone(shared), task_ref.clone(), incoming, push_configs, patience, leader);
+        let runner =
+            Runner::begin(Arc::clone(shared), task_ref.clone(), incoming, push_configs, first_event_timeout, leader);
         Ok(Beginning { task_ref, runner: Inline::new(runner), progress })
     }
 

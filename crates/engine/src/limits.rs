@@ -18,11 +18,11 @@ pub struct Limits {
     pub cancel_grace: Duration,
     /// How long a blocking `SendMessage` waits for the agent's first word before the task exists without one. Until
     /// then the agent can still answer with a bare message. 2 s.
-    pub first_word: Duration,
+    pub first_event_timeout: Duration,
     /// The same for `SendStreamingMessage`, whose client waits for its first event. 300 ms.
-    pub first_word_streaming: Duration,
+    pub first_event_timeout_streaming: Duration,
     /// How long a turn may go on after its last word, a bare message or the end of its task; then it is cut off. 60 s.
-    pub after_last_word: Duration,
+    pub linger: Duration,
     /// Messages that may wait behind a running turn of their task; one more is refused. 64.
     pub queued_messages: usize,
     /// Messages that may wait behind running turns of all tasks; one more is refused. 100,000.
@@ -85,7 +85,7 @@ pub struct Limits {
     pub values: usize,
     /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
     /// read here, commands, tasks of nodes that are gone. 1 s.
-    pub reread: Duration,
+    pub poll_interval: Duration,
     /// How long a turn may say nothing before it is cut off and its task fails; `None` for as long as it likes. A turn
     /// that waits for its client in it is not meant. `None`.
     pub stall_timeout: Option<Duration>,
@@ -104,9 +104,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             cancel_grace: Duration::from_secs(2),
-            first_word: Duration::from_secs(2),
-            first_word_streaming: Duration::from_millis(300),
-            after_last_word: Duration::from_mins(1),
+            first_event_timeout: Duration::from_secs(2),
+            first_event_timeout_streaming: Duration::from_millis(300),
+            linger: Duration::from_mins(1),
             queued_messages: 64,
             queued_in_all: 100_000,
             queued_per_caller: 10_000,
@@ -128,7 +128,7 @@ impl Default for Limits {
             task_size: 256 * 1024 * 1024,
             task_events: 1_000_000,
             values: 250_000,
-            reread: Duration::from_secs(1),
+            poll_interval: Duration::from_secs(1),
             stall_timeout: None,
             commit_retry: Duration::from_secs(2),
         }

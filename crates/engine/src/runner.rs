@@ -4,7 +4,7 @@
 mod control;
 mod ending;
 mod events;
-mod patience;
+mod idle_timeout;
 mod settle;
 mod step;
 mod turn;
@@ -71,7 +71,7 @@ struct DeferredTask {
     /// Has the message that begins it.
     request: Arc<SendMessageRequest>,
     extensions: Arc<[Box<str>]>,
-    patience: Duration,
+    first_event_timeout: Duration,
     /// When it came: what is said of the task is later.
     arrived: Timestamp,
 }
@@ -87,13 +87,13 @@ enum Rest {
 }
 
 impl Runner {
-    /// Begins an interaction. The task exists once the agent has said something about it, or after `patience`.
+    /// Begins an interaction. The task exists once the agent has said something about it, or after `first_event_timeout`.
     pub(crate) fn begin(
         shared: Arc<Shared>,
         task_ref: TaskRef,
         mut first: Box<Incoming>,
         push_configs: Vec<PushConfig>,
-        patience: Duration,
+        first_event_timeout: Duration,
         leader: Option<Leader>,
     ) -> Self {
         let message = &first.request.message;
@@ -108,7 +108,7 @@ impl Runner {
         }
         let writer = LogWriter::create(Arc::clone(&shared), Arc::clone(task_ref.live()), context, push_configs);
         let mut runner = Self::with(shared, task_ref, writer);
-        runner.deferred = Some(DeferredTask { request, extensions, patience, arrived: Timestamp::now() });
+        runner.deferred = Some(DeferredTask { request, extensions, first_event_timeout, arrived: Timestamp::now() });
         runner.leader = leader;
         first.is_first = true;
         runner.first = Some(first);

@@ -49,7 +49,7 @@ const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Duration::from_secs(1);
 
 /// The deadline for an expected event.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn cluster(node: &impl TaskStore) -> &dyn Cluster {
     node.cluster().expect("the store is shared")

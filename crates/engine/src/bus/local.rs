@@ -81,7 +81,7 @@ impl EventBus for LocalBus {
         if self.node.0.is_closed() { Err(BusError::closed()) } else { Ok(()) }
     }
 
-    async fn close(&self, _patience: Duration) {
+    async fn close(&self, _limit: Duration) {
         self.node.0.close();
     }
 }

@@ -107,12 +107,12 @@ impl EventBus for RemoteBus {
         self.wait(|state| matches!(state.link, Link::Up)).await
     }
 
-    async fn close(&self, patience: Duration) {
+    async fn close(&self, limit: Duration) {
         self.shared.closing.cancel();
         let driver = self.driver.lock().take();
         if let Some(driver) = driver {
             // Dropped when it is late, and ends with that.
-            let _ = timeout(patience, driver).await;
+            let _ = timeout(limit, driver).await;
         }
         self.end();
     }

@@ -6,7 +6,9 @@ use crate::{recovery, shared::Shared};
 
 /// Settles tasks of nodes that are gone, about once a second.
 pub(super) async fn adopt(shared: Weak<Shared>) {
-    let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.limits.reread)) else { return };
+    let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.limits.poll_interval)) else {
+        return;
+    };
     while let Some(shared) = Shared::after(&shared, &left, period).await {
         if shared.turns.are_draining() {
             continue;

@@ -134,7 +134,7 @@ pub(crate) fn stay(shared: &Arc<Shared>, task_ref: &TaskRef) {
 
 /// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without
 /// a signal, and catches up with them.
-pub(super) async fn reread(shared: &Arc<Shared>, cluster: &dyn Cluster) {
+pub(super) async fn poll(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     let is_followed = |live: &Arc<LiveTask>| live.lock().is_followed();
     let topics: HashSet<Topic> =
         shared.registry.all().iter().filter(|live| is_followed(live)).map(|live| Topic::of(&live.id)).collect();

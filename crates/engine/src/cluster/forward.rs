@@ -58,7 +58,7 @@ pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control)
 /// Sends it, again where nobody has the task and it cannot be run here yet.
 async fn send(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, body: &Body) {
     while let Some(unsent) = send_once(shared, task_ref, control, body).await {
-        sleep(shared.limits.reread).await;
+        sleep(shared.limits.poll_interval).await;
         control = unsent;
     }
 }
@@ -156,7 +156,7 @@ async fn leave(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> Res
 async fn take_back(shared: &Shared, cluster: &dyn Cluster, command: &Command) {
     for _ in 0..WITHDRAWALS {
         match cluster.cancel(&command.id).await {
-            Err(error) if error.is_transient() => sleep(shared.limits.reread).await,
+            Err(error) if error.is_transient() => sleep(shared.limits.poll_interval).await,
             _ => return,
         }
     }

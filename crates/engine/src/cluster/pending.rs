@@ -24,7 +24,7 @@ const MANY: usize = 8192;
 pub(super) async fn look_after(shared: Weak<Shared>) {
     let Some((left, pending, lost, period)) = shared.upgrade().map(|shared| {
         let members = &shared.members;
-        (members.left().clone(), members.pending(), members.lost(), shared.limits.reread)
+        (members.left().clone(), members.pending(), members.lost(), shared.limits.poll_interval)
     }) else {
         return;
     };
@@ -42,8 +42,8 @@ pub(super) async fn look_after(shared: Weak<Shared>) {
         let Some(cluster) = shared.store.cluster() else { return };
         read_pending(&shared, cluster).await;
         if !only_pending {
-            follow::reread(&shared, cluster).await;
-            statuses::reread(&shared, cluster).await;
+            follow::poll(&shared, cluster).await;
+            statuses::poll(&shared, cluster).await;
         }
     }
 }

@@ -123,7 +123,7 @@ impl RemoteCall {
                 Ok(false) => UNHEARD_OF,
                 Err(error) => {
                     tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is not followed");
-                    shared.limits.reread
+                    shared.limits.poll_interval
                 }
             };
             status = self.news(cluster, longest).await;

@@ -41,7 +41,7 @@ pub(super) async fn attend(shared: &Shared, live: &LiveTask) -> Result<(), Store
 }
 
 /// Looks how far all commands have come that this node follows.
-pub(super) async fn reread(shared: &Shared, cluster: &dyn Cluster) {
+pub(super) async fn poll(shared: &Shared, cluster: &dyn Cluster) {
     let mut followed: Vec<(Arc<RemoteCall>, TaskState)> = Vec::new();
     for live in shared.registry.all() {
         let state = live.lock();

@@ -66,7 +66,7 @@ impl EngineBuilder {
     }
 
     /// What wakes the other nodes that share the store. Without one they look at the store about once a second
-    /// ([`Limits::reread`]). Of no use where the store has one node. The engine closes it when it shuts down, so it is
+    /// ([`Limits::poll_interval`]). Of no use where the store has one node. The engine closes it when it shuts down, so it is
     /// for this engine alone.
     pub fn bus(mut self, bus: Arc<dyn EventBus>) -> Self {
         self.bus = Some(bus);

@@ -83,16 +83,16 @@ impl<'a> Attempt<'a> {
         leader: Option<Leader>,
     ) -> Result<Self, Error> {
         let at_once = request.returns_immediately();
-        let patience = if at_once { Duration::ZERO } else { shared.limits.first_word };
+        let first_event_timeout = if at_once { Duration::ZERO } else { shared.limits.first_event_timeout };
         let mut opening = Opening::new(shared, scope, request, with)?;
         if opening.is_settled() && opening.task_id().is_none() {
-            return Ok(Self::Begun { beginning: opening.begin(shared, patience, leader)?, at_once });
+            return Ok(Self::Begun { beginning: opening.begin(shared, first_event_timeout, leader)?, at_once });
         }
         Ok(Self::Other(Box::pin(async move {
             opening.settle(shared).await?;
             match opening.task_id() {
                 Some(id) => go_on(opening.go_on(shared, id).await?, at_once).await.map(Reply::Task),
-                None => begun(opening.begin(shared, patience, leader)?, at_once).await,
+                None => begun(opening.begin(shared, first_event_timeout, leader)?, at_once).await,
             }
         })))
     }

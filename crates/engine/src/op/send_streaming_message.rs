@@ -60,7 +60,7 @@ async fn events_once(
 }
 
 /// The events of a message, once the first is there or is sure to come: what keeps it away is an error of the call
-/// (STREAM-15). How long a silent agent is waited for is a limit, `first_word_streaming`.
+/// (STREAM-15). How long a silent agent is waited for is a limit, `first_event_timeout_streaming`.
 async fn attempt(
     shared: &Arc<Shared>,
     scope: Scope,
@@ -76,7 +76,7 @@ async fn attempt(
     Ok(match opening.task_id() {
         None => {
             let Beginning { task_ref, runner, progress } =
-                opening.begin(shared, shared.limits.first_word_streaming, leader)?;
+                opening.begin(shared, shared.limits.first_event_timeout_streaming, leader)?;
             let reader = LogReader::from_start(task_ref);
             runner.detach();
             reader.begun().await?;

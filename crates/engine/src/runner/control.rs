@@ -4,7 +4,7 @@ use nuncio_limit::Permit;
 use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp};
 use tokio::time::sleep;
 
-use super::{Runner, Running, ended, patience::unanswered};
+use super::{Runner, Running, ended, idle_timeout::unanswered};
 use crate::{
     cluster::{self, Body, CommandGuard},
     conversation::place,

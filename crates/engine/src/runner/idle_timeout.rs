@@ -1,4 +1,4 @@
-//! How long a turn may be silent.
+//! Ends a turn whose agent has emitted no event for too long.
 
 use std::{
     future::Future as _,
@@ -13,52 +13,52 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{Runner, Running};
 use crate::housekeeping::in_words;
 
-/// For how long the timer is set at most.
+/// The longest time for which the timer is set.
 const LONG: Duration = Duration::from_hours(1);
 
-/// Watches a turn for silence. There is none where no limit is set.
-pub(super) struct Patience {
+/// Measures the time since the last event of a turn. A turn without a limit has no idle timeout.
+pub(super) struct IdleTimeout {
     timer: Pin<Box<Sleep>>,
-    last_word: Instant,
+    last_event: Instant,
 }
 
-impl Patience {
+impl IdleTimeout {
     fn new(shortest: Duration) -> Self {
-        Self { timer: Box::pin(sleep(shortest)), last_word: Instant::now() }
+        Self { timer: Box::pin(sleep(shortest)), last_event: Instant::now() }
     }
 
-    /// The agent has said something. The timer stays as it is, so that a word costs no more than a look at the clock.
-    pub(super) fn heard(&mut self) {
-        self.last_word = Instant::now();
+    /// The agent has emitted an event. The timer does not change, so that an event costs only a look at the clock.
+    pub(super) fn reset(&mut self) {
+        self.last_event = Instant::now();
     }
 
-    /// Whether it is time to look whether the silence is too long.
+    /// Whether the timer has expired. The runner then compares the idle time with the limit.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         self.timer.as_mut().poll(cx) == Poll::Ready(())
     }
 }
 
 impl Runner {
-    /// The patience with a new turn.
-    pub(super) fn patience(&self) -> Option<Patience> {
+    /// The idle timeout of a new turn.
+    pub(super) fn idle_timeout(&self) -> Option<IdleTimeout> {
         let limits = [self.shared.limits.stall_timeout, self.shared.housekeeping.settings.interrupted_expiry];
-        limits.into_iter().flatten().min().map(Patience::new)
+        limits.into_iter().flatten().min().map(IdleTimeout::new)
     }
 
-    /// Ends a turn that has been silent for too long. While it waits for its client it may be for as long as any task
-    /// that does.
-    pub(super) fn lose_patience(&mut self, running: &mut Running) {
+    /// Ends a turn that has been idle for too long. While the task waits for its client, the limit is the expiry of
+    /// interrupted tasks.
+    pub(super) fn check_idle_timeout(&mut self, running: &mut Running) {
         let waits = self.writer.state().is_interrupted();
         let limit =
             if waits { self.shared.housekeeping.settings.interrupted_expiry } else { self.shared.limits.stall_timeout };
         let is_over = running.replied || running.cancelled.is_cancelled() || self.writer.state().is_terminal();
-        let Some(patience) = running.patience.as_mut() else { return };
-        let silence = patience.last_word.elapsed();
-        let left = limit.map_or(LONG, |limit| limit.saturating_sub(silence));
+        let Some(idle_timeout) = running.idle_timeout.as_mut() else { return };
+        let idle = idle_timeout.last_event.elapsed();
+        let left = limit.map_or(LONG, |limit| limit.saturating_sub(idle));
         if is_over || !left.is_zero() {
-            // A turn that is over has another timer; and a long time is looked at more than once.
+            // A turn that is over has a timer of its own. A timer for a long time is set several times.
             let left = if is_over { LONG } else { left.min(LONG) };
-            patience.timer.as_mut().reset(Instant::now() + left);
+            idle_timeout.timer.as_mut().reset(Instant::now() + left);
             return;
         }
         let time = in_words(limit.unwrap_or_default());
@@ -69,7 +69,7 @@ impl Runner {
     }
 }
 
-/// Why a task fails whose client does not answer.
+/// The failure reason of a task whose client does not answer.
 pub(super) fn unanswered(time: &str) -> String {
     format!("the task waited for its client, and nobody answered within {time}")
 }

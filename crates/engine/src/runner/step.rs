@@ -41,13 +41,14 @@ impl Runner {
             } else if let Some(deferred) = &self.deferred
                 && is_quiet
             {
-                step.expired = deferred.patience.is_zero() || running.set_timer(deferred.patience, cx);
+                step.expired =
+                    deferred.first_event_timeout.is_zero() || running.set_timer(deferred.first_event_timeout, cx);
             }
-            if let Some(patience) = &mut running.patience {
+            if let Some(idle_timeout) = &mut running.idle_timeout {
                 if !is_quiet {
-                    patience.heard();
+                    idle_timeout.reset();
                 }
-                step.is_silent = patience.poll(cx);
+                step.is_silent = idle_timeout.poll(cx);
             }
             if !is_quiet || step.expired || step.is_silent || !step.controls.is_empty() {
                 return Poll::Ready(());

@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Runner, patience::Patience};
+use super::{Runner, idle_timeout::IdleTimeout};
 use crate::{
     agent::AgentFuture,
     channel, cluster,
@@ -33,7 +33,7 @@ pub(super) struct Running {
     pub(super) received: Vec<AgentEvent>,
     pub(super) cancelled: CancellationToken,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
-    pub(super) patience: Option<Patience>,
+    pub(super) idle_timeout: Option<IdleTimeout>,
     /// Whether the agent has said anything about the task.
     pub(super) has_emitted: bool,
     /// Whether the agent has answered with a bare message.
@@ -102,7 +102,7 @@ impl Runner {
                 self.expire(&mut running);
             }
             if step.is_silent && running.agent.is_some() {
-                self.lose_patience(&mut running);
+                self.check_idle_timeout(&mut running);
             }
             if let Some(outcome) = step.outcome {
                 running.cut_off();
@@ -125,7 +125,7 @@ impl Runner {
                 return Ok(());
             }
             if running.timer.is_none() && (running.replied || self.writer.state().is_terminal()) {
-                running.timer = Some(Box::pin(sleep(self.shared.limits.after_last_word)));
+                running.timer = Some(Box::pin(sleep(self.shared.limits.linger)));
             }
             if is_flood {
                 // It may have more to say than it lets others do.
@@ -163,14 +163,14 @@ impl Runner {
             events: sender,
         };
         let agent = Some(Arc::clone(&self.shared.agent).run(turn));
-        let patience = self.patience();
+        let idle_timeout = self.idle_timeout();
         Running {
             agent,
             events,
             received: Vec::new(),
             cancelled,
             timer: None,
-            patience,
+            idle_timeout,
             has_emitted: false,
             replied: false,
             reply: None,

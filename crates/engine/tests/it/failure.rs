@@ -272,7 +272,7 @@ async fn a_turn_that_does_not_end_after_its_last_word_is_cut_off() {
     for shuts_down in [false, true] {
         let limits = {
             let mut limits = Limits::default();
-            limits.after_last_word = if shuts_down { Duration::from_mins(10) } else { Duration::from_millis(1) };
+            limits.linger = if shuts_down { Duration::from_mins(10) } else { Duration::from_millis(1) };
             limits
         };
         let engine = builder(|turn| async move {

@@ -261,7 +261,7 @@ async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
     let gate = closed();
     let with = || {
         let mut limits = Limits::default();
-        limits.reread = Duration::from_mins(30);
+        limits.poll_interval = Duration::from_mins(30);
         agent(&gate).bus(Arc::clone(&bus) as _).limits(limits)
     };
     let (a, b) = (node(&shared, with).await, node(&shared, with).await);

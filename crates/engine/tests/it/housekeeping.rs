@@ -54,7 +54,7 @@ fn agent() -> EngineBuilder {
 
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.first_word = Duration::from_mins(10);
+    limits.first_event_timeout = Duration::from_mins(10);
     limits.stall_timeout = Some(SOON);
     limits
 }

@@ -106,9 +106,9 @@ impl Case {
         limits.queued_messages = self.queued_messages;
         limits.slow_reader = Duration::from_millis(2);
         limits.cancel_grace = Duration::from_millis(2);
-        limits.first_word = Duration::from_millis(2);
-        limits.first_word_streaming = Duration::from_millis(1);
-        limits.after_last_word = Duration::from_millis(2);
+        limits.first_event_timeout = Duration::from_millis(2);
+        limits.first_event_timeout_streaming = Duration::from_millis(1);
+        limits.linger = Duration::from_millis(2);
         limits.commit_retry = Duration::from_millis(15);
         limits
     }

@@ -39,8 +39,8 @@ fn resuming() -> Engine {
 fn failing() -> Engine {
     let limits = {
         let mut limits = Limits::default();
-        limits.first_word = Duration::from_mins(1);
-        limits.first_word_streaming = Duration::from_mins(1);
+        limits.first_event_timeout = Duration::from_mins(1);
+        limits.first_event_timeout_streaming = Duration::from_mins(1);
         limits
     };
     builder(|turn| async move {

@@ -41,7 +41,7 @@ async fn the_first_event_is_the_task_whatever_the_agent_says_first() {
 async fn a_silent_agent_does_not_delay_the_first_event_for_ever() {
     let limits = {
         let mut limits = Limits::default();
-        limits.first_word_streaming = Duration::from_millis(10);
+        limits.first_event_timeout_streaming = Duration::from_millis(10);
         limits
     };
     let engine = builder(|turn| async move {

@@ -6,7 +6,7 @@ use nuncio_engine::bus::{EventBus, Topic};
 
 use super::{
     BusFixture,
-    reading::{PATIENCE, next, next_wake, numbered, read_all, wake},
+    reading::{TIMEOUT, next, next_wake, numbered, read_all, wake},
 };
 
 /// `close` ends the subscriptions of this node. Other nodes continue.
@@ -17,7 +17,7 @@ pub async fn closing_ends_the_subscriptions_of_the_node<F: BusFixture>(fixture: 
     let mut lasting = staying.subscribe(topic).await.unwrap();
     let waiting = tokio::spawn(async move { next(&mut ending).await });
     tokio::task::yield_now().await;
-    leaving.close(PATIENCE).await;
+    leaving.close(TIMEOUT).await;
     assert_eq!(waiting.await.unwrap(), None, "the waiting call returns");
     fixture.join().await.publish(topic, wake("task", 1));
     staying.publish(topic, wake("task", 2));
@@ -33,7 +33,7 @@ pub async fn closing_sends_queued_signals<F: BusFixture>(fixture: F) {
     for number in 0..2_000 {
         leaving.publish(topic, wake(numbered(number), 1));
     }
-    leaving.close(PATIENCE).await;
+    leaving.close(TIMEOUT).await;
     leaving.publish(topic, wake("too late", 1));
     for number in 0..2_000 {
         assert_eq!(next_wake(&mut subscription).await, wake(numbered(number), 1));
@@ -57,5 +57,5 @@ pub async fn a_closed_bus_refuses_subscriptions<F: BusFixture>(fixture: F) {
     bus.close(Duration::ZERO).await;
     assert!(bus.check().await.is_err());
     assert!(bus.subscribe(Topic::Tasks(1)).await.is_err());
-    bus.close(PATIENCE).await;
+    bus.close(TIMEOUT).await;
 }

@@ -6,7 +6,7 @@ use nuncio_engine::bus::{EventBus, Signal, Topic};
 
 use super::{
     OutageFixture,
-    reading::{PATIENCE, next, next_wake, numbered, read_all, read_to, subscribe_at_last, until_it_answers, wake},
+    reading::{TIMEOUT, next, next_wake, numbered, read_all, read_to, subscribe_at_last, until_it_answers, wake},
 };
 
 const TOPIC: Topic = Topic::Tasks(1);
@@ -153,6 +153,6 @@ pub async fn closing_during_an_outage_respects_the_timeout<F: OutageFixture>(fix
     link.cut().await;
     until_it_answers(&idle, false).await;
     let began = Instant::now();
-    idle.close(PATIENCE).await;
-    assert!(began.elapsed() < PATIENCE / 4, "{:?}", began.elapsed());
+    idle.close(TIMEOUT).await;
+    assert!(began.elapsed() < TIMEOUT / 4, "{:?}", began.elapsed());
 }

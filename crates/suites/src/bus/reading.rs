@@ -7,7 +7,7 @@ use nuncio_model::TaskId;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// The deadline for any step, also on a busy machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) fn wake(task: impl Into<TaskId>, sequence: u64) -> Wake {
     Wake { task: task.into(), sequence }
@@ -19,7 +19,7 @@ pub(super) fn numbered(number: usize) -> TaskId {
 
 /// The next signal.
 pub(super) async fn next(subscription: &mut Box<dyn Subscription>) -> Option<Signal> {
-    timeout(PATIENCE, subscription.next()).await.expect("no signal before the deadline")
+    timeout(TIMEOUT, subscription.next()).await.expect("no signal before the deadline")
 }
 
 /// The next signal, which must be a wake.
@@ -45,7 +45,7 @@ pub(super) async fn read_to(subscription: &mut Box<dyn Subscription>, last: &Sig
 /// Reads until each task has reached its sequence number.
 pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: HashMap<TaskId, u64>) {
     let mut wanted = wanted;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !wanted.is_empty() {
         match timeout_at(deadline, subscription.next()).await {
             Ok(Some(Signal::Wake(wake))) => {
@@ -61,7 +61,7 @@ pub(super) async fn read_all(subscription: &mut Box<dyn Subscription>, wanted: H
 
 /// Subscribes to a topic, and retries until `subscribe` succeeds.
 pub(super) async fn subscribe_at_last<B: EventBus>(bus: &B, topic: Topic) -> Box<dyn Subscription> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match bus.subscribe(topic).await {
             Ok(subscription) => return subscription,
@@ -73,7 +73,7 @@ pub(super) async fn subscribe_at_last<B: EventBus>(bus: &B, topic: Topic) -> Box
 
 /// Waits until `check` succeeds, or until `check` fails.
 pub(super) async fn until_it_answers<B: EventBus>(bus: &B, answers: bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while bus.check().await.is_ok() != answers {
         assert!(Instant::now() < deadline, "the bus should be {}", if answers { "there" } else { "away" });
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -80,7 +80,7 @@ pub async fn the_future_of_next_can_be_dropped<F: BusFixture>(fixture: F) {
         }
         there
     });
-    let deadline = Instant::now() + super::reading::PATIENCE;
+    let deadline = Instant::now() + super::reading::TIMEOUT;
     let mut seen = 0;
     while seen < SIGNALS {
         assert!(Instant::now() < deadline, "{seen} signals came");

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use nuncio_engine::store::{Lease, TaskStore};
 
-use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, two};
+use super::{Claimed, ClusterFixture, LONG, SHORT, TIMEOUT, claim, cluster, two};
 use crate::store::writer::Writer;
 
 /// Every node has its own id, and knows the length of a lease.
@@ -70,7 +70,7 @@ pub async fn a_lease_ends_after_its_length<F: ClusterFixture>() {
                 break;
             }
         }
-        assert!(renewed.elapsed() < PATIENCE, "the lease does not end");
+        assert!(renewed.elapsed() < TIMEOUT, "the lease does not end");
         tokio::time::sleep(SHORT / 20).await;
     }
     assert_eq!(cluster(&a).renew().await.unwrap(), Lease::Lost);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use nuncio_engine::store::{Enqueued, Lease, Orphan, TaskStore};
 use nuncio_model::{Principal, Scope, TaskState};
 
-use super::{Claimed, ClusterFixture, LONG, PATIENCE, SHORT, claim, cluster, command, own, two};
+use super::{Claimed, ClusterFixture, LONG, SHORT, TIMEOUT, claim, cluster, command, own, two};
 use crate::store::{
     work::{at_work, entry},
     writer::{Writer, at, chunk},
@@ -112,7 +112,7 @@ pub async fn a_task_at_rest_with_an_old_command_is_an_orphan<F: ClusterFixture>(
             assert!(begun.elapsed() >= SHORT);
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "the waiting command is not found");
+        assert!(begun.elapsed() < TIMEOUT, "the waiting command is not found");
         tokio::time::sleep(SHORT / 20).await;
     }
     cluster(&b).renew().await.unwrap();
