@@ -1,4 +1,5 @@
-//! A commit on its way to the writer, with its bodies written out already: that work is done by those who wait for it.
+//! A commit that is ready for the writer thread. Because the writer is shared, each caller serializes the bodies of its
+//! own commit before it queues the commit.
 
 use std::sync::Arc;
 
@@ -27,17 +28,17 @@ pub(crate) struct Append {
     pub(crate) updated: Moment,
     pub(crate) released: bool,
     pub(crate) snapshot: Option<Snapshot>,
-    /// The records; `None` where nobody will ever want them.
+    /// The records as JSON; `None` if no reader can ask for these records.
     pub(crate) records: Option<String>,
     pub(crate) push_configs: Vec<ConfigRow>,
-    /// The commands whose messages are in the records, each with the number of its record.
+    /// The commands whose messages are in the records, each with the sequence number of its record.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only a cluster has commands"))]
     pub(crate) acks: Vec<(CommandId, u64)>,
-    /// Messages that are to be known again.
+    /// Message ids to store, so that the store recognizes a duplicate message.
     pub(crate) remember: Option<Box<Remember>>,
 }
 
-/// A push configuration as it is written.
+/// A row of the table of push configurations.
 #[derive(Debug)]
 pub(crate) struct ConfigRow {
     pub(crate) id: PushConfigId,
@@ -64,16 +65,17 @@ impl Snapshot {
     }
 }
 
-/// How many large commits are written as JSON at the same time; more wait.
+/// How many large commits are serialized at the same time. Further large commits wait.
 const LARGE_AT_ONCE: usize = 2;
 
-/// Places for large commits that are written as JSON.
+/// The permits for serializing large commits.
 pub(crate) fn offload() -> Offload {
     Offload::new(LARGE_AT_ONCE)
 }
 
 impl Append {
-    /// The commit with its bodies, which are written off the runtime where they are large.
+    /// Serializes the commit. Large bodies are serialized outside of the async runtime, because they would block its
+    /// thread.
     pub(crate) async fn write(commit: Commit, offload: &Offload) -> Result<Box<Self>, StoreError> {
         let records: usize = commit.records.iter().map(Record::size).sum();
         let task = commit.snapshot.as_deref().map_or(0, weight::of_task);
@@ -82,7 +84,8 @@ impl Append {
     }
 
     pub(crate) fn new(commit: Commit) -> Result<Self, StoreError> {
-        // A task that comes and goes in one commit had no readers, and its snapshot says all. One that waits goes on.
+        // A task that is created and ended by one commit had no readers, and its snapshot contains everything: the
+        // records are not stored. If such a task still waits (`released` is false), it continues and needs its records.
         let is_over =
             commit.expected == 0 && commit.state.is_terminal() && commit.released && commit.snapshot.is_some();
         let has_readers = !is_over || !commit.push_configs.is_empty();
@@ -108,7 +111,8 @@ impl Append {
         })
     }
 
-    /// The task as a reader would find it after this, where that is known, and how long it is.
+    /// The task after this commit, as a reader would load it, and its length in bytes of JSON. `None` if the commit has
+    /// no snapshot.
     pub(crate) fn stored(&self, epoch: u64) -> Option<(Stored, usize)> {
         let snapshot = self.snapshot.as_ref()?;
         let stored = Stored { task: Arc::clone(&snapshot.task), sequence: self.sequence, epoch };

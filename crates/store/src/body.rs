@@ -1,4 +1,5 @@
-//! Tasks and records as JSON, without what the columns beside them say: [`snapshot`] has the tasks.
+//! The JSON of tasks and records. Values that have a column of their own are omitted from the JSON. The module
+//! `snapshot` contains the JSON of tasks.
 
 mod snapshot;
 
@@ -9,17 +10,17 @@ use nuncio_model::{
 };
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned, ser::SerializeSeq as _};
 
-use self::snapshot::{ReadSnapshot, Snapshot};
+use self::snapshot::{TaskFromJson, TaskJson};
 use crate::error::corrupt;
 
-/// Bytes of a body that is small: two of them fit on a page.
+/// The maximum length of a small body, in bytes. Two small bodies fit on one database page.
 const SMALL: usize = 1_800;
 
-/// A task, in the two columns that keep it.
+/// A task, as two columns store it.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) task: String,
-    /// Nothing where there are no artifacts.
+    /// `None` if the task has no artifacts.
     pub(crate) artifacts: Option<String>,
 }
 
@@ -28,36 +29,35 @@ impl Body {
         let length = task.artifacts.iter().map(length_of).sum();
         let write_artifacts = || json::to_long_string(&task.artifacts, length).map_err(corrupt);
         let artifacts = (!task.artifacts.is_empty()).then(write_artifacts).transpose()?;
-        Ok(Self { task: write(&Snapshot::of(task))?, artifacts })
+        Ok(Self { task: write(&TaskJson::of(task))?, artifacts })
     }
 
-    /// Whether it stands in the task's own row, which is written again with each commit.
+    /// Whether the body is stored in the task's own row, which each commit writes again.
     pub(crate) fn is_small(&self) -> bool {
         self.len() <= SMALL
     }
 
-    /// How long it is, in bytes.
+    /// The length of both columns, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.task.len() + self.artifacts.as_ref().map_or(0, String::len)
     }
 }
 
-/// Reads a task.
 pub(crate) fn read_task(
     id: TaskId,
     context: ContextId,
     body: &str,
     artifacts: Option<&str>,
 ) -> Result<Task, StoreError> {
-    let mut task = read::<ReadSnapshot>(body)?.into_task(id, context);
+    let mut task = read::<TaskFromJson>(body)?.into_task(id, context);
     if let Some(artifacts) = artifacts {
         task.artifacts = read::<Vec<Artifact>>(artifacts)?;
     }
     Ok(task)
 }
 
-/// A record. The ids of task and context are left out where they are those of the task, as they are in every log of the
-/// engine.
+/// The JSON of a record. The task id and the context id are omitted if they are the ids of the task that owns the log.
+/// In logs that the engine writes, the ids are always equal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum RecordBody<'a> {
@@ -69,9 +69,9 @@ enum RecordBody<'a> {
     Begun,
     StatusUpdate(StatusBody<'a>),
     ArtifactUpdate(ArtifactBody<'a>),
-    /// A piece of text behind those that an artifact has.
+    /// A piece of text that is appended to an artifact.
     Text(&'a ArtifactId, &'a str),
-    /// Several of them, a record each: what long logs are made of.
+    /// Several consecutive pieces of text of one artifact, one record per piece. Long logs consist mostly of these.
     Texts(&'a ArtifactId, &'a [&'a str]),
     #[serde(untagged)]
     Other(&'a StreamResponse),
@@ -105,7 +105,6 @@ struct ArtifactBody<'a> {
     metadata: Option<&'a Struct>,
 }
 
-/// The records of a commit.
 struct RecordList<'a> {
     records: &'a [Record],
     id: &'a TaskId,
@@ -139,7 +138,7 @@ impl Serialize for RecordList<'_> {
     }
 }
 
-/// The records of a commit, as a list.
+/// Serializes the records of a commit as a JSON list.
 pub(crate) fn write_records(records: &[Record], id: &TaskId, context: &ContextId) -> Result<String, StoreError> {
     let artifact = |record: &Record| match &record.as_update()?.response {
         StreamResponse::ArtifactUpdate(update) => Some(length_of(&update.artifact)),
@@ -196,7 +195,7 @@ fn record_body<'a>(record: &'a Record, id: &TaskId, context: &ContextId) -> Reco
     }
 }
 
-/// The text of an update that appends one text and says nothing else.
+/// The text of an update that only appends one text; `None` if the update has any other content.
 fn text_alone(update: &TaskArtifactUpdateEvent) -> Option<&str> {
     let TaskArtifactUpdateEvent { artifact, append: true, last_chunk: false, metadata: None, .. } = update else {
         return None;
@@ -224,7 +223,7 @@ enum ReadRecord {
     Message(Message),
 }
 
-/// Reads the records of a commit whose last one has this sequence number.
+/// Reads the records of a commit. `last` is the sequence number of its last record.
 pub(crate) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
     let bodies: Vec<ReadRecord> = read(body)?;
     let count = bodies.iter().map(ReadRecord::count).sum::<usize>();
@@ -238,7 +237,7 @@ pub(crate) fn read_records(body: &str, last: u64, id: &TaskId, context: &Context
 }
 
 impl ReadRecord {
-    /// How many records it stands for.
+    /// The number of records that this element represents.
     fn count(&self) -> usize {
         match self {
             Self::Texts(_, texts) => texts.len(),
@@ -246,7 +245,7 @@ impl ReadRecord {
         }
     }
 
-    /// Adds its records, the first of which has this number.
+    /// Appends the records of this element to `records`. `sequence` is the number of the first record.
     fn put_into(self, records: &mut Vec<Record>, sequence: u64, id: &TaskId, context: &ContextId) {
         let fill = |task_id: &mut TaskId, context_id: &mut ContextId| {
             if task_id.is_empty() {
@@ -292,12 +291,12 @@ impl ReadRecord {
     }
 }
 
-/// A value in a column of its own.
+/// Serializes a value that has its own column.
 pub(crate) fn write(value: &impl Serialize) -> Result<String, StoreError> {
     json::to_string(value).map_err(corrupt)
 }
 
-/// How long an artifact is as JSON, about, where it consists of texts and files.
+/// The approximate length of an artifact as JSON, in bytes. Counts the contents of the parts.
 fn length_of(artifact: &Artifact) -> usize {
     const AROUND: usize = 12;
     let length_of = |part: PartRef<'_>| match part.content {
@@ -308,7 +307,8 @@ fn length_of(artifact: &Artifact) -> usize {
     artifact.parts.iter().map(|part| AROUND + length_of(part)).sum()
 }
 
-/// Reads JSON that was written here, nested as deep as it was: a limit would make a task that was taken unreadable.
+/// Reads JSON that this crate wrote, without a limit of the nesting depth: with a limit, an accepted task could become
+/// unreadable.
 pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     let mut json = serde_json::Deserializer::from_str(json);
     json.disable_recursion_limit();
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_of_text_is_written_in_few_bytes_and_read_as_it_was() {
+    fn a_piece_of_text_has_a_short_form_and_reads_back_unchanged() {
         let (id, context) = (TaskId::from("t"), ContextId::from("c"));
         let piece = |artifact: Artifact, append, last_chunk| {
             StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_one_text_that_follow_one_another_are_written_together() {
+    fn consecutive_pieces_of_one_artifact_are_written_as_one_list() {
         let (id, context) = (TaskId::from("t"), ContextId::from("c"));
         let piece = |artifact: &str, text: &str, last_chunk| {
             let artifact = Artifact::new(artifact, vec![Part::text(text)]);

@@ -1,11 +1,11 @@
-//! How the model stands in columns.
+//! The representation of model types in database columns.
 
 use nuncio_engine::StoreError;
 use nuncio_model::{Principal, Scope, Tenant, Timestamp};
 
 use crate::error::corrupt;
 
-/// A time in two columns that sort as it does: milliseconds since 1970, and the nanoseconds beyond.
+/// A time in two columns that sort in the order of time: milliseconds since 1970, and the remaining nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) millisecond: i64,
@@ -15,7 +15,7 @@ pub(crate) struct Moment {
 const NANOSECONDS_PER_MILLISECOND: i64 = 1_000_000;
 
 impl Moment {
-    /// Before and after all others.
+    /// `FIRST` is earlier than all other times, and `LAST` is later.
     pub(crate) const FIRST: Self = Self { millisecond: i64::MIN, rest: 0 };
     pub(crate) const LAST: Self = Self { millisecond: i64::MAX, rest: 0 };
 }
@@ -42,13 +42,13 @@ impl Moment {
     }
 }
 
-/// The caller of a scope as the column has it.
+/// The column value of the caller of a scope.
 pub(crate) fn caller(principal: &Principal) -> Result<String, StoreError> {
     match principal {
         Principal::Open => Ok(String::new()),
         Principal::Anonymous => Ok("?".to_owned()),
         Principal::Named(name) => Ok(format!("={name}")),
-        _ => Err(StoreError::Unavailable("the store does not know this kind of caller".into())),
+        _ => Err(StoreError::Unavailable("store: cannot store this kind of caller".into())),
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn scope(tenant: String, caller: &str) -> Result<Scope, StoreError> {
     Ok(Scope::new(Tenant::from(tenant), principal))
 }
 
-/// Numbers of ours are far below where this matters.
+/// Converts to the type of a column. Numbers of this crate are far below `i64::MAX`.
 pub(crate) fn to_column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_come_back_and_sort() {
+    fn times_read_back_unchanged_and_sort_by_time() {
         let times = [
             "0001-01-01T00:00:00Z",
             "1969-12-31T23:59:59.999999999Z",

@@ -1,10 +1,12 @@
-//! Keeps tasks in a database: SQLite for one process without a server, PostgreSQL for as many nodes as share it.
+//! Stores tasks in a database: SQLite for one process without a database server, PostgreSQL for any number of nodes
+//! that share a database.
 //!
-//! [`SqliteStore`] and [`PostgresStore`] are the engine's [`TaskStore`](nuncio_engine::TaskStore). Writes of everybody
-//! who writes at the same time go into one transaction; reads have connections of their own and never wait for it.
+//! [`SqliteStore`] and [`PostgresStore`] implement the engine's [`TaskStore`](nuncio_engine::TaskStore). Writes of
+//! several callers that arrive at the same time are combined in one transaction. Reads use separate connections and
+//! never wait for a write.
 //!
-//! - `append`, `body`, `columns`: what both have in common: a commit written out, tasks and records as JSON, and how
-//!   the model stands in columns.
+//! - `append`, `body`, `columns`: used by both stores: serialized commits, the JSON of tasks and records, and the
+//!   representation of model types in columns.
 
 mod append;
 mod body;

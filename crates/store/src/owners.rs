@@ -1,24 +1,24 @@
-//! Whose tasks there are, told without reading any of them.
+//! Counts tasks per scope without reading the tasks.
 
 use nuncio_model::{ContextId, Scope, TaskId};
 
-/// Which tasks are counted.
+/// Selects the tasks to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which<'a> {
-    /// All that there are.
+    /// All tasks.
     All,
-    /// Those of a context, whosever it is: two callers may have one of the same id.
+    /// The tasks of a context, in all scopes: two callers can have contexts with the same id.
     Context(&'a ContextId),
-    /// This one.
+    /// The task with this id.
     Task(&'a TaskId),
 }
 
-/// Whose tasks these are, and how many.
+/// A scope and the number of its selected tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owner {
-    /// Whose.
+    /// The scope that owns the tasks.
     pub scope: Scope,
-    /// How many; at least one.
+    /// The number of tasks, at least 1.
     pub tasks: u64,
 }

@@ -1,11 +1,11 @@
 //! Tasks in an SQLite database.
 //!
-//! - `append`, `queue`, `writer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a
-//!   group that the writer's thread puts into one transaction.
-//! - `readers`, `short`, `read`, `cache`: reads have connections of their own, on threads of their own or, where they
-//!   are short, on the thread that asks; recent tasks need none.
-//! - `log`: what readers have to know of what the writer does.
-//! - `schema`, `columns`: how it all stands in tables; `append` and `body` are those of every database.
+//! - `append`, `queue`, `writer`: the caller serializes a commit and puts it into the queue. The writer thread executes
+//!   the queued writes in groups, one transaction per group.
+//! - `readers`, `short`, `read`, `cache`: reads have separate connections. A long read runs on a reader thread, a short
+//!   read on the thread of the caller. Recent tasks are read from the cache, without a query.
+//! - `log`: the state of the write-ahead log, which the writer publishes for the readers.
+//! - `schema`, `columns`: the tables. `append` and `body` are common to all databases.
 
 mod backup;
 mod cache;
@@ -56,17 +56,18 @@ use self::{
 };
 use crate::{append, body};
 
-/// Keeps tasks in an SQLite database: one file, and while it is open a log and a lock beside it.
+/// Stores tasks in an SQLite database: one file. While the database is open, a log and a lock file are beside it.
 ///
-/// What is acknowledged survives the end of the process by whatever cause, and with
-/// [`Synchronous::Full`] that of the machine. One store at a time can have a database open.
+/// An acknowledged write survives any end of the process. With [`Synchronous::Full`], an acknowledged write also
+/// survives a crash of the machine. Only one store at a time can have a database open.
 ///
-/// A task is a small row with its place in lists, its last snapshot (in a table of its own when it is big), and one row
-/// of records per commit since; a task that begins and ends in one commit is a single row. Push configurations stand
-/// there with their credentials: the file is made readable by its owner only, and should stay so.
+/// A task is a small row with its position in lists, its last snapshot (in a separate table if the snapshot is large),
+/// and one row of records per commit after the snapshot. A task that begins and ends in one commit is a single row.
+/// Push configurations contain credentials. Therefore the file is created with read permission for its owner only; keep
+/// this permission.
 ///
-/// [`close`](nuncio_engine::TaskStore::close) moves the log into the database. Dropping the store waits for the write
-/// that is under way, a few milliseconds, and lets go of the database; writes that are still queued then are not done.
+/// [`close`](nuncio_engine::TaskStore::close) moves the log into the database. Dropping the store waits a few
+/// milliseconds for the current write and then releases the database; queued writes are not executed.
 pub struct SqliteStore {
     path: PathBuf,
     epoch: u64,
@@ -79,18 +80,18 @@ pub struct SqliteStore {
     log: Arc<Log>,
     orders: mpsc::Sender<Order>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// The last member, as it is to be dropped after all connections.
+    /// Must be the last member, because the files must be dropped after all connections.
     files: Files,
 }
 
 impl SqliteStore {
-    /// Opens the database at this path, made if it is not there, and brings it to the present schema. Must be called on
-    /// a tokio runtime, and the store be used on it.
+    /// Opens the database at this path and updates it to the current schema. If the file does not exist, it is created.
+    /// Call this function on a tokio runtime, and use the store on the same runtime.
     ///
     /// # Errors
     ///
-    /// [`OpenError`] says what to do: the database is in use, of a later release, not one of ours, or cannot be read or
-    /// written.
+    /// [`OpenError`] contains a hint for the operator: the database is in use, was written by a later release, belongs
+    /// to another program, or cannot be read or written.
     pub async fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
         let failed = |source: io::Error| OpenError::Io { path: path.clone(), source };
@@ -122,17 +123,17 @@ impl SqliteStore {
         })
     }
 
-    /// The database's path, absolute and without links.
+    /// The path of the database, absolute and without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of the agent whose tasks it holds, if that was noted
-    /// ([`belongs_to`](nuncio_engine::TaskStore::belongs_to)).
+    /// The name of the agent that owns the stored tasks, if [`belongs_to`](nuncio_engine::TaskStore::belongs_to) stored
+    /// a name.
     ///
     /// # Errors
     ///
-    /// Those of any read.
+    /// `Unavailable` and `Corrupt`, as for any read.
     pub async fn agent(&self) -> Result<Option<String>, StoreError> {
         let read = self.readers.read(|connection| {
             let agent = connection.query_row("SELECT agent FROM store", [], |row| row.get::<_, Option<String>>(0));
@@ -141,7 +142,7 @@ impl SqliteStore {
         read.await
     }
 
-    /// How many tasks it holds, of all callers.
+    /// The number of stored tasks, of all callers.
     ///
     /// # Errors
     ///
@@ -155,7 +156,7 @@ impl SqliteStore {
         Ok(u64::try_from(count.await?).unwrap_or_default())
     }
 
-    /// Writes, and says whether there was a task to write to.
+    /// Writes. Returns whether the task to write to exists.
     async fn write(&self, op: Op) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
             Done::Found(found) => Ok(found),
@@ -163,7 +164,7 @@ impl SqliteStore {
         }
     }
 
-    /// Refuses reads from now on.
+    /// Refuses further reads.
     fn stop_reading(&self) {
         self.readers.close();
         self.short_reads.close();
@@ -178,7 +179,7 @@ impl SqliteStore {
     }
 }
 
-/// What is made on a thread that may wait for the disk.
+/// The parts of a store that are created on a thread that may wait for the disk.
 struct Opened {
     path: PathBuf,
     epoch: u64,
@@ -212,12 +213,12 @@ impl Opened {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.stop_reading();
-        // The thread may be gone already.
+        // Sending fails if the thread has ended already.
         drop(self.orders.send(Order::Stop));
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {
-            tracing::error!("the thread that writes to the database panicked");
+            tracing::error!("store: the writer thread panicked; queued writes are lost");
         }
     }
 }

@@ -1,20 +1,23 @@
-//! A task without its artifacts. Where all its messages name it and its context, as they do in all that the engine
-//! makes, they are written without these two ids: a third of a short task, to be read, parsed and kept four times.
+//! The JSON of a task without its artifacts.
+//!
+//! If all messages of a task contain the id of the task and of its context, as in all tasks of the engine, these two
+//! ids are omitted from the messages. The ids would be a third of a short task, and they would be read, parsed and
+//! stored four times.
 
 use nuncio_model::{
     ContextId, Message, MessageId, Part, Role, Struct, Task, TaskId, TaskState, TaskStatus, Timestamp, json::Field,
 };
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A task as it is written.
+/// A task, for serialization.
 #[derive(Serialize)]
-pub(super) struct Snapshot<'a> {
-    /// Whether its messages are without ids of task and context.
+pub(super) struct TaskJson<'a> {
+    /// Whether the ids of task and context are omitted from the messages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     bare: bool,
     status: Status<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    history: Vec<Said<'a>>,
+    history: Vec<MessageJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<&'a Struct>,
 }
@@ -23,17 +26,18 @@ pub(super) struct Snapshot<'a> {
 struct Status<'a> {
     state: TaskState,
     #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<Said<'a>>,
+    message: Option<MessageJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<Timestamp>,
 }
 
-struct Said<'a> {
+struct MessageJson<'a> {
     message: &'a Message,
     bare: bool,
 }
 
-/// A [`Message`] without its ids of task and context, and otherwise as it always is.
+/// A [`Message`] without its ids of task and context. The other members are the same as in the serialization of
+/// `Message`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BareMessage<'a> {
@@ -48,23 +52,24 @@ struct BareMessage<'a> {
     reference_task_ids: &'a [TaskId],
 }
 
-impl<'a> Snapshot<'a> {
+impl<'a> TaskJson<'a> {
     pub(super) fn of(task: &'a Task) -> Self {
         let TaskStatus { state, message, timestamp } = &task.status;
         let mut messages = task.messages().peekable();
-        let is_of_it = |it: &Message| it.task_id.as_ref() == Some(&task.id) && it.context_id == task.context_id;
-        let bare = messages.peek().is_some() && task.context_id.is_some() && messages.all(is_of_it);
-        let said = |message| Said { message, bare };
+        let has_both_ids =
+            |message: &Message| message.task_id.as_ref() == Some(&task.id) && message.context_id == task.context_id;
+        let bare = messages.peek().is_some() && task.context_id.is_some() && messages.all(has_both_ids);
+        let json = |message| MessageJson { message, bare };
         Self {
             bare,
-            status: Status { state: *state, message: message.as_deref().map(said), timestamp: *timestamp },
-            history: task.history.iter().map(said).collect(),
+            status: Status { state: *state, message: message.as_deref().map(json), timestamp: *timestamp },
+            history: task.history.iter().map(json).collect(),
             metadata: task.metadata.as_deref(),
         }
     }
 }
 
-impl Serialize for Said<'_> {
+impl Serialize for MessageJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if !self.bare {
             return self.message.serialize(to);
@@ -76,9 +81,9 @@ impl Serialize for Said<'_> {
     }
 }
 
-/// A task as it is read.
+/// A task, for deserialization.
 #[derive(Deserialize)]
-pub(super) struct ReadSnapshot {
+pub(super) struct TaskFromJson {
     #[serde(default)]
     bare: bool,
     status: TaskStatus,
@@ -88,8 +93,8 @@ pub(super) struct ReadSnapshot {
     metadata: Option<Box<Struct>>,
 }
 
-impl ReadSnapshot {
-    /// The task of this id, in this context; an empty one is none.
+impl TaskFromJson {
+    /// The task with this id, in this context. An empty context id means that the task has no context.
     pub(super) fn into_task(self, id: TaskId, context: ContextId) -> Task {
         let Self { bare, mut status, mut history, metadata } = self;
         if bare {
@@ -122,7 +127,7 @@ mod tests {
         message
     }
 
-    /// What is written, if it is read as it was.
+    /// The JSON of a task. Checks that the JSON reads back as the same task.
     fn written(task: &Task) -> String {
         let body = Body::of(task).unwrap();
         let context = task.context_id.clone().unwrap_or_default();
@@ -139,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_says_otherwise_keeps_what_all_say() {
+    fn if_one_message_has_other_ids_all_messages_keep_their_ids() {
         for odd in [
             Message::user("x"),
             Message { context_id: None, ..own("x") },
@@ -162,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_with_all_ids_is_read_as_it_was() {
+    fn a_body_without_the_bare_flag_is_read_unchanged() {
         let (id, context) = (TaskId::from("t"), ContextId::from("c"));
         let body = r#"{"status":{"state":"TASK_STATE_WORKING"},"history":[{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}]}"#;
         let task = read_task(id, context, body, None).unwrap();

@@ -1,8 +1,8 @@
-//! A copy of a database while it is served.
+//! Copies a database while a process uses it.
 //!
-//! SQLite writes the copy anew in one read transaction, so it is of one moment, has no free pages in which something
-//! deleted might still be, and holds up no writes; the write-ahead log grows meanwhile. It comes into its place when it
-//! is whole and on the disk.
+//! SQLite writes the copy in one read transaction. Therefore the copy shows one moment, contains no free pages with
+//! deleted data, and does not block writes. The write-ahead log grows during the copy. The copy gets its final name
+//! when it is complete and on the disk.
 
 use std::{
     fs::{self, File},
@@ -19,22 +19,22 @@ use super::{
     open::{blocking, identified},
 };
 
-/// Why there is no backup.
+/// The reason why a backup failed.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
     /// The database cannot be read.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// There is something at the target.
-    #[error("{path} is there already; a backup overwrites nothing, so give another path", path = .0.display())]
+    /// The target exists already.
+    #[error("{path} already exists and a backup does not overwrite files; choose another path", path = .0.display())]
     Exists(PathBuf),
     /// The target cannot be written.
     #[error("the backup {path} cannot be written", path = .path.display())]
     Io {
         /// The target.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -43,7 +43,7 @@ pub enum BackupError {
     Sqlite {
         /// The target.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: rusqlite::Error,
     },
@@ -52,20 +52,21 @@ pub enum BackupError {
 nuncio_model::debug_is_text!(BackupError);
 
 impl SqliteStore {
-    /// Copies the database at `from` to a new file, for its owner only, also while a process serves it: all that was
-    /// acknowledged before this was called is in it. How many bytes it has.
+    /// Copies the database at `from` to a new file that only its owner can read. A process can use the database
+    /// meanwhile. The copy contains all writes that were acknowledged before the call. Returns the size of the copy in
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// [`BackupError`] says what to do; nothing is at the target then that was not there before.
+    /// [`BackupError`] contains a hint for the operator. After an error, the call leaves no new file at the target.
     pub async fn backup(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<u64, BackupError> {
         let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
         let copied = blocking(from, move |from| Ok(copy(from, &to)));
         copied.await?
     }
 
-    /// Writes the database anew without free pages, so that it is as small as it can be and nothing deleted is left in
-    /// it. Nobody else may have it open.
+    /// Rewrites the database without free pages. The file gets its minimum size and contains no deleted data. No other
+    /// process may have the database open.
     ///
     /// # Errors
     ///
@@ -103,11 +104,11 @@ fn copy(from: &Path, to: &Path) -> Result<u64, BackupError> {
     partial.finish(to)
 }
 
-/// A file that is gone again unless it is finished.
+/// A file that is deleted when this guard is dropped. [`finish`](Self::finish) links the file to its final name before.
 struct Partial(PathBuf);
 
 impl Partial {
-    /// An empty one beside the target, for its owner only.
+    /// Creates an empty file beside the target, readable by its owner only.
     fn new(target: &Path) -> Result<Self, BackupError> {
         let failed = |source| BackupError::Io { path: target.to_owned(), source };
         let name = target.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
@@ -119,7 +120,7 @@ impl Partial {
         Ok(Self(partial))
     }
 
-    /// Puts it on the disk and into its place, where nothing may have come meanwhile.
+    /// Flushes the file to the disk and links it to the target. Fails if a file was created at the target meanwhile.
     fn finish(self, target: &Path) -> Result<u64, BackupError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => BackupError::Exists(target.to_owned()),
@@ -128,13 +129,13 @@ impl Partial {
         let file = File::open(&self.0).map_err(failed)?;
         file.sync_all().map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
-        // Unlike a rename, a link never takes the place of another file.
+        // Unlike a rename, a hard link never replaces an existing file.
         fs::hard_link(&self.0, target).map_err(failed)?;
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty())
             && let Ok(folder) = File::open(folder)
             && let Err(error) = folder.sync_all()
         {
-            tracing::debug!(%error, "the folder of the backup was not synchronized");
+            tracing::debug!(%error, "store: cannot synchronize the folder of the backup");
         }
         Ok(bytes)
     }
@@ -143,7 +144,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.0) {
-            tracing::debug!(%error, "what was written of a backup is left behind");
+            tracing::debug!(%error, "store: cannot delete the temporary file of a backup; the file remains");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Recent tasks in memory, so that reading one costs no query.
+//! Caches recent tasks, so that reading a recent task needs no query.
 //!
-//! What is in it is always the task as of its last commit: the writer takes it out before it commits and puts the new
-//! one in after, and a reader puts in what it read only if nothing was being written since it began to read. So nobody
-//! who has seen a task sees an earlier one of it later.
+//! A reader that has seen a task must never see an earlier version afterwards. Therefore a cached task is always the
+//! task after its last commit. The writer removes the task before its commit and inserts the new version after the
+//! commit. A reader inserts a loaded task only if no write of this task was in progress since the read began.
 
 use std::{
     collections::HashMap,
@@ -20,10 +20,11 @@ use quick_cache::{DefaultHashBuilder, Weighter, sync};
 
 const STAMPS: usize = 256;
 
-/// A task of so many bytes as JSON may be too large to be kept, and is not read twice while somebody has it.
+/// A task of at least so many bytes of JSON may be too large for the cache. While a caller holds such a task, it is
+/// shared and not read again.
 const LARGE: usize = 256 * 1024;
 
-/// How much a task weighs in all that is not the task: the key, the scope, the places in tables.
+/// The memory of an entry besides the task, in bytes: the key, the scope and the table slots.
 const OVERHEAD: usize = 512;
 
 #[derive(Clone)]
@@ -44,20 +45,21 @@ impl Weighter<TaskId, Entry> for ByBytes {
 
 pub(super) struct Cache {
     tasks: sync::Cache<TaskId, Entry, ByBytes>,
-    /// Held while a task of some hash is put in or taken out.
+    /// One lock per hash value of a task id. The lock is held while a task is inserted or removed.
     stamps: Box<[Mutex<Stamp>]>,
     hasher: DefaultHashBuilder,
     is_on: bool,
     large: Large,
-    /// Held while a task of some hash is read, so that a large one is read once for all who ask at the same time.
+    /// One lock per hash value of a task id. The lock is held during a read, so that concurrent readers of a large task
+    /// read the task once.
     reads: Box<[Mutex<()>]>,
 }
 
-/// Tasks that are too large to be kept, while somebody else has them.
+/// Weak references to tasks that are too large for the cache. A reference is valid while a caller holds the task.
 #[derive(Default)]
 struct Large {
     tasks: Mutex<HashMap<TaskId, Lent>>,
-    /// How many there are: nearly always none.
+    /// The number of references, nearly always 0.
     count: AtomicUsize,
 }
 
@@ -95,20 +97,20 @@ impl Large {
     }
 }
 
-/// What is being written of the tasks of some hash.
+/// The state of writes to the tasks with one hash value.
 #[derive(Default)]
 struct Stamp {
-    /// How often a write began or ended.
+    /// The number of begins and ends of writes so far.
     changes: u64,
-    /// How many are under way.
+    /// The number of writes in progress.
     writes: usize,
 }
 
-/// When a reader began to read.
+/// The value of `Stamp::changes` when a reader began to read.
 pub(super) struct Ticket(u64);
 
 impl Cache {
-    /// Takes up to so many bytes.
+    /// Creates a cache with a capacity in bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let tasks = usize::try_from(bytes / 2048).unwrap_or(usize::MAX).max(1);
         Self {
@@ -121,13 +123,14 @@ impl Cache {
         }
     }
 
-    /// The task, when it is here and of this scope.
+    /// The task, if it is cached and belongs to this scope.
     pub(super) fn find(&self, scope: &Scope, id: &TaskId) -> Option<Stored> {
         let kept = self.tasks.get(id).filter(|entry| entry.scope == *scope).map(|entry| entry.stored);
         kept.or_else(|| self.large.find(scope, id))
     }
 
-    /// What is here, or what `read` gives: one who asks waits while another reads the task.
+    /// Returns the cached task, or else the result of `read`. Concurrent callers wait while the first caller reads the
+    /// task.
     pub(super) fn find_or_read<E>(
         &self,
         scope: &Scope,
@@ -141,12 +144,12 @@ impl Cache {
         }
     }
 
-    /// To be taken before a read of the database begins.
+    /// Must be called before a database read begins.
     pub(super) fn ticket(&self, id: &TaskId) -> Ticket {
         Ticket(self.stamp(id).lock().changes)
     }
 
-    /// Puts in what a reader has read; `json` is its length as JSON.
+    /// Inserts a task that a reader has loaded; `json` is its length in bytes of JSON.
     pub(super) fn fill(&self, ticket: &Ticket, scope: &Scope, stored: &Stored, json: usize) {
         let stamp = self.stamp(&stored.task.id).lock();
         if stamp.changes == ticket.0 && stamp.writes == 0 {
@@ -154,7 +157,7 @@ impl Cache {
         }
     }
 
-    /// To be called before a write is committed.
+    /// Must be called before a write is committed.
     pub(super) fn begin_write(&self, id: &TaskId) {
         let mut stamp = self.stamp(id).lock();
         stamp.changes += 1;
@@ -167,8 +170,8 @@ impl Cache {
         self.large.remove(id);
     }
 
-    /// To be called after it, however it went, with the task as it is now where that is known. Of several writes of a
-    /// task in one transaction the last one tells.
+    /// Must be called after the commit, whether or not it succeeded, with the new task if the caller knows the task. If
+    /// one transaction contains several writes of a task, the last call decides.
     pub(super) fn end_write(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
         let mut stamp = self.stamp(id).lock();
         stamp.changes += 1;
@@ -181,7 +184,7 @@ impl Cache {
 
     fn put(&self, scope: &Scope, stored: Stored, json: usize) {
         if self.is_on {
-            // In memory a task takes somewhat more than as JSON.
+            // A task in memory is somewhat larger than its JSON.
             let weight = (json + json / 2 + OVERHEAD) as u64;
             if json >= LARGE {
                 self.large.put(scope, &stored);
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_or_during_a_write_does_not_hide_it() {
+    fn a_read_that_began_before_or_during_a_write_is_not_cached() {
         let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
         let before = cache.ticket(&id);
         cache.begin_write(&id);
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_writes_in_one_transaction_the_last_one_tells() {
+    fn the_last_write_in_a_transaction_decides_the_cached_task() {
         let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
         for (writes, left) in [([Some(1), None], None), ([None, Some(2)], Some(2)), ([Some(3), Some(4)], Some(4))] {
             for _ in writes {
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_too_big_to_keep_takes_its_earlier_self_along() {
+    fn a_task_that_outgrows_the_cache_removes_its_earlier_version() {
         let (cache, scope) = (Cache::new(1 << 20), Scope::open());
         for (sequence, json) in [(1, 100), (2, 1 << 24)] {
             let ticket = cache.ticket(&"t".into());
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_too_large_is_found_as_long_as_somebody_has_it() {
+    fn a_task_too_large_for_the_cache_is_found_while_a_caller_holds_it() {
         let (cache, scope, id) = (Cache::new(1 << 20), Scope::open(), TaskId::from("t"));
         let large = stored(1);
         cache.fill(&cache.ticket(&id), &scope, &large, 1 << 24);
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_no_more_than_it_may() {
+    fn the_cache_stays_within_its_capacity() {
         let (cache, scope) = (Cache::new(1 << 20), Scope::open());
         for number in 0..10_000 {
             let id = TaskId::from(format!("{number}"));

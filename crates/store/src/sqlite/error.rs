@@ -1,4 +1,4 @@
-//! What can go wrong with a database, in the words of the seam.
+//! Converts errors of SQLite to errors of the store.
 
 use std::{io, path::PathBuf};
 
@@ -7,11 +7,11 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 pub(super) use crate::error::{closed, corrupt};
 
-/// Why a database could not be opened.
+/// The reason why a database could not be opened.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Another process, or another store of this one, has it open.
+    /// Another process, or another store in this process, has the database open.
     #[error(
         "the database {path} is in use by another process{holder}; stop that one, or give this one a database of its own",
         path = .path.display()
@@ -19,19 +19,19 @@ pub enum OpenError {
     InUse {
         /// The database.
         path: PathBuf,
-        /// Who has it, where that is known: ` (process 123)`.
+        /// The process that has the database open, as ` (process 123)`; empty if the process is unknown.
         holder: String,
     },
-    /// The file, or the lock beside it, cannot be made or opened.
+    /// The database file, or the lock file beside it, cannot be created or opened.
     #[error("the database {path} cannot be opened", path = .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A later release has written it.
+    /// A later release wrote the database.
     #[error(
         "the database {path} has schema {found} and this release knows up to {known}; use the release that wrote it, or a later one",
         path = .path.display()
@@ -39,12 +39,12 @@ pub enum OpenError {
     Newer {
         /// The database.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the database.
         found: i64,
-        /// The latest schema that is known here.
+        /// The latest schema that this release knows.
         known: i64,
     },
-    /// An earlier release has written it, and it is to be read only.
+    /// An earlier release wrote the database, and the database must be opened read-only.
     #[error(
         "the database {path} has schema {found} and this release reads schema {known}; bring it up with `nuncio db migrate`, or serve it once",
         path = .path.display()
@@ -52,23 +52,23 @@ pub enum OpenError {
     Older {
         /// The database.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the database.
         found: i64,
-        /// The schema that is known here.
+        /// The schema of this release.
         known: i64,
     },
-    /// It is an SQLite database of something else.
+    /// The file is an SQLite database of another program.
     #[error("{path} is a database, but not one of Nuncio; give another path", path = .path.display())]
     Foreign {
         /// The database.
         path: PathBuf,
     },
-    /// SQLite cannot read or write it.
+    /// SQLite cannot read or write the database.
     #[error("the database {path} cannot be used", path = .path.display())]
     Sqlite {
         /// The database.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Error,
     },
@@ -76,7 +76,7 @@ pub enum OpenError {
 
 nuncio_model::debug_is_text!(OpenError);
 
-/// An error of SQLite as one of the store.
+/// Converts an error of SQLite.
 pub(super) fn store_error(error: Error) -> StoreError {
     match kind(&error) {
         Kind::Full => StoreError::Full(error.into()),
@@ -85,7 +85,7 @@ pub(super) fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// The same for each of many.
+/// Converts an error that several writes share. The error is copied as text.
 pub(super) fn same(error: &Error) -> StoreError {
     let text = error.to_string().into();
     match kind(error) {
@@ -95,7 +95,7 @@ pub(super) fn same(error: &Error) -> StoreError {
     }
 }
 
-/// Whether another program holds the database.
+/// Whether another program has locked the database.
 pub(super) fn is_busy(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
@@ -117,7 +117,7 @@ fn kind(error: &Error) -> Kind {
         };
     };
     match failure.code {
-        // The shared-memory file of the log grows by writing to it, and a full disk shows as this.
+        // The shared-memory file of the log grows by writes. A full disk causes this error.
         _ if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Kind::Full,
         ErrorCode::DiskFull | ErrorCode::TooBig => Kind::Full,
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch => Kind::Corrupt,

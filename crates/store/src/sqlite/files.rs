@@ -1,4 +1,4 @@
-//! The files of a database that is open: whether they are still there.
+//! Checks whether the files of an open database still exist.
 
 use std::{
     ffi::OsString,
@@ -9,19 +9,20 @@ use std::{
 
 use nuncio_engine::StoreError;
 
-/// The files of a database, with what tells them from others of their names. Those of a store that only reads are none.
+/// The files of a database, each with its identity. The identity distinguishes a file from a later file of the same
+/// name. Empty for a store that only reads.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     known: Arc<[(PathBuf, Identity)]>,
-    /// Closed after all connections, see [`Lock::database`](super::lock::Lock::database).
+    /// Must be closed after all connections, see [`Lock::database`](super::lock::Lock::database).
     _database: Option<Arc<File>>,
 }
 
-/// The device and the number of a file.
+/// The device number and the inode number of a file.
 type Identity = (u64, u64);
 
 impl Files {
-    /// The files that are there now: the database, its log and the index of the log.
+    /// The files that exist now: the database, its log and the index of the log.
     pub(super) fn of(path: &Path, database: Arc<File>) -> Self {
         let named = ["", "-wal", "-shm"].into_iter().map(|end| {
             let mut name = OsString::from(path);
@@ -32,15 +33,15 @@ impl Files {
         Self { known: known.collect(), _database: Some(database) }
     }
 
-    /// A check for another thread. Fails if a file was deleted or replaced: what is written then is in no file that the
-    /// next start would find.
+    /// Returns a check that another thread can run. The check fails if a file was deleted or replaced. In this case,
+    /// the next start does not find what the store writes.
     pub(super) fn check(&self) -> impl FnOnce() -> Result<(), StoreError> + Send + 'static {
         let known = Arc::clone(&self.known);
         move || match known.iter().find(|(path, known)| identity(path) != Some(*known)) {
             None => Ok(()),
             Some((path, _)) => {
                 let path = path.display();
-                tracing::error!(%path, "store: a file of the database was deleted or replaced; tasks are lost at the end");
+                tracing::error!(%path, "store: a file of the database was deleted or replaced; tasks are lost when the process ends");
                 Err(StoreError::Unavailable(format!("{path} was deleted or replaced").into()))
             }
         }

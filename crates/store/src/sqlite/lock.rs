@@ -1,7 +1,9 @@
-//! One process at a time: a file beside the database is locked while the database is open, and the database itself.
+//! Allows one process at a time to use a database. While the database is open, a lock file beside the database and the
+//! database file are both locked.
 //!
-//! The file beside it names the process. The lock of the database holds where somebody deletes that file. It is a lock
-//! of the whole file (`flock`), which the locks of SQLite and processes that only read know nothing of.
+//! The lock file contains the process id. The lock of the database file is still effective if the lock file is deleted.
+//! It is a lock of the whole file (`flock`), so it does not interfere with the locks of SQLite or with processes that
+//! only read.
 
 use std::{
     ffi::OsString,
@@ -13,7 +15,7 @@ use std::{
 
 use super::error::OpenError;
 
-/// The lock. Dropping it, or the end of the process by whatever cause, lets go of it. The file stays.
+/// The lock. Dropping this guard, or any end of the process, releases the lock. The lock file remains.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -21,8 +23,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// The file of the database. It must be closed after all connections to it: the end of any of its files ends the
-    /// locks that SQLite has there.
+    /// The file of the database. Must be closed after all connections to the database: closing any file handle of the
+    /// database releases the locks that SQLite holds in this process.
     pub(super) fn database(&self) -> Arc<File> {
         Arc::clone(&self.database)
     }
@@ -31,13 +33,13 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Err(error) = self.database.unlock() {
-            tracing::debug!(%error, "the database stays locked until its file is closed");
+            tracing::debug!(%error, "store: cannot unlock the database; it stays locked until its file is closed");
         }
     }
 }
 
-/// Makes the database's file if there is none, for its owner only, and gives its real path: one that is reached by two
-/// names must have one lock.
+/// Creates the database file, readable by its owner only, if the file does not exist. Returns the real path: a database
+/// that is reachable by two names must have one lock.
 pub(super) fn create(path: &Path) -> Result<PathBuf, OpenError> {
     let failed = |source| OpenError::Io { path: path.to_owned(), source };
     if let Ok(path) = fs::canonicalize(path) {
@@ -47,7 +49,7 @@ pub(super) fn create(path: &Path) -> Result<PathBuf, OpenError> {
     fs::canonicalize(path).map_err(failed)
 }
 
-/// Locks the database of this real path.
+/// Locks the database. The path must be the real path.
 pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
     let name = file_of(path);
     let failed = |source| OpenError::Io { path: name.clone(), source };
@@ -69,19 +71,21 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
         Err(TryLockError::WouldBlock) => {
             return Err(OpenError::InUse { path: path.to_owned(), holder: String::new() });
         }
-        // Some file systems have no such locks.
-        Err(TryLockError::Error(error)) => tracing::debug!(%error, "the file of the database cannot be locked itself"),
+        // Some file systems do not support these locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::debug!(%error, "store: cannot lock the database file; the lock file alone protects the database")
+        }
     }
-    // Who has it is for people; that it is locked counts.
+    // The process id is only information for the operator. The lock decides.
     let noted = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| write!(file, "{}", std::process::id()));
     if let Err(error) = noted {
-        tracing::debug!(%error, "the lock file does not say who holds it");
+        tracing::debug!(%error, "store: cannot write the process id to the lock file");
     }
     Ok(Lock { _file: file, database: Arc::new(database) })
 }
 
-/// Whether somebody has the database of this real path open. Changes nothing. To be asked before this process has a
-/// connection to the database, as the end of a file ends the locks of all connections to it.
+/// Whether a process has the database of this real path open. Changes nothing. Must be called before this process has a
+/// connection to the database, because closing a file releases the locks of all connections to the database.
 pub(super) fn is_held(path: &Path) -> bool {
     let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     File::open(file_of(path)).is_ok_and(is_locked) || File::open(path).is_ok_and(is_locked)
@@ -93,7 +97,7 @@ fn file_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Opens files, and makes those that are not there readable by their owner only.
+/// Options that open a file, or create a file that only its owner can read.
 pub(super) fn private() -> OpenOptions {
     let mut options = File::options();
     options.create(true);

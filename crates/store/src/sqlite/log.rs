@@ -1,4 +1,4 @@
-//! What the writer tells of the write-ahead log: how much is in it, and whether anything was committed.
+//! The state of the write-ahead log: its length, and the number of the last commit.
 
 use std::sync::{
     Arc,
@@ -7,28 +7,28 @@ use std::sync::{
 
 use rusqlite::{Connection, hooks::Wal};
 
-/// Pages in the log from which on it is worth moving them: 8 MiB.
+/// The length of the log, in pages, from which a checkpoint is worth its cost: 8 MiB.
 const ENOUGH: i32 = 2_048;
 
-/// The log of an open database. There is one writer, and all that commits goes over its connection.
+/// The log of an open database. All commits use the one connection of the writer.
 pub(super) struct Log {
-    /// Pages in it after the last commit, or what the last checkpoint left.
+    /// The number of pages in the log after the last commit or after the last checkpoint.
     pages: AtomicI32,
-    /// Commits that were begun, and the last of these that is over.
+    /// The number of commits that began, and the number of the last finished commit.
     begun: AtomicU64,
     over: AtomicU64,
-    /// Whether it is to be emptied: something was deleted that is still in it.
+    /// Whether the log must be emptied, because it still contains deleted data.
     empties: AtomicBool,
 }
 
 impl Log {
-    /// That of a connection which begins to write; or of none, where another process writes or there is no log.
+    /// `is_there` is false if another process writes or if the database has no log.
     pub(super) fn new(is_there: bool) -> Self {
         let pages = AtomicI32::new(if is_there { 0 } else { i32::MAX });
         Self { pages, begun: AtomicU64::new(0), over: AtomicU64::new(0), empties: AtomicBool::new(false) }
     }
 
-    /// Hears of all that this connection commits.
+    /// Registers hooks for all commits of this connection.
     pub(super) fn listen(self: &Arc<Self>, writing: &mut Connection) -> rusqlite::Result<()> {
         let log = Arc::clone(self);
         writing.commit_hook(Some(move || {
@@ -43,24 +43,25 @@ impl Log {
         }))
     }
 
-    /// To be called by the writer when no commit is under way: one that failed or changed nothing is not heard of
-    /// again.
+    /// Must be called by the writer when no commit is in progress: SQLite does not report the end of a commit that
+    /// failed or changed nothing.
     pub(super) fn settle(&self) {
         self.over.store(self.begun.load(Ordering::Relaxed), Ordering::Release);
     }
 
-    /// The number of the last commit; `None` while one is under way, of which one reader may see and another not.
+    /// The number of the last commit; `None` while a commit is in progress, because some readers may see this commit
+    /// and others may not.
     pub(super) fn last_commit(&self) -> Option<u64> {
         let begun = self.begun.load(Ordering::Acquire);
         (self.over.load(Ordering::Acquire) == begun).then_some(begun)
     }
 
-    /// Whether it is worth moving into the database.
+    /// Whether the log is long enough to be moved into the database.
     pub(super) fn is_long(&self) -> bool {
         self.pages.load(Ordering::Relaxed) >= ENOUGH
     }
 
-    /// Takes note of what a checkpoint could not move.
+    /// Sets the number of pages that a checkpoint could not move.
     pub(super) fn shorten(&self, left: i32) {
         self.pages.store(left, Ordering::Relaxed);
     }
@@ -73,8 +74,8 @@ impl Log {
         self.empties.store(empties, Ordering::Release);
     }
 
-    /// Whether a reader may keep its place in the log for a moment: not while the log is to be moved, which has to wait
-    /// for it.
+    /// Whether a reader may keep its transaction open for a moment. Not while the log must be moved or emptied, because
+    /// this work waits for the readers of the log.
     pub(super) fn may_be_held(&self) -> bool {
         !self.is_long() && !self.empties()
     }
@@ -85,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_counts_from_its_begin_and_no_other_is_the_last_until_it_is_over() {
+    fn the_last_commit_is_unknown_while_a_commit_is_in_progress() {
         let mut connection = Connection::open_in_memory().unwrap();
         let log = Arc::new(Log::new(true));
         log.listen(&mut connection).unwrap();
         assert_eq!(log.last_commit(), Some(0));
-        // There is no log in memory, so that the end of it is not heard of.
+        // A database in memory has no log, so SQLite does not report the end of a commit.
         connection.execute_batch("CREATE TABLE t (c)").unwrap();
         assert_eq!(log.last_commit(), None);
         log.settle();

@@ -1,4 +1,4 @@
-//! Opening a database for reading alone, which may be done while another process serves it.
+//! Opens a database read-only, also while another process uses the database.
 
 use std::{
     fs,
@@ -14,21 +14,21 @@ use super::{
     options::SqliteOptions, queue::Queue, readers::Readers, schema, short::ShortReads,
 };
 
-/// The schema of a database, and the one of this release.
+/// The schema of a database and the schema of this release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaVersion {
-    /// The database's; 0 where it is empty.
+    /// The schema of the database; 0 if the database is empty.
     pub found: i64,
-    /// What this release brings a database to when it opens it.
+    /// The schema to which this release updates a database when it opens the database.
     pub known: i64,
 }
 
 impl SqliteStore {
-    /// Which schema a database has. Changes nothing, and may be asked while another process serves it.
+    /// The schema of a database. Changes nothing. Another process can use the database meanwhile.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open), but for `InUse`.
+    /// As for [`open`](Self::open), except `InUse`.
     pub async fn schema(path: impl AsRef<Path>) -> Result<SchemaVersion, OpenError> {
         let path = path.as_ref().to_owned();
         blocking(path, |path| {
@@ -39,16 +39,16 @@ impl SqliteStore {
         .await
     }
 
-    /// Opens the database at this path for reading alone, also while another process serves it: writes fail as those of
-    /// a store that is closed. A task that runs is nobody's [orphan](nuncio_engine::TaskStore::orphans) while another
-    /// process has the database.
+    /// Opens the database at this path read-only, also while another process uses the database. Writes fail as in a
+    /// closed store. While another process has the database open, its running tasks are not
+    /// [orphans](nuncio_engine::TaskStore::orphans).
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open), but for `InUse`; and `Older` where the schema is not the present one.
+    /// As for [`open`](Self::open), except `InUse`; and `Older` if the schema is not the current schema.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
-        // What the other process commits is not heard of here.
+        // This process does not learn of the commits of the other process.
         let log = Arc::new(Log::new(false));
         let heard = Arc::clone(&log);
         let (path, epoch, short_reads) = blocking(path, move |path| {
@@ -65,7 +65,7 @@ impl SqliteStore {
             Ok((path.to_owned(), openings.unsigned_abs() + u64::from(!is_served), short_reads))
         })
         .await?;
-        // Nobody listens there.
+        // This store has no writer thread, so no thread receives the orders.
         let (orders, _) = mpsc::channel();
         Ok(Self {
             readers: Readers::new(path.clone(), &SqliteOptions::new()),
@@ -84,7 +84,7 @@ impl SqliteStore {
     }
 }
 
-/// Does something with the database's real path that may wait for the disk.
+/// Runs `work` with the real path of the database, on a thread that may wait for the disk.
 pub(super) async fn blocking<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce(&Path) -> Result<T, OpenError> + Send + 'static,
@@ -97,7 +97,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.await.unwrap_or_else(|error| Err(OpenError::Io { path: failed, source: error.into() }))
 }
 
-/// A connection to a database of ours, and its schema.
+/// Opens a connection to a database of Nuncio. Returns the connection and the number of its schema.
 pub(super) fn identified(path: &Path) -> Result<(Connection, i64), OpenError> {
     let connection = connection::for_reading(path, &SqliteOptions::new())
         .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;

@@ -1,15 +1,15 @@
-//! What can be set when a database is opened.
+//! Options of an SQLite database.
 
 use std::time::Duration;
 
-/// When a commit is on the disk.
+/// When a commit reaches the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// With the next checkpoint of the log. A crash of the process loses nothing; one of the machine may lose the last
-    /// moments, never consistency.
+    /// With the next checkpoint of the log. A crash of the process loses nothing. A crash of the machine can lose the
+    /// last commits, but the database stays consistent.
     #[default]
     Normal,
-    /// When it is acknowledged. Costs an `fsync` per group of commits.
+    /// Before the commit is acknowledged. Costs one `fsync` per group of commits.
     Full,
 }
 
@@ -17,20 +17,23 @@ pub enum Synchronous {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// When a commit is on the disk. [`Synchronous::Normal`].
+    /// When a commit reaches the disk. Default: [`Synchronous::Normal`].
     pub synchronous: Synchronous,
-    /// How much memory recent tasks may take, in bytes, so that reading them costs no query. 64 MiB; 0 for none.
+    /// The memory for cached recent tasks, in bytes. Reading a cached task needs no query. Default: 64 MiB; 0 disables
+    /// the cache.
     pub cache: u64,
-    /// How many reads can be under way at the same time; more wait. 4.
+    /// The maximum number of concurrent reads. Further reads wait. Default: 4.
     pub readers: usize,
-    /// How many reads can wait for one of them, or be under way; more wait for room. 16,384.
+    /// The maximum number of reads that wait or are in progress. Further callers wait for a free place. Default:
+    /// 16,384.
     pub read_queue: usize,
-    /// How many commits can wait to be written; more wait for room. 1024.
+    /// The maximum number of commits that wait for the writer. Further callers wait for a free place. Default: 1024.
     pub queue: usize,
-    /// How long a write waits while another program, a backup for example, holds the database. 5 s.
+    /// How long a write waits while another program has locked the database, for example a backup program. Default: 5
+    /// s.
     pub busy_timeout: Duration,
-    /// How long the records of a task are kept once it has ended or is parked, so that a reader that lost its
-    /// connection can go on where it was; whoever comes later reads the task. 10 min.
+    /// How long the records of a task are kept after the task has ended or was parked. During this time, a reader that
+    /// lost its connection can continue at its last record. A later reader loads the task instead. Default: 10 min.
     pub log_retention: Duration,
 }
 
@@ -49,36 +52,35 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets when a commit is on the disk.
+    /// Sets when a commit reaches the disk.
     pub fn with_synchronous(mut self, synchronous: Synchronous) -> Self {
         self.synchronous = synchronous;
         self
     }
 
-    /// Sets how many bytes of recent tasks are kept in memory.
+    /// Sets the memory for cached recent tasks, in bytes.
     pub fn with_cache(mut self, bytes: u64) -> Self {
         self.cache = bytes;
         self
     }
 
-    /// Sets how many reads can be under way at the same time; at least one.
+    /// Sets the maximum number of concurrent reads, at least 1.
     pub fn with_readers(mut self, readers: usize) -> Self {
         self.readers = readers.max(1);
         self
     }
 
-    /// Sets how many reads can wait; at least one.
+    /// Sets the maximum number of reads that wait or are in progress, at least 1.
     pub fn with_read_queue(mut self, reads: usize) -> Self {
         self.read_queue = reads.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 
-    /// Sets how many commits can wait to be written; at least one.
+    /// Sets the maximum number of commits that wait for the writer, at least 1.
     pub fn with_queue(mut self, commits: usize) -> Self {
         self.queue = commits.max(1);
         self
@@ -90,7 +92,7 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets how long the records of a task are kept once it has ended or is parked.
+    /// Sets how long the records of a task are kept after the task has ended or was parked.
     pub fn with_log_retention(mut self, retention: Duration) -> Self {
         self.log_retention = retention;
         self

@@ -1,10 +1,11 @@
-//! The way of a write to the thread that does it, and of the outcome back: in groups.
+//! Transfers writes to the writer thread in groups, and the outcomes back to the callers.
 //!
-//! Whatever waits while one group is being written becomes the next, handed over at once and waking the runtime once
-//! when it is done. That is what makes many small commits cheap. Where more wait than a group takes, callers take turns
-//! ([`waiting`]). While another program holds the database a group
-//! cannot begin: then those of its writes are refused that have waited for long enough, and the others are in the next
-//! one.
+//! Groups make many small commits cheap. All writes that arrive while a group is written become the next group. A group
+//! is handed over at once, and its end wakes the runtime once. If more writes wait than a group can hold, the callers
+//! take turns ([`waiting`]).
+//!
+//! A group cannot begin while another program has locked the database. In this case, the writes that have waited for
+//! the busy timeout are refused, and the other writes join the next group.
 
 mod waiting;
 
@@ -23,37 +24,36 @@ use super::{
     error::closed,
 };
 
-/// Writes in one transaction, at most.
+/// The maximum number of writes in one transaction.
 const GROUP: usize = 512;
 
-/// A write.
 #[derive(Debug)]
 pub(super) enum Op {
     /// A commit to a log.
     Append(Box<Append>),
-    /// Takes a task over from an earlier process, or from a runner of this one that is gone.
+    /// Claims a task that an earlier process, or a runner of this process that has ended, owned.
     Claim { scope: Scope, id: TaskId },
-    /// Stores a push configuration: its JSON, and the last record that it does not want.
+    /// Stores a push configuration as JSON. `delivered` is the last record that the webhook must not receive.
     PutConfig { scope: Scope, task: TaskId, config: ConfigRow, delivered: u64 },
-    /// Removes a push configuration.
+    /// Deletes a push configuration.
     DeleteConfig { scope: Scope, task: TaskId, id: PushConfigId },
-    /// Notes how a delivery went.
+    /// Stores the result of a delivery.
     Settle(Box<PushSettlement>),
-    /// Deletes tasks; of those that are old only such as still are.
+    /// Deletes tasks. With `purge`, a task is deleted only if it still meets the conditions of the purge.
     Delete { tasks: Vec<Candidate>, purge: Option<Purge> },
-    /// Drops some of the records that deleted tasks have left.
+    /// Deletes some of the remaining records of deleted tasks.
     Sweep,
-    /// Drops some of the records of tasks that were let go of before a time, of at most so many tasks.
+    /// Deletes some of the records of tasks that were released before a time, of at most `limit` tasks.
     Compact { before: Timestamp, limit: usize },
-    /// Forgets some of the messages that were remembered before a time.
+    /// Deletes some of the message ids that were stored before a time.
     Forget { before: Timestamp },
-    /// Moves the log into the database and empties it, when nobody reads there.
+    /// Moves the log into the database and empties the log when no reader uses the log.
     EmptyLog,
-    /// Notes the agent that is served.
+    /// Stores the name of the agent that is served.
     Serve(String),
-    /// Finds out whether writing works.
+    /// Checks whether writing works.
     Probe,
-    /// Writes the log into the database and ends the thread.
+    /// Moves the log into the database and ends the writer thread.
     Close,
 }
 
@@ -65,14 +65,14 @@ impl Op {
         }
     }
 
-    /// How many bytes are written, nearly.
+    /// The approximate number of bytes that the write stores.
     fn len(&self) -> usize {
         let Some(append) = self.as_append() else { return 0 };
         append.records.as_ref().map_or(0, String::len)
             + append.snapshot.as_ref().map_or(0, |snapshot| snapshot.body.len())
     }
 
-    /// The tasks that it changes, as the cache has them.
+    /// The cached tasks that the write changes.
     pub(super) fn cached(&self) -> impl Iterator<Item = (&Scope, &TaskId)> {
         let (one, many) = match self {
             Self::Append(append) => (Some((&append.scope, &append.id)), [].iter()),
@@ -84,7 +84,7 @@ impl Op {
     }
 }
 
-/// A task that is to be deleted.
+/// A task to delete.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) task: i64,
@@ -92,21 +92,21 @@ pub(super) struct Candidate {
     pub(super) id: TaskId,
 }
 
-/// What a write did.
+/// The result of a successful write.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Done {
     Committed(Committed),
-    /// Whether there was a task to write to.
+    /// Whether the task to write to exists.
     Found(bool),
-    /// There is a task; whether it was left at work.
+    /// The task exists. The value is whether the task was left running.
     Claimed(bool),
     Removed(Removed),
 }
 
-/// What went.
+/// The numbers of deleted items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Removed {
-    /// Tasks, or tasks' logs to their end.
+    /// Tasks, or tasks of which all records were deleted.
     pub(super) tasks: usize,
     /// Rows of records.
     pub(super) rows: usize,
@@ -114,25 +114,25 @@ pub(super) struct Removed {
 
 pub(super) type Outcome = Result<Done, StoreError>;
 
-/// What became of a write in a group.
+/// The answer to one write of a group.
 pub(super) enum Answer {
     Outcome(Outcome),
-    /// It has yet to be written, and may wait on.
+    /// The write was not executed and can wait for the next group.
     Again(Op),
 }
 
-/// Writes for one transaction.
+/// The writes of one transaction.
 pub(super) struct Group {
     pub(super) ops: Vec<Op>,
-    /// Since when each of them has been waited for.
+    /// The time since when the caller of each write has waited.
     pub(super) since: Vec<Instant>,
     pub(super) done: oneshot::Sender<Vec<Answer>>,
 }
 
-/// What the thread is told.
+/// An order to the writer thread.
 pub(super) enum Order {
     Write(Group),
-    /// Nobody is left to write for.
+    /// The store was dropped.
     Stop,
 }
 
@@ -141,28 +141,30 @@ struct Job {
     caller: Caller,
 }
 
-/// Who waits for a write.
+/// The caller that waits for a write.
 struct Caller {
     since: Instant,
     reply: oneshot::Sender<Outcome>,
 }
 
-/// Where writes wait.
+/// The queue of writes.
 pub(super) struct Queue {
     jobs: mpsc::Sender<Job>,
 }
 
 impl Queue {
-    /// A queue of this length whose groups go to `thread`. Its task ends with the queue, or with the runtime.
+    /// Starts a queue of this length that sends its groups to `thread`. The task of the queue ends with the queue or
+    /// with the runtime.
     pub(super) fn start(length: usize, thread: thread::Sender<Order>) -> Self {
-        // One half waits in the channel, the other for its turn.
+        // Half of the queue is the channel. The other half are the writes that wait for the turn of their caller.
         let half = (length / 2).max(1);
         let (jobs, arriving) = mpsc::channel(length - half + 1);
         tokio::spawn(flush(Arrivals { arriving, waiting: Waiting::default(), most: half }, thread));
         Self { jobs }
     }
 
-    /// Writes, and waits for it to be in the database. When the future is dropped the write may still happen.
+    /// Queues a write and waits until the write is in the database. If the future is dropped, the write may still be
+    /// executed.
     pub(super) async fn write(&self, op: Op) -> Outcome {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { since: Instant::now(), reply };
@@ -171,16 +173,16 @@ impl Queue {
     }
 }
 
-/// Writes on their way into groups.
+/// Writes that are not yet in a group.
 struct Arrivals {
     arriving: mpsc::Receiver<Job>,
     waiting: Waiting,
-    /// How many may wait for their turn.
+    /// The maximum number of writes in `waiting`.
     most: usize,
 }
 
 impl Arrivals {
-    /// Waits for a write, if none waits already. `false` when there will be none.
+    /// Waits for a write, if no write waits already. Returns `false` if the queue is closed.
     async fn arrive(&mut self) -> bool {
         if self.waiting.len() == 0 {
             let Some(job) = self.arriving.recv().await else { return false };
@@ -189,7 +191,7 @@ impl Arrivals {
         true
     }
 
-    /// The next group of those that are there.
+    /// Takes the next group of the writes that have arrived.
     fn group(&mut self) -> Vec<Job> {
         while self.waiting.len() < self.most
             && let Ok(job) = self.arriving.try_recv()
@@ -204,7 +206,7 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
     while arrivals.arrive().await {
         let mut written = hand_over(arrivals.group(), &thread);
         while let Some((callers, done)) = written.take() {
-            // Without answers the thread is gone, and dropping the callers says so.
+            // Without answers, the thread has ended. Dropping the callers informs them.
             let answers = done.await.into_iter().flatten();
             let mut told = Vec::with_capacity(callers.len());
             let mut again = Vec::new();
@@ -214,9 +216,9 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
                     Answer::Again(op) => again.push(Job { op, caller }),
                 }
             }
-            // Before all that came later.
+            // These writes precede all writes that arrived later.
             arrivals.waiting.put_back(again);
-            // The thread is not to wait while answers are given.
+            // The next group is handed over first, so that the writer thread does not wait while the answers are sent.
             let group = arrivals.group();
             if !group.is_empty() {
                 written = hand_over(group, &thread);
