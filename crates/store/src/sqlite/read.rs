@@ -1,4 +1,4 @@
-//! What is read, each in one transaction.
+//! The reads. Each read runs in one transaction.
 
 pub(super) mod events;
 pub(super) mod list;

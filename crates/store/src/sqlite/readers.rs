@@ -1,4 +1,4 @@
-//! Connections for reading, on threads of their own, where waiting for the disk holds up nobody.
+//! Connections for reading, each on its own thread, so that waiting for the disk does not block other work.
 
 use std::{
     collections::VecDeque,
@@ -19,40 +19,41 @@ use tokio::{
 
 use super::{connection, error::closed, options::SqliteOptions};
 
-/// Reads that wait for each thread at work before another is woken. A thread that is at it takes the next read without
-/// a switch; waking one more pays only when a queue builds up behind it.
+/// The number of waiting reads per active thread from which a further thread is woken. An active thread takes the next
+/// read without a thread switch. A further thread is only worth its cost if a queue builds up.
 const BACKLOG: usize = 8;
 
-/// A thread that has been at one read for longer than this is not about to take the next.
+/// A thread that has run one read for longer than this time is not expected to take the next read soon.
 const LONG: Duration = Duration::from_micros(500);
 
-/// After this long whoever waits for a read looks whether a thread is about to take it.
+/// After this time, the caller of a read checks whether a thread will take the read soon.
 const LATE: Duration = Duration::from_millis(1);
 
-/// Reads that share a transaction, at most: those that wait when it begins.
+/// The maximum number of reads that share a transaction. The reads must be waiting when the transaction begins.
 const BATCH: usize = 8;
 
-/// A read, and whom to tell; without a connection, why there is none.
+/// A read that sends its result to the caller. Its argument is the connection, or the error text if there is no
+/// connection.
 type Job = Box<dyn FnOnce(Result<&Connection, &str>) + Send>;
 
-/// Threads with a connection each, started when they are needed. Reads see what was committed when they began, and
-/// never wait for a write.
+/// Threads that have one connection each and are started on demand. A read sees what was committed when the read began,
+/// and never waits for a write.
 pub(super) struct Readers {
     path: PathBuf,
     options: SqliteOptions,
     queue: Mutex<Queue>,
-    /// Places in the queue.
+    /// The free places in the queue.
     places: Arc<Semaphore>,
     work: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Each with its number.
+    /// The waiting reads, each with its number.
     jobs: VecDeque<(u64, Job)>,
-    /// How many there have been.
+    /// The number of reads so far.
     pushed: u64,
-    /// Since when each thread has been at its read, if it is.
+    /// For each thread, the start time of its current read.
     at_work: Vec<Option<Instant>>,
     idle: usize,
     closed: bool,
@@ -72,9 +73,9 @@ impl Readers {
         Arc::new(Self { path, options: options.clone(), queue: Mutex::default(), places, work: Condvar::new() })
     }
 
-    /// Reads inside a transaction: all that `read` sees is of the same moment.
+    /// Reads inside a transaction: all statements of `read` see the same moment.
     ///
-    /// When the future is dropped the read goes on to its end.
+    /// If the future is dropped, a read that has started runs to its end.
     pub(super) async fn read<R: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> Result<R, StoreError> + Send + 'static,
@@ -82,7 +83,7 @@ impl Readers {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| closed())?;
         let (sender, mut answer) = oneshot::channel();
         self.push(Box::new(move |connection| {
-            // Whoever asked may have left.
+            // The caller may have dropped the future.
             if !sender.is_closed() {
                 let result = connection.map_err(|error| StoreError::Unavailable(error.into())).and_then(read);
                 drop(sender.send(result));
@@ -92,7 +93,7 @@ impl Readers {
         if let Ok(answer) = timeout(LATE, &mut answer).await {
             return answer.map_err(|_| closed())?;
         }
-        // A thread that was about to take it may be at a read that is long after all.
+        // The thread that was expected to take this read may have started a long read.
         self.wake_another(&mut self.queue.lock())?;
         answer.await.map_err(|_| closed())?
     }
@@ -108,7 +109,7 @@ impl Readers {
         self.wake_another(&mut queue)
     }
 
-    /// Has another thread read, where the others will not soon.
+    /// Wakes or starts a thread if the active threads will not take the waiting reads soon.
     fn wake_another(self: &Arc<Self>, queue: &mut Queue) -> Result<(), StoreError> {
         if !queue.is_backlogged() {
             return Ok(());
@@ -124,13 +125,15 @@ impl Readers {
                     queue.jobs.clear();
                     return Err(StoreError::Unavailable(error.into()));
                 }
-                Err(error) => tracing::warn!(%error, "no thread for another reader"),
+                Err(error) => {
+                    tracing::warn!(%error, "store: cannot start another reader thread; reads wait for the existing threads")
+                }
             }
         }
         Ok(())
     }
 
-    /// Reads until it is closed.
+    /// Executes reads until the readers are closed.
     fn work(&self, number: usize) {
         let mut connection = None;
         while let Some((job, last)) = self.next(number) {
@@ -138,10 +141,10 @@ impl Readers {
                 Some(connection) => Ok(connection),
                 None => connection::for_reading(&self.path, &self.options),
             };
-            // A connection on which something went wrong is not used again.
+            // A connection is not used again after an error.
             connection = match opened.and_then(|opened| begin(&opened).map(|()| opened)) {
                 Ok(opened) => {
-                    // A job that panics says so itself: nobody hears from it.
+                    // The panic hook reports a panic of a job, and the caller sees a closed channel.
                     let done = catch_unwind(AssertUnwindSafe(|| {
                         let others = std::iter::from_fn(|| self.another(number, last)).take(BATCH - 1);
                         std::iter::once(job).chain(others).for_each(|job| job(Ok(&opened)));
@@ -150,7 +153,7 @@ impl Readers {
                 }
                 Err(error) => {
                     let error = error.to_string();
-                    tracing::warn!(error, "the database cannot be read");
+                    tracing::warn!(error, "store: cannot read the database; the read fails");
                     job(Err(&error));
                     None
                 }
@@ -158,8 +161,9 @@ impl Readers {
         }
     }
 
-    /// Takes a read, or waits for one; `None` when it is closed. With it the number of the last that was asked for before
-    /// its transaction begins: up to there, others may share it, and see what was committed before they were asked for.
+    /// Takes a read, or waits for a read; `None` if the readers are closed. The second value is the number of the last
+    /// read that was requested before the transaction begins. Reads up to this number may share the transaction,
+    /// because the transaction sees all commits that precede these reads.
     fn next(&self, number: usize) -> Option<(Job, u64)> {
         let mut queue = self.queue.lock();
         loop {
@@ -177,7 +181,8 @@ impl Readers {
         }
     }
 
-    /// Takes another read that may share the transaction. One by one, so that none waits here behind a long one.
+    /// Takes another read that may share the transaction. Reads are taken singly, so that no read waits behind a long
+    /// read of this thread.
     fn another(&self, number: usize, last: u64) -> Option<Job> {
         let mut queue = self.queue.lock();
         let (_, job) = queue.jobs.pop_front_if(|(job, _)| *job <= last)?;
@@ -185,7 +190,7 @@ impl Readers {
         Some(job)
     }
 
-    /// Refuses reads from now on; those that wait are still answered.
+    /// Refuses further reads. Waiting reads are still executed.
     pub(super) fn close(&self) {
         self.queue.lock().closed = true;
         self.work.notify_all();
@@ -210,7 +215,7 @@ mod tests {
         let path = directory.path().join("tasks.db");
         Connection::open(&path).unwrap();
         let readers = Readers::new(path, &SqliteOptions::new().with_readers(2));
-        // At times the second read comes so late that another thread is woken for it anyway.
+        // Sometimes the second read arrives so late that another thread is woken in any case.
         for _ in 0..20 {
             let (end, ends) = std::sync::mpsc::channel::<()>();
             let long = readers.read(move |_| Ok(ends.recv().is_err()));

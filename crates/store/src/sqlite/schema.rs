@@ -1,4 +1,4 @@
-//! The schema and how it came to be: one file per step, each run once, in a transaction with its number.
+//! The schema, as a list of steps. Each step is one file and runs once, in the transaction that stores its number.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::OpenError;
 
-/// The steps from an empty database to the present schema. A step that was released is never changed.
+/// The steps from an empty database to the current schema. The statements of a released step must never change.
 const STEPS: &[&str] = &[
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -15,11 +15,11 @@ const STEPS: &[&str] = &[
     include_str!("schema/5.sql"),
 ];
 
-/// Marks a database as one of ours: "Nunc".
+/// The application id that marks a database of Nuncio: "Nunc" in ASCII.
 const APPLICATION: i64 = 0x4e75_6e63;
 
-/// Looks whether the database is one of ours that this release knows, or an empty one, and gives the number of its last
-/// step. Changes nothing.
+/// Checks that the database is empty or a database of Nuncio with a known schema. Returns the number of its last step.
+/// Changes nothing.
 pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i64, OpenError> {
     let failed = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let known = known();
@@ -37,12 +37,12 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<i64, Open
     Ok(version)
 }
 
-/// The number of the last step that is known here.
+/// The number of the last step of this release.
 pub(super) fn known() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the database to the present schema, and counts the opening. Gives the number of it.
+/// Updates the database to the current schema and increments the number of openings. Returns the new number.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, OpenError> {
     let failed = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -59,7 +59,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<u64, O
     Ok(openings.unsigned_abs())
 }
 
-/// A database of the present schema without tasks.
+/// A database with the current schema and without tasks.
 #[cfg(test)]
 pub(super) fn in_memory() -> Connection {
     let mut connection = Connection::open_in_memory().expect("SQLite is there");
@@ -67,7 +67,7 @@ pub(super) fn in_memory() -> Connection {
     connection
 }
 
-/// How SQLite would go about it.
+/// The query plan of SQLite for a statement.
 #[cfg(test)]
 pub(super) fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("the statement is right");

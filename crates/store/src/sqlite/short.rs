@@ -1,17 +1,19 @@
-//! Short reads, on the thread that asks: handing one to another thread and back costs more than the read itself.
+//! Short reads, on the thread of the caller. Transferring a short read to another thread and back costs more than the
+//! read itself.
 //!
-//! A thread of the runtime must not wait, and here is why it hardly does:
+//! A thread of the runtime must not block. These rules keep blocking negligible:
 //!
-//! - What is read here is one row of at most a page, by its key: some microseconds. A task of more than its row is read
-//!   by the reader threads.
-//! - No lock is waited for: where the database is locked or no connection is free, the reader threads read.
-//! - What is left is the disk, for pages that are in no cache. Waiting is counted, and when it takes more than a small
-//!   share of the time, the reader threads read until that is made up for.
+//! - A short read reads one row of at most one page, by its key. The read takes some microseconds. The reader threads
+//!   load a task that needs more than its row.
+//! - A short read waits for no lock. If the database is locked or no connection is free, the reader threads execute the
+//!   read.
+//! - A short read can wait for the disk, if a page is in no cache. The waiting time is measured. If the waiting time
+//!   exceeds a small share of the total time, the reader threads execute all reads until the share is small again.
 //!
-//! A read that follows another at once shares its transaction: to begin one and to end it takes two locks of the file.
-//! Such a transaction is held only as long as nothing is committed, so that nobody reads what is out of date; for a
-//! moment, whether or not another read comes; and not while the log is to be moved into the database, which waits for
-//! those who read there.
+//! Beginning and ending a transaction takes two file locks. Therefore reads that follow each other closely share a
+//! transaction. A shared transaction ends at the first commit after its begin, so that no read sees outdated data. The
+//! transaction also ends after a moment, with or without further reads. No transaction is shared while the log must be
+//! moved into the database, because this work waits for readers of the log.
 
 use std::{
     mem,
@@ -30,57 +32,58 @@ use tokio::runtime::Handle;
 
 use super::{connection, log::Log, options::SqliteOptions};
 
-/// A read that takes longer has waited: for the disk, or for its turn on the processor.
+/// A read that takes longer has waited, for the disk or for the processor.
 const LONG: Duration = Duration::from_micros(200);
 
-/// One part in so many of the time may go by with waiting.
+/// At most one part in this number of the total time may be spent waiting.
 const SHARE: u32 = 20;
 
-/// How much waiting is let pass before it counts. A thread that lost the processor for a moment is no reason to read
-/// elsewhere.
+/// The waiting time that is ignored. A thread that lost the processor for a moment is no reason to use the reader
+/// threads.
 const ALLOWANCE: Duration = Duration::from_millis(20);
 
-/// How long a transaction is held for the next read; beyond it, until the runtime gets to end it.
+/// How long a transaction stays open for the next read. The actual time can be longer, until the runtime executes the
+/// task that ends the transaction.
 const HELD: Duration = Duration::from_millis(1);
 
-/// Reads that share a transaction, at most.
+/// The maximum number of reads that share a transaction.
 const BURST: u32 = 64;
 
-/// Connections for short reads, on whatever thread.
+/// Connections for short reads on any thread.
 pub(super) struct ShortReads {
-    /// `None` when it is closed.
+    /// `None` if the reads are closed.
     idle: Mutex<Option<Idle>>,
     log: Arc<Log>,
     begun: Instant,
-    /// When all waiting is made up for, in microseconds since `begun`.
+    /// The time at which the waiting time is balanced, in microseconds since `begun`.
     made_up: AtomicU64,
 }
 
 struct Idle {
-    /// Those that nobody uses.
+    /// The connections that no thread uses.
     readers: Vec<Reader>,
-    /// How many hold a transaction, in use or not.
+    /// The number of connections with an open transaction, in use or not.
     held: usize,
-    /// Whether there is somebody who will end these.
+    /// Whether a task is running that ends idle transactions.
     is_watched: bool,
 }
 
 struct Reader {
     connection: Connection,
     held: Option<Held>,
-    /// When it was last used.
+    /// The time of the last use.
     used: Option<Instant>,
 }
 
-/// A transaction that reads share.
+/// A transaction that several reads share.
 struct Held {
-    /// The last commit before it.
+    /// The number of the last commit before the transaction.
     commit: u64,
     reads: u32,
 }
 
 impl ShortReads {
-    /// Opens a connection for each thread that can run, as far as the options allow as many readers.
+    /// Opens one connection per thread that can run in parallel, at most as many as the options allow readers.
     pub(super) fn open(path: &Path, options: &SqliteOptions, log: Arc<Log>) -> rusqlite::Result<Arc<Self>> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let readers = (0..threads.min(options.readers.max(1))).map(|_| {
@@ -93,14 +96,14 @@ impl ShortReads {
         Ok(Arc::new(Self { idle, log, begun: Instant::now(), made_up: AtomicU64::new(0) }))
     }
 
-    /// Reads at once, with a single statement: what it sees is of one moment, and all that was committed before. `None`
-    /// when it is to be read by a thread that may wait.
+    /// Reads at once with a single statement. The read sees one moment and all earlier commits. Returns `None` if a
+    /// reader thread must execute the read.
     pub(super) fn read<R>(self: &Arc<Self>, read: impl FnOnce(&Connection) -> Option<R>) -> Option<R> {
         let begun = Instant::now();
         if self.made_up.load(Ordering::Relaxed) > self.microsecond(begun + ALLOWANCE * SHARE) {
             return None;
         }
-        // Asked for before a transaction begins, which then sees it.
+        // The number is read before a transaction begins, so the transaction sees this commit.
         let commit = self.log.last_commit().filter(|_| self.log.may_be_held());
         let mut reader = self.idle.lock().as_mut()?.readers.pop()?;
         let was_held = reader.held.is_some();
@@ -119,7 +122,7 @@ impl ShortReads {
 
     fn give_back(self: &Arc<Self>, reader: Reader, was_held: bool) {
         let mut idle = self.idle.lock();
-        // Otherwise it is closed; and so is the connection, by whoever has it.
+        // Otherwise the reads are closed, and dropping the reader closes its connection.
         if let Some(idle) = idle.as_mut() {
             let is_held = reader.held.is_some();
             idle.held = idle.held + usize::from(is_held) - usize::from(was_held);
@@ -132,7 +135,7 @@ impl ShortReads {
         }
     }
 
-    /// Ends the transactions of those that nobody uses. Whether others are held still.
+    /// Ends the transactions of idle connections. Returns whether other transactions are still open.
     fn let_go(&self) -> bool {
         let mut idle = self.idle.lock();
         let Some(Idle { readers, held, is_watched }) = idle.as_mut() else { return false };
@@ -150,9 +153,9 @@ impl ShortReads {
         self.made_up.update(Ordering::Relaxed, Ordering::Relaxed, later);
     }
 
-    /// Reads nothing from now on.
+    /// Refuses further reads.
     pub(super) fn close(&self) {
-        // Closing a connection may take a moment, which nobody who reads is to wait for.
+        // Closing a connection can take a moment. The lock is released first, so that no reader waits for it.
         let idle = self.idle.lock().take();
         drop(idle);
     }
@@ -163,8 +166,9 @@ impl ShortReads {
 }
 
 impl Reader {
-    /// Sees to it that what is read next is of now: in the transaction that is held, where nothing has been committed
-    /// since; or in a new one. In one that is held only where reads come quickly, as it takes two statements more.
+    /// Ensures that the next read sees all commits up to now. An open transaction is used if nothing was committed
+    /// since its begin. Otherwise the read gets a new transaction. The new transaction stays open only if reads follow
+    /// each other closely, because an explicit transaction takes two more statements.
     fn prepare(&mut self, commit: Option<u64>, now: Instant) {
         let follows = self.used.replace(now).is_some_and(|used| now.saturating_duration_since(used) < HELD);
         let is_of_now = |held: &Held| commit == Some(held.commit) && held.reads < BURST;
@@ -180,7 +184,7 @@ impl Reader {
         }
     }
 
-    /// Ends the transaction; `true` if there was one.
+    /// Ends the transaction. Returns whether there was a transaction.
     fn let_go(&mut self) -> bool {
         let was_held = self.held.take().is_some();
         if was_held {
@@ -191,16 +195,16 @@ impl Reader {
 
     fn run(&self, sql: &str) -> bool {
         let done = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
-        done.inspect_err(|error| tracing::debug!(%error, sql, "a transaction that reads went wrong")).is_ok()
+        done.inspect_err(|error| tracing::debug!(%error, sql, "store: cannot begin or end a read transaction; the connection is closed")).is_ok()
     }
 
-    /// Whether it has no transaction that nobody knows of.
+    /// Whether the connection has no transaction, or only the transaction in `held`.
     fn is_usable(&self) -> bool {
         self.held.is_some() || self.connection.is_autocommit()
     }
 }
 
-/// Ends transactions that are held, until none is.
+/// Ends idle transactions until none is open.
 async fn watch(reads: Weak<ShortReads>) {
     loop {
         tokio::time::sleep(HELD).await;
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_takes_a_share_of_the_time_and_then_other_threads_read() {
+    fn a_thread_that_waited_too_long_refuses_reads_for_a_time() {
         let (_directory, reads) = reads(1);
         let begun = Instant::now();
         let mut waited = Duration::ZERO;
@@ -254,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_serves_one_read_at_a_time_and_none_once_it_is_closed() {
+    fn a_connection_serves_one_read_at_a_time_and_no_read_after_close() {
         let (_directory, reads) = reads(1);
         let inner = reads.read(|_| Some(is_made(&reads)));
         assert_eq!(inner, Some(false));
@@ -263,7 +267,7 @@ mod tests {
         assert!(!is_made(&reads));
     }
 
-    /// A database with a number in it. What `heard` commits is heard of, what `unheard` does is not.
+    /// A database that contains a number. The log registers the commits of `heard` but not the commits of `unheard`.
     struct Watched {
         _directory: tempfile::TempDir,
         reads: Arc<ShortReads>,
@@ -292,7 +296,7 @@ mod tests {
                 |connection: &Connection| connection.query_row("SELECT number FROM numbers", [], |row| row.get(0)).ok();
             let begun = Instant::now();
             loop {
-                // On a busy machine others may have to read for a while.
+                // On a busy machine, the reader threads have to read for a while.
                 if let Some(number) = self.reads.read(number) {
                     return number;
                 }
@@ -305,7 +309,7 @@ mod tests {
             self.reads.idle.lock().as_ref().unwrap().held > 0
         }
 
-        /// Reads until it is done in a transaction that is held.
+        /// Reads until a transaction stays open.
         fn hold(&self) {
             let begun = Instant::now();
             while !self.is_held() {
@@ -323,7 +327,7 @@ mod tests {
     async fn reads_share_a_transaction_until_something_is_committed() {
         let watched = Watched::new();
         watched.hold();
-        // Nobody else gets to run, so that it stays held.
+        // The task that ends transactions cannot run here, so the transaction stays open.
         set(&watched.unheard, 1);
         assert_eq!(watched.number(), 0);
         for number in 2..200 {
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_nobody_goes_on_with_is_ended() {
+    async fn an_idle_transaction_is_ended() {
         let watched = Watched::new();
         for _ in 0..3 {
             watched.hold();
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn no_transaction_is_held_where_nobody_would_end_it() {
+    fn no_transaction_is_held_outside_of_a_runtime() {
         let watched = Watched::new();
         for _ in 0..100 {
             watched.number();

@@ -1,4 +1,4 @@
-//! The seam: each call is a read, or a write to be queued.
+//! Implements the engine's store: each call is a read, or a write that is queued.
 
 use async_trait::async_trait;
 use nuncio_engine::{
@@ -59,7 +59,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        // By the writer's thread, behind whatever an earlier runner still has under way.
+        // The writer thread executes the claim after all queued writes of an earlier runner.
         let done = self.queue.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
         let Done::Claimed(abandoned) = done else { return Ok(None) };
         let owned = |stored| Claim::Owned { stored, abandoned, commands: Vec::new() };
@@ -178,7 +178,7 @@ impl TaskStore for SqliteStore {
         self.write(Op::Serve(agent.to_owned())).await.map(|_| None)
     }
 
-    /// Reads; and writes too when the last write failed, to see whether that is over.
+    /// Reads. If the last write failed, also writes, to find out whether writing works again.
     async fn check(&self) -> Result<(), StoreError> {
         let are_there = self.files.check();
         let read = self.readers.read(move |connection| {

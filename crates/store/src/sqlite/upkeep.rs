@@ -1,4 +1,4 @@
-//! Housekeeping: each step is a write like any other, so that those of others come in between.
+//! Housekeeping. Each step is a separate write in the queue, so that writes of callers run between the steps.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::{
     read::upkeep,
 };
 
-/// Tasks that are looked for at a time.
+/// The maximum number of tasks per search.
 const FOUND: usize = 2_048;
 
-/// Tasks that are deleted in one write: others wait for it, about a millisecond.
+/// The maximum number of tasks that one write deletes. Other writes wait about one millisecond for such a write.
 const STEP: usize = 32;
 
-/// How long an erasure waits for readers that keep the log from being emptied, and how often it looks.
+/// How long an erasure waits for readers that prevent emptying the log, and the interval of the checks.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(10));
 
 impl SqliteStore {
@@ -37,7 +37,8 @@ impl SqliteStore {
             let is_all = found.len() < limit;
             let went = self.delete(found, Some(purge)).await?;
             gone += went;
-            // Those that stay have changed since they were found; if they are old again, it is for the next time.
+            // Tasks that were not deleted have changed since the search. If they are old again, the next purge deletes
+            // them.
             if is_all || went == 0 || gone == purge.limit {
                 break;
             }
@@ -49,7 +50,7 @@ impl SqliteStore {
         Ok(gone)
     }
 
-    /// Deletes tasks whatever their state, and waits until nothing of them is left in the files.
+    /// Deletes tasks in any state, and waits until the files contain no data of these tasks.
     pub(super) async fn delete_all(&self, erase: &Erase) -> Result<usize, StoreError> {
         let mut gone = 0;
         loop {
@@ -74,13 +75,13 @@ impl SqliteStore {
         Ok(gone)
     }
 
-    /// Drops what deleted tasks have left.
+    /// Deletes the remaining records of deleted tasks.
     async fn sweep(&self) -> Result<(), StoreError> {
         while self.remove(Op::Sweep).await? != Removed::default() {}
         Ok(())
     }
 
-    /// Drops logs.
+    /// Deletes the records of tasks that were released before a time.
     pub(super) async fn drop_logs(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         let mut gone = 0;
         while gone < limit {
@@ -93,7 +94,7 @@ impl SqliteStore {
         Ok(gone)
     }
 
-    /// Forgets messages.
+    /// Deletes message ids that were stored before a time.
     pub(super) async fn forget_before(&self, before: Timestamp) -> Result<(), StoreError> {
         while self.remove(Op::Forget { before }).await? != Removed::default() {}
         Ok(())
@@ -106,7 +107,8 @@ impl SqliteStore {
         }
     }
 
-    /// Has the log emptied, in which there is what was deleted, and waits for it: for readers too, but not for ever.
+    /// Requests that the log with the deleted data is emptied, and waits until the log is empty. Readers can delay this
+    /// step, so the wait has a time limit.
     async fn empty_log(&self) -> Result<(), StoreError> {
         self.write(Op::EmptyLog).await?;
         let (patience, pause) = PATIENCE;
@@ -114,7 +116,7 @@ impl SqliteStore {
         while self.log_is_to_be_emptied() {
             if Instant::now() > deadline {
                 tracing::warn!(
-                    "somebody reads the database for long; what was deleted is in its log until that is over"
+                    "store: cannot empty the log because of a long read; deleted data remains in the log until the read ends"
                 );
                 break;
             }

@@ -1,14 +1,14 @@
-//! Whether a database is whole: its file, and what its tables say of one another.
+//! Checks the consistency of a database: its file, and the relations between its tables.
 
 use nuncio_engine::StoreError;
 use rusqlite::Connection;
 
 use super::{SqliteStore, error::store_error};
 
-/// Findings of one kind that are given, at most.
+/// The maximum number of findings per rule.
 const FINDINGS: usize = 100;
 
-/// What must not be there, each as a query for words about it.
+/// The rules. Each query returns texts that describe violations.
 const RULES: &[&str] = &[
     "SELECT 'task ' || id || ' belongs to no scope' FROM tasks WHERE scope NOT IN (SELECT scope FROM scopes)",
     "SELECT 'task ' || id || ' has no body' FROM tasks \
@@ -33,12 +33,13 @@ const RULES: &[&str] = &[
 ];
 
 impl SqliteStore {
-    /// Looks whether the file is whole, by SQLite's own check, and whether its tables agree: what is not as it should
-    /// be, in words. Nothing when all is well. All of it is of one moment, also while another process writes.
+    /// Checks whether the file is intact, by SQLite's own check, and whether the tables are consistent. Returns a
+    /// description of each problem; no descriptions if the database is consistent. The check sees one moment, also
+    /// while another process writes.
     ///
     /// # Errors
     ///
-    /// Those of any read.
+    /// `Unavailable` and `Corrupt`, as for any read.
     pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
         self.readers.read(|connection| verify(connection).map_err(store_error)).await
     }
@@ -49,7 +50,7 @@ fn verify(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     findings.retain(|finding| finding != "ok");
     for rule in RULES {
         match words(connection, rule) {
-            // Where the file is not whole, what it has lost cannot be asked for.
+            // If the file is damaged, the queries of the rules may fail.
             Err(_) if !findings.is_empty() => break,
             found => findings.extend(found?),
         }
@@ -69,7 +70,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn each_rule_finds_what_it_is_for_and_nothing_else() {
+    fn each_rule_finds_only_its_own_violation() {
         let database = schema::in_memory();
         assert_eq!(verify(&database).unwrap(), [""; 0]);
         let whole = "INSERT INTO scopes VALUES (1, 't', '=a'); INSERT INTO totals VALUES (1, 3, 1), (1, 4, 0); \

@@ -1,4 +1,4 @@
-//! The thread that writes: one group after the other, each in one transaction.
+//! The writer thread. The thread executes one group of writes after the other, each in one transaction.
 
 mod appends;
 mod checkpoint;
@@ -39,24 +39,26 @@ use super::{
     queue::{Answer, Done, Group, Op, Order, Outcome},
 };
 
-/// Heads and scopes that are remembered, at most; beyond it all are forgotten and read again.
+/// The maximum number of cached heads and scopes. Beyond this number, the caches are cleared and filled again from the
+/// database.
 const REMEMBERED: usize = 131_072;
 
-/// The first key beyond all that are in use, or were and have left records.
+/// The first key after all keys of tasks, and of deleted tasks whose records still exist.
 const NEXT_TASK: &str = "SELECT 1 + max((SELECT coalesce(max(task), 0) FROM tasks), \
     (SELECT coalesce(max(task), 0) FROM deleted))";
 
 pub(super) struct Writer {
-    // Ends before the connection does, which then is the last one and leaves one file.
+    // Dropped before the connection. The connection is then the last connection, and closing it leaves one file.
     checkpoints: Checkpoints,
-    /// Waits for nobody who holds the database, but for the transaction of a group.
+    /// The busy timeout is 0, except in the transaction of a group.
     connection: Connection,
     busy_timeout: Duration,
     log: Arc<Log>,
     epoch: u64,
-    /// The next task's key.
+    /// The key of the next task.
     next_task: i64,
-    /// Tasks that run here: what would be read again at each commit otherwise. The database is what counts.
+    /// The heads of tasks that run in this process, so that a commit does not read the head again. The database is
+    /// authoritative.
     heads: Table<TaskId, Head>,
     scopes: Table<Scope, i64>,
     pruner: Pruner,
@@ -67,7 +69,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes to a database whose schema is the present one.
+    /// Creates a writer for a database with the current schema.
     pub(super) fn new(
         mut connection: Connection,
         checkpoints: Connection,
@@ -96,12 +98,12 @@ impl Writer {
         })
     }
 
-    /// Is set while the last group could not be written.
+    /// The flag that is set while the last group could not be written.
     pub(super) fn is_failing(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_failing)
     }
 
-    /// Writes until it is told to stop, or nobody is left who could.
+    /// Writes until an order to stop arrives or the store is dropped.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
         loop {
             let order = match self.pruner.rest().into_iter().chain(self.checkpoints.rest()).min() {
@@ -123,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// Writes a group and answers; `true` when it closed the store.
+    /// Writes a group and sends the answers. Returns `true` if the group closed the store.
     fn write(&mut self, group: Group) -> bool {
         let Group { ops, since, done } = group;
         let mut outcomes = self.write_all(&ops, &since);
@@ -138,19 +140,20 @@ impl Writer {
             outcomes[last] = Some(moved.map(|_| Done::Found(true)).map_err(store_error));
         }
         let answer = |(op, outcome): (Op, Option<Outcome>)| outcome.map_or(Answer::Again(op), Answer::Outcome);
-        // Whoever dropped the receiver does not want to know.
+        // The caller may have dropped the receiver.
         drop(done.send(ops.into_iter().zip(outcomes).map(answer).collect()));
         last.is_some()
     }
 
-    /// All in one transaction; when that fails each in its own, so that one bad write fails nobody else's. No outcome
-    /// for those that may wait on.
+    /// Executes all writes in one transaction. If the transaction fails, executes each write in its own transaction, so
+    /// that a bad write does not fail the writes of other callers. The outcome of a write that can wait for the next
+    /// group is `None`.
     fn write_all(&mut self, ops: &[Op], since: &[Instant]) -> Vec<Option<Outcome>> {
         let outcomes = match since.iter().min().map(|oldest| self.transact(ops, *oldest)) {
             Some(Ok(outcomes)) => outcomes.into_iter().map(Some).collect(),
             Some(Err(GroupError::NotBegun(error))) => since.iter().map(|since| self.put_off(&error, *since)).collect(),
             Some(Err(error)) if ops.len() > 1 => {
-                tracing::debug!(?error, writes = ops.len(), "a group could not be written and is tried one by one");
+                tracing::debug!(?error, writes = ops.len(), "store: cannot write a group; its writes are tried singly");
                 ops.iter().zip(since).map(|(op, since)| Some(self.write_one(op, *since))).collect()
             }
             Some(Err(error)) => vec![Some(Err(error.into()))],
@@ -163,14 +166,14 @@ impl Writer {
         outcomes
     }
 
-    /// What becomes of a write whose transaction could not begin: it waits on while another program holds the database,
-    /// if it may.
+    /// The outcome of a write whose transaction could not begin. While another program has locked the database, the
+    /// write waits for the next group (`None`), until its time is over.
     fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<Outcome> {
         let waits = is_busy(error) && !self.patience(since).is_zero();
         (!waits).then(|| Err(same(error)))
     }
 
-    /// How long a write may still wait for another program, in the unit that SQLite knows.
+    /// How long a write may still wait for another program, in whole milliseconds as SQLite needs.
     fn patience(&self, since: Instant) -> Duration {
         let left = self.busy_timeout.saturating_sub(since.elapsed());
         Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
@@ -215,11 +218,12 @@ impl Writer {
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::warn!(%error, "a transaction could not be rolled back");
+            tracing::warn!(%error, "store: cannot roll back a transaction");
         }
     }
 
-    /// Readers of the cache see what was written before anybody is told that it was.
+    /// Updates the cache. Must be called before the callers get their answers, so that a read after an answer sees the
+    /// write.
     fn end_writes(&mut self, ops: &[Op], outcomes: Option<&Vec<Outcome>>) {
         for (number, op) in ops.iter().enumerate() {
             let is_written = outcomes.is_some_and(|outcomes| outcomes[number].is_ok());

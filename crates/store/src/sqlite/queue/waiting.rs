@@ -1,5 +1,5 @@
-//! Writes that wait for their group, taken by turns from each caller: the many writes of one caller do not keep another
-//! caller's single write out of the next group.
+//! The writes that wait for their group. A group takes writes from the callers by turns, so that many writes of one
+//! caller do not keep the single write of another caller out of the next group.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,33 +7,34 @@ use nuncio_model::Principal;
 
 use super::{GROUP, Job, Op};
 
-/// A group that has grown to so many bytes takes no more writes, so that nobody waits long behind it.
+/// The size of a group, in bytes, from which the group takes no further writes, so that the next group does not wait
+/// long.
 const GROUP_BYTES: usize = 1024 * 1024;
 
-/// What a write costs beside its bodies, in bytes.
+/// The cost of a write besides its bodies, in bytes.
 const OVERHEAD: usize = 512;
 
-/// Whose writes they are; `None` for those of the store itself.
+/// The caller of the writes; `None` for writes of the store itself.
 type Owner = Option<Principal>;
 
-/// The writes of each caller, in their order.
+/// The waiting writes, per caller in the order of arrival.
 #[derive(Default)]
 pub(super) struct Waiting {
     lanes: HashMap<Owner, VecDeque<Job>>,
-    /// Callers with writes, in the order of their turns.
+    /// The callers with waiting writes, in the order of their turns.
     turns: VecDeque<Owner>,
-    /// What ends the thread: behind all others.
+    /// The write that ends the thread. All other writes precede it.
     close: Option<Job>,
     count: usize,
 }
 
 impl Waiting {
-    /// How many wait.
+    /// The number of waiting writes.
     pub(super) fn len(&self) -> usize {
         self.count + usize::from(self.close.is_some())
     }
 
-    /// Puts a write behind those of its caller.
+    /// Adds a write behind the other writes of its caller.
     pub(super) fn push(&mut self, job: Job) {
         if matches!(job.op, Op::Close) {
             self.close = Some(job);
@@ -48,7 +49,8 @@ impl Waiting {
         self.count += 1;
     }
 
-    /// Puts writes back that were in a group before all others of their callers. Their callers are the next ones.
+    /// Puts the writes of a group back, before the other writes of their callers. The callers of these writes have the
+    /// next turns.
     pub(super) fn put_back(&mut self, jobs: Vec<Job>) {
         for job in jobs.into_iter().rev() {
             if matches!(job.op, Op::Close) {
@@ -65,7 +67,7 @@ impl Waiting {
         }
     }
 
-    /// Takes the next group: a write of each caller by turns.
+    /// Takes the next group: one write of each caller by turns.
     pub(super) fn group(&mut self) -> Vec<Job> {
         let (mut group, mut bytes) = (Vec::with_capacity(self.len().min(GROUP)), 0);
         while group.len() < GROUP && bytes < GROUP_BYTES {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_with_one_write_is_in_the_next_group_and_each_keeps_its_order() {
+    fn callers_take_turns_and_the_writes_of_a_caller_keep_their_order() {
         let mut waiting = Waiting::default();
         (0..2 * GROUP).for_each(|number| waiting.push(job("a", number)));
         waiting.push(job("b", 0));
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_the_thread_is_behind_all_others() {
+    fn the_close_write_is_the_last_write() {
         let mut waiting = Waiting::default();
         let (reply, _) = oneshot::channel();
         let caller = Caller { since: std::time::Instant::now(), reply };

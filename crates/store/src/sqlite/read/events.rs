@@ -1,4 +1,4 @@
-//! Reads a stretch of a log.
+//! Reads a range of a log.
 
 use nuncio_engine::{Record, StoreError, store::Portion};
 use nuncio_model::{Scope, TaskId};
@@ -11,7 +11,7 @@ use crate::sqlite::{
     error::store_error,
 };
 
-/// Records after `after`, in order, a portion of them at most.
+/// The records after `after`, in order, as many as fit into the portion.
 pub(in crate::sqlite) fn after(
     connection: &Connection,
     scope: &Scope,
@@ -36,7 +36,8 @@ pub(in crate::sqlite) fn after(
     Ok(records)
 }
 
-/// Calls `with` with each row of records after `after` and the number of its last one, until it says `false`.
+/// Calls `with` with the body of each row of records after `after` and the number of the last record in the row, until
+/// `with` returns `false`.
 pub(super) fn each_after(
     connection: &Connection,
     task: i64,

@@ -1,5 +1,5 @@
-//! Reads a page of a list: for each state that the scope has tasks in, an index has them in order; the page merges
-//! these. So two indexes serve every filter.
+//! Reads a page of a list. An index contains the tasks of each state of a scope in order. The page merges the ordered
+//! tasks of the requested states. Therefore two indexes serve all filters.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const COUNT_IN_SCOPE: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_by_sta
 const COUNT_IN_CONTEXT: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_by_context \
     WHERE scope = ?1 AND state = ?2 AND (updated, updated_rest) >= (?3, ?4) AND context = ?5";
 
-/// Where a task stands in a list.
+/// The position of a task in a list.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     updated: Moment,
@@ -64,7 +64,7 @@ pub(in crate::sqlite) fn list(
     let mut room = query.page_bytes.unwrap_or(usize::MAX);
     let mut end = places.len();
     for (number, place) in places.iter().enumerate() {
-        // There is one in any case.
+        // A page contains at least one task, whatever its size.
         let most = if tasks.is_empty() { usize::MAX } else { room };
         match read(connection, cache, scope, place, query.artifacts, most) {
             Ok(Some((task, size))) => {
@@ -75,10 +75,10 @@ pub(in crate::sqlite) fn list(
                 end = number;
                 break;
             }
-            // One that cannot be read is not to hide the others.
+            // A task that cannot be read must not prevent the other tasks from being listed.
             Err(error @ StoreError::Corrupt(_)) => {
                 let error: &dyn std::error::Error = &error;
-                tracing::error!(task = %place.id, error, "a task cannot be read and is left out of a list");
+                tracing::error!(task = %place.id, error, "store: cannot read a task; the list omits the task");
             }
             Err(error) => return Err(error),
         }
@@ -102,7 +102,7 @@ fn scope_key(connection: &Connection, scope: &Scope) -> Result<Option<i64>, Stor
         .map_err(store_error)
 }
 
-/// The states that are asked for and that the scope has tasks in, and how many.
+/// The requested states in which the scope has tasks, each with the number of its tasks.
 fn states(connection: &Connection, scope: i64, query: &ListQuery) -> Result<Vec<(i32, i64)>, StoreError> {
     let read = || {
         let mut statement =
@@ -134,7 +134,7 @@ fn total(connection: &Connection, scope: i64, query: &ListQuery, states: &[(i32,
     Ok(usize::try_from(total).unwrap_or_default())
 }
 
-/// The places of the page and of one task more, newest first.
+/// The positions of the tasks of the page and of one further task, newest first.
 fn merge(
     connection: &Connection,
     scope: i64,
@@ -169,8 +169,8 @@ fn merge(
     Ok(places)
 }
 
-/// The task of a place and its size, `None` where it takes more than this: from the cache, when it has not moved since
-/// this transaction began.
+/// The task at a position and its size; `None` if the task is larger than `most`. The cached task is used if the task
+/// has not changed since this transaction began.
 fn read(
     connection: &Connection,
     cache: &Cache,
@@ -196,7 +196,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn pages_and_totals_come_from_one_range_of_one_index() {
+    fn a_page_and_a_total_read_one_range_of_one_index() {
         let database = schema::in_memory();
         for (sql, index) in [
             (IN_SCOPE, "tasks_by_state (scope=? AND state=? AND (updated,updated_rest)>(?,?)"),

@@ -1,4 +1,4 @@
-//! Reads which task took a message.
+//! Looks up the task that received a message.
 
 use nuncio_engine::StoreError;
 use nuncio_model::{MessageId, Scope, TaskId, Timestamp};
@@ -9,7 +9,7 @@ use crate::sqlite::{columns, error::store_error};
 const TASK_OF: &str = "SELECT tasks.id FROM scopes CROSS JOIN messages USING (scope) JOIN tasks USING (task) \
     WHERE tenant = ?1 AND caller = ?2 AND messages.id = ?3 AND at >= ?4";
 
-/// The task that took a message of this id in this scope since then.
+/// The task that received a message with this id in this scope at or after `since`.
 pub(in crate::sqlite) fn task_of(
     connection: &Connection,
     scope: &Scope,
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_with_their_task() {
+    fn deleting_a_task_deletes_its_message_ids() {
         let connection = schema::in_memory();
         connection
             .execute_batch(

@@ -1,4 +1,4 @@
-//! Whose tasks there are.
+//! Counts tasks per scope.
 
 use nuncio_engine::StoreError;
 use rusqlite::Connection;
@@ -14,14 +14,14 @@ use crate::{
 
 const ALL: &str = "SELECT tenant, caller, sum(tasks) FROM totals JOIN scopes USING (scope) WHERE ?1 IS NULL \
                    GROUP BY scope HAVING sum(tasks) > 0";
-/// From the index, scope after scope.
+/// Reads the index, one scope after the other.
 const OF_CONTEXT: &str = "SELECT tenant, caller, (SELECT count(*) FROM tasks INDEXED BY tasks_by_context \
                           WHERE scope = scopes.scope AND context = ?1) AS found FROM scopes WHERE found > 0";
 const OF_TASK: &str = "SELECT tenant, caller, 1 FROM tasks JOIN scopes USING (scope) WHERE id = ?1";
 
 impl SqliteStore {
-    /// Whose tasks there are, and how many, without reading any of them: of all, the counts that are kept; of a
-    /// context, a look into an index for each caller; of a task, one look.
+    /// Counts tasks per scope without reading the tasks. For all tasks, the query reads stored counters. For a context,
+    /// the query reads an index once per scope. For one task, the query reads one row.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ const DUE: &str = "SELECT tenant, caller, config, delivered, owed, attempts \
     WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
 const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered";
 
-/// The configurations of a task, by id.
+/// The push configurations of a task, by id.
 pub(in crate::sqlite) fn configs(
     connection: &Connection,
     scope: &Scope,
@@ -39,7 +39,7 @@ pub(in crate::sqlite) fn configs(
     configs.collect::<Result<_, StoreError>>().map(Some)
 }
 
-/// What is owed and due, longest due first.
+/// The push configurations with a delivery that is due. The longest due come first.
 pub(in crate::sqlite) fn due(
     connection: &Connection,
     now: Timestamp,
@@ -65,7 +65,7 @@ pub(in crate::sqlite) fn due(
     due.collect()
 }
 
-/// When the next push that is owed is due.
+/// The time of the next pending delivery.
 pub(in crate::sqlite) fn next(connection: &Connection) -> Result<Option<Timestamp>, StoreError> {
     let read = || {
         let mut statement = connection.prepare_cached(NEXT)?;
@@ -80,7 +80,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn what_is_due_comes_in_order_from_an_index() {
+    fn due_deliveries_are_read_in_order_from_an_index() {
         let database = schema::in_memory();
         for (sql, index) in [
             (DUE, "USING INDEX push_configs_due (next_attempt<?)"),

@@ -1,4 +1,4 @@
-//! Reads a task: its last snapshot, and the records after it.
+//! Reads a task: its last snapshot and the records after the snapshot.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::sqlite::{
     error::{corrupt, store_error},
 };
 
-/// A task, and how long it is as JSON.
+/// A task and its length in bytes of JSON.
 pub(in crate::sqlite) struct Loaded {
     pub(in crate::sqlite) stored: Stored,
     pub(in crate::sqlite) json: usize,
 }
 
-/// What the row of a task tells of it.
+/// The result of reading only the row of a task.
 pub(in crate::sqlite) enum Glance {
-    /// There is none.
+    /// The task does not exist.
     Missing,
-    /// All.
+    /// The row contains the whole task.
     Whole(Loaded),
-    /// Not all: its body or records stand elsewhere.
+    /// The body or later records of the task are in other tables.
     Part,
 }
 
@@ -38,7 +38,7 @@ pub(in crate::sqlite) fn sequences(
     tasks.iter().map(sequence).collect()
 }
 
-/// A row of `tasks`, read where SQLite has it.
+/// A row of `tasks`, borrowed from SQLite.
 pub(super) struct TaskRow<'a> {
     pub(super) task: i64,
     pub(super) sequence: u64,
@@ -49,7 +49,6 @@ pub(super) struct TaskRow<'a> {
     artifacts: Option<&'a str>,
 }
 
-/// The columns of a [`TaskRow`].
 macro_rules! columns {
     ($artifacts:literal) => {
         concat!("task, sequence, epoch, folded, context, body, ", $artifacts)
@@ -82,13 +81,13 @@ impl<'a> TaskRow<'a> {
         self.context.into()
     }
 
-    /// Whether nothing of the task stands elsewhere: neither its body nor records after it.
+    /// Whether the row contains the whole task: its body, and no later records exist.
     fn is_whole(&self) -> bool {
         self.body.is_some() && self.folded == self.sequence
     }
 }
 
-/// Looks at the row of a task of this scope.
+/// Calls `look` with the row of a task, if the task exists in this scope.
 pub(super) fn find<R>(
     connection: &Connection,
     scope: &Scope,
@@ -99,7 +98,7 @@ pub(super) fn find<R>(
     look_at(connection, FIND, (id.as_str(), scope.tenant.as_str(), caller), look)
 }
 
-/// Looks at the first row that a statement gives.
+/// Calls `look` with the first row of a statement.
 fn look_at<R>(
     connection: &Connection,
     sql: &str,
@@ -112,7 +111,7 @@ fn look_at<R>(
     row.map(|row| TaskRow::of(row).map_err(store_error).and_then(look)).transpose()
 }
 
-/// A task of this scope as of its last record.
+/// Loads a task of this scope, with all of its records applied.
 pub(in crate::sqlite) fn load(
     connection: &Connection,
     scope: &Scope,
@@ -121,7 +120,7 @@ pub(in crate::sqlite) fn load(
     Ok(find(connection, scope, id, |row| fold(connection, &row, id, true, usize::MAX))?.flatten())
 }
 
-/// The same, from its row alone.
+/// Like [`load`], but reads only the row of the task.
 pub(in crate::sqlite) fn glance(connection: &Connection, scope: &Scope, id: &TaskId) -> Result<Glance, StoreError> {
     let glance = find(connection, scope, id, |row| {
         if !row.is_whole() {
@@ -132,7 +131,7 @@ pub(in crate::sqlite) fn glance(connection: &Connection, scope: &Scope, id: &Tas
     Ok(glance?.unwrap_or(Glance::Missing))
 }
 
-/// A task that is known to be there; `None` where it is longer than this.
+/// Loads a task that an index contains; `None` if the task is longer than `most` bytes.
 pub(super) fn get(
     connection: &Connection,
     task: i64,
@@ -145,8 +144,8 @@ pub(super) fn get(
     found.ok_or_else(|| corrupt("a task stands in an index alone"))
 }
 
-/// Makes the task of a row; `None` where it is longer than this. Without artifacts it has none, unless records after the
-/// snapshot brought some.
+/// Builds the task of a row; `None` if the task is longer than `most` bytes. If `artifacts` is false, the task contains
+/// only the artifacts of records after the snapshot.
 fn fold(
     connection: &Connection,
     row: &TaskRow<'_>,
@@ -179,7 +178,7 @@ fn fold(
     Ok((json <= most).then_some(Loaded { stored, json }))
 }
 
-/// How long a snapshot is that is too big for its row; SQLite tells without reading it.
+/// The length of a snapshot that is too large for its row. SQLite returns the length without reading the snapshot.
 fn length_of_big(connection: &Connection, task: i64, artifacts: bool) -> Result<usize, StoreError> {
     let sql = if artifacts {
         "SELECT octet_length(body) + ifnull(octet_length(artifacts), 0) FROM bodies WHERE task = ?1"
@@ -191,7 +190,7 @@ fn length_of_big(connection: &Connection, task: i64, artifacts: bool) -> Result<
     Ok(length.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX)))
 }
 
-/// A task as of its snapshot, and how long that is.
+/// The task in a snapshot, and the length of the snapshot.
 fn snapshot(
     id: &TaskId,
     context: &ContextId,
@@ -202,7 +201,7 @@ fn snapshot(
     Ok((task, body.len() + artifacts.map_or(0, str::len)))
 }
 
-/// A task as of a snapshot that is too big for its row, if there is one.
+/// The task in a snapshot that is too large for its row. Without such a snapshot, an empty task.
 fn big_snapshot(
     connection: &Connection,
     task: i64,

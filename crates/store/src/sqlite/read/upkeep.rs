@@ -1,4 +1,4 @@
-//! Reads what housekeeping asks for: tasks that are old, those of somebody, those that wait, and all.
+//! The reads of housekeeping: old tasks, tasks to erase, parked tasks, and a scan of all tasks.
 
 use nuncio_engine::{
     StoreError,
@@ -14,7 +14,7 @@ use crate::sqlite::{
     queue::Candidate,
 };
 
-/// The old tasks of each scope and state; a state is meant where its bit is set.
+/// The old tasks, by scope and state. Parameter 1 is a bit set of states.
 const OLD: &str = "SELECT tasks.task, tasks.id, tenant, caller \
     FROM totals CROSS JOIN scopes ON scopes.scope = totals.scope \
     CROSS JOIN tasks INDEXED BY tasks_by_state ON tasks.scope = totals.scope AND tasks.state = totals.state \
@@ -22,7 +22,7 @@ const OLD: &str = "SELECT tasks.task, tasks.id, tenant, caller \
     AND tenant NOT IN (SELECT value FROM json_each(?4)) AND NOT running \
     AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE push_configs.task = tasks.task AND owed > delivered)) \
     LIMIT ?5";
-/// The same of one tenant.
+/// The old tasks of one tenant.
 const OLD_OF_TENANT: &str = "SELECT tasks.task, tasks.id, tenant, caller \
     FROM scopes CROSS JOIN totals ON totals.scope = scopes.scope \
     CROSS JOIN tasks INDEXED BY tasks_by_state ON tasks.scope = totals.scope AND tasks.state = totals.state \
@@ -109,7 +109,7 @@ fn candidate((task, id, tenant, caller): Place) -> Result<Candidate, StoreError>
     Ok(Candidate { task, scope: columns::scope(tenant, &caller)?, id: id.into() })
 }
 
-/// Tasks that are parked for long, oldest first.
+/// Tasks that were parked before a time, oldest first.
 pub(in crate::sqlite) fn resting(
     connection: &Connection,
     states: &[TaskState],
@@ -138,7 +138,7 @@ pub(in crate::sqlite) fn resting(
         .collect()
 }
 
-/// A page of all tasks behind this key.
+/// A page of all tasks whose keys are greater than `after`.
 pub(in crate::sqlite) fn scan(connection: &Connection, after: i64, limit: usize) -> Result<ScanPage, StoreError> {
     let found = candidates(connection, ALL, (after, to_column(limit as u64)))?;
     let mut page = ScanPage::default();
@@ -168,7 +168,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn what_is_looked_for_comes_from_ranges_of_indices() {
+    fn housekeeping_reads_ranges_of_indices() {
         let database = schema::in_memory();
         let by_state = "SEARCH tasks USING INDEX tasks_by_state (scope=? AND state=? AND (updated,updated_rest)<(?,?))";
         for (sql, steps) in [

@@ -1,4 +1,4 @@
-//! Reads which tasks this process is at work on, and which nobody is and somebody should be.
+//! Reads the tasks that run in this process, and the tasks that should run but have no process.
 
 use nuncio_engine::{
     StoreError,
@@ -11,7 +11,7 @@ use crate::sqlite::{
     error::store_error,
 };
 
-/// Of an earlier opening, or at work by nobody though submitted (1) or working (2).
+/// Running tasks of an earlier opening, and tasks that do not run although their state is submitted (1) or working (2).
 const ORPHANS: &str = "SELECT tenant, caller, id, task FROM ( \
         SELECT * FROM (SELECT task, scope, id FROM tasks INDEXED BY tasks_running \
             WHERE running AND epoch < ?1 ORDER BY epoch, task LIMIT ?2) \
@@ -25,7 +25,7 @@ const AT_WORK: &str = "SELECT tenant, caller, id, sequence, task \
     FROM tasks INDEXED BY tasks_running CROSS JOIN scopes USING (scope) \
     WHERE running AND epoch = ?1 AND task > ?2 ORDER BY task LIMIT ?3";
 
-/// Tasks that somebody should be at work on, oldest first.
+/// Tasks that should run but have no process, oldest first.
 pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usize) -> Result<Vec<Orphan>, StoreError> {
     let read = || {
         let mut statement = connection.prepare_cached(ORPHANS)?;
@@ -40,7 +40,7 @@ pub(in crate::sqlite) fn orphans(connection: &Connection, epoch: u64, limit: usi
     orphans.collect()
 }
 
-/// A page of the tasks that this opening is at work on, behind the task of this key.
+/// A page of the tasks that run in this opening, with keys greater than `after`.
 pub(in crate::sqlite) fn at_work(
     connection: &Connection,
     epoch: u64,
@@ -69,7 +69,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn who_is_at_work_and_who_is_an_orphan_come_from_an_index() {
+    fn running_tasks_and_orphans_are_read_from_an_index() {
         let database = schema::in_memory();
         for (sql, indices) in [
             (ORPHANS, &["USING INDEX tasks_running (epoch<?)", "USING INDEX tasks_parked (state=?)"][..]),

@@ -1,11 +1,12 @@
--- How often the database was opened: the epoch of what this process owns.
+-- How many times the database was opened. This number is the epoch of the tasks that the process owns.
 CREATE TABLE store (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     openings INTEGER NOT NULL
 ) STRICT;
 INSERT INTO store VALUES (1, 0);
 
--- Who sees what: '' is the caller of an open agent, '?' one without credentials, '=name' one with that name.
+-- The owners of tasks. Values of `caller`: '' for the caller of an agent without authentication, '?' for a caller
+-- without credentials, '=name' for a caller with this name.
 CREATE TABLE scopes (
     scope INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -13,8 +14,9 @@ CREATE TABLE scopes (
     UNIQUE (tenant, caller)
 ) STRICT;
 
--- The heads. Times are milliseconds since 1970; updated_rest has the nanoseconds beyond. The task as of the record
--- `folded` is in `body` (JSON: status, history, metadata) and `artifacts` (JSON: a list), or in `bodies` when it is big.
+-- The heads of the tasks. Times are milliseconds since 1970; updated_rest contains the remaining nanoseconds. The task
+-- after the record `folded` is in `body` (JSON: status, history, metadata) and `artifacts` (JSON: a list), or in
+-- `bodies` if the task is large.
 CREATE TABLE tasks (
     task INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -35,7 +37,8 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_by_state ON tasks (scope, state, updated, updated_rest, id);
 CREATE INDEX tasks_by_context ON tasks (scope, context, state, updated, updated_rest, id);
 CREATE INDEX tasks_running ON tasks (epoch, task) WHERE running;
--- Since when a task that nobody runs or is owed has had a log that may go.
+-- `released` is the time since when the log of a task is no longer needed: the task does not run and has no pending
+-- deliveries.
 CREATE INDEX tasks_released ON tasks (released) WHERE released IS NOT NULL;
 
 CREATE TABLE bodies (
@@ -44,13 +47,14 @@ CREATE TABLE bodies (
     artifacts TEXT
 ) STRICT;
 
--- The logs: a row per commit, its key task * 2^32 + the sequence number of its last record, its body a JSON list.
+-- The logs: one row per commit. The key is task * 2^32 + the sequence number of the last record. The body is a JSON
+-- list.
 CREATE TABLE events (
     key INTEGER PRIMARY KEY,
     body TEXT NOT NULL
 ) STRICT;
 
--- How many tasks a scope has in each state.
+-- The number of tasks per scope and state.
 CREATE TABLE totals (
     scope INTEGER NOT NULL,
     state INTEGER NOT NULL,

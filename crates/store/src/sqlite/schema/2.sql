@@ -1,2 +1,2 @@
--- How a webhook wants to be written to: a word for who delivers, NULL for the protocol's own way.
+-- The format of the deliveries to a webhook: a name that the dispatcher knows; NULL means the format of the protocol.
 ALTER TABLE push_configs ADD COLUMN format TEXT;

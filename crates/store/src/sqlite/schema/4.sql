@@ -1,4 +1,5 @@
--- Messages that are to be known when they come again: which task took one, and when (milliseconds since 1970).
+-- The ids of received messages, to recognize duplicates: the task that received the message, and the time (milliseconds
+-- since 1970).
 CREATE TABLE messages (
     scope INTEGER NOT NULL,
     id TEXT NOT NULL,

@@ -1,4 +1,4 @@
-//! Commits to logs, and claims of tasks.
+//! Commits to logs and claims of tasks.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::sqlite::{
 };
 
 impl<'o> GroupWriter<'_, 'o> {
-    /// Creates a task. That it is new shows when its row is inserted.
+    /// Creates a task. Whether the id is new is known when the row is inserted.
     pub(super) fn create(&mut self, append: &'o Append) -> Written<Outcome> {
         let is_remembered = self.writer.heads.contains_key(&append.id) && !self.changes.gone.contains(&append.id);
         let is_known = is_remembered || self.changes.heads.contains_key(&append.id);
@@ -90,8 +90,8 @@ impl<'o> GroupWriter<'_, 'o> {
         Ok(Ok(Done::Committed(Committed { epoch: self.writer.epoch, owes_push })))
     }
 
-    /// Makes a task this process's own, if there is one and it has not ended. Tells whether it was at work: under an
-    /// earlier process, or under this one, whose runner is gone then.
+    /// Makes this process the owner of a task, if the task exists and has not ended. Returns whether the task was
+    /// running: in an earlier process, or in this process with a runner that has ended.
     pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> Written<Done> {
         let Some(mut head) = self.head(scope, id)? else { return Ok(Done::Found(false)) };
         let abandoned = head.running;
@@ -105,10 +105,10 @@ impl<'o> GroupWriter<'_, 'o> {
         Ok(Done::Claimed(abandoned))
     }
 
-    /// Writes what changed of a row, and touches no index that it does not change.
+    /// Writes the changed columns of a row. Indexes of unchanged columns are not updated.
     fn update(&self, head: &Head, append: &Append, owes_push: bool) -> rusqlite::Result<()> {
         let status = head.state != append.state || head.updated != append.updated;
-        // A task that runs and goes on running is the common case.
+        // In the common case, the task was running and still runs.
         let running = append.released || !head.running;
         let (sequence, state) = (to_column(append.sequence), append.state.number());
         let released = (append.released && !owes_push).then(|| Timestamp::now().as_millisecond());
@@ -147,7 +147,7 @@ fn variant(status: bool, running: bool, snapshot: bool) -> usize {
     usize::from(status) | usize::from(running) << 1 | usize::from(snapshot) << 2
 }
 
-/// The updates of a row, by what they write.
+/// The update statements, by the columns that they write.
 static UPDATES: LazyLock<[String; 8]> = LazyLock::new(|| {
     let mut updates = [const { String::new() }; 8];
     for (number, update) in updates.iter_mut().enumerate() {

@@ -1,8 +1,8 @@
-//! Moves the write-ahead log into the database, mostly while writes go on.
+//! Moves the write-ahead log into the database, mostly in parallel with writes.
 //!
-//! Most of a checkpoint's time is spent waiting for the disk, and SQLite by default lets a commit wait for it, ten
-//! milliseconds at a time. So a thread with a connection of its own moves what there is; then the writer moves the
-//! little that came meanwhile, and the log begins anew.
+//! A checkpoint mostly waits for the disk. By default, a commit of SQLite waits for the checkpoint, ten milliseconds at
+//! a time. Therefore a thread with its own connection moves most of the log first. Then the writer moves the few pages
+//! that were added meanwhile, and the log starts again at its beginning.
 
 use std::{
     sync::{
@@ -18,13 +18,13 @@ use rusqlite::{Connection, MAIN_DB, wal::CheckpointMode};
 
 use crate::sqlite::{error::is_busy, log::Log};
 
-/// How long the thread rests when it could not move anything.
+/// How long the thread rests after a failed checkpoint.
 const REST: Duration = Duration::from_millis(200);
 
-/// How long the end of the store waits for the thread.
+/// How long closing the store waits for the thread.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether the thread is done, where somebody waits for it.
+/// The interval at which a waiting caller checks whether the thread has finished.
 const LOOK: Duration = Duration::from_millis(5);
 
 const IDLE: u8 = 0;
@@ -36,12 +36,12 @@ pub(super) struct Checkpoints {
     state: Arc<AtomicU8>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// When to try to empty the log, where that is to be done.
+    /// The time of the next attempt to empty the log, if the log must be emptied.
     next_try: Instant,
 }
 
 impl Checkpoints {
-    /// Moves this log, with a connection that it takes for itself.
+    /// Starts the thread that moves the log. The thread uses the connection `own`.
     pub(super) fn start(log: Arc<Log>, own: Connection) -> Self {
         let state = Arc::new(AtomicU8::new(IDLE));
         let (wake, woken) = sync_channel(1);
@@ -52,13 +52,13 @@ impl Checkpoints {
         Self { log, state, wake: Some(wake), thread: thread.ok(), next_try: Instant::now() }
     }
 
-    /// Empties the log as soon as nobody reads in it.
+    /// Requests that the log is emptied as soon as no reader uses it.
     pub(super) fn empty_soon(&mut self) {
         self.log.set_empties(true);
         self.next_try = Instant::now();
     }
 
-    /// When it wants to be called, though nothing is written.
+    /// The time until the next call of [`tend`](Self::tend) is needed without a write.
     pub(super) fn rest(&self) -> Option<Duration> {
         self.log.empties().then(|| match self.state.load(Ordering::Acquire) {
             IDLE => self.next_try.saturating_duration_since(Instant::now()),
@@ -66,7 +66,7 @@ impl Checkpoints {
         })
     }
 
-    /// Waits until the thread is done: two checkpoints at the same time refuse one another.
+    /// Waits until the thread has finished, because two concurrent checkpoints fail.
     pub(super) fn wait(&self) {
         let deadline = Instant::now() + PATIENCE;
         while self.state.load(Ordering::Acquire) == AT_WORK && Instant::now() < deadline {
@@ -74,7 +74,7 @@ impl Checkpoints {
         }
     }
 
-    /// To be called between two transactions of the writer.
+    /// Must be called between two transactions of the writer.
     pub(super) fn tend(&mut self, writing: &Connection) {
         let empties = self.log.empties();
         let is_time = empties && Instant::now() >= self.next_try;
@@ -83,14 +83,14 @@ impl Checkpoints {
                 self.state.store(AT_WORK, Ordering::Release);
                 let is_told = self.wake.as_ref().is_some_and(|wake| wake.try_send(()).is_ok());
                 if !is_told {
-                    // Without the thread the writer moves it all, the next time.
+                    // Without the thread, the writer moves the whole log at the next call.
                     self.state.store(DONE, Ordering::Release);
                 }
             }
             DONE if empties => {
                 match empty(writing) {
                     Ok(is_empty) => self.log.set_empties(!is_empty),
-                    Err(error) => tracing::debug!(%error, "the log could not be emptied"),
+                    Err(error) => tracing::debug!(%error, "store: cannot empty the log; trying again later"),
                 }
                 self.next_try = Instant::now() + REST;
                 self.state.store(IDLE, Ordering::Release);
@@ -98,7 +98,9 @@ impl Checkpoints {
             DONE => {
                 match checkpoint(writing, CheckpointMode::PASSIVE) {
                     Ok(left) => self.log.shorten(left),
-                    Err(error) => tracing::debug!(%error, "the log could not be moved into the database"),
+                    Err(error) => {
+                        tracing::debug!(%error, "store: cannot move the log into the database; trying again later")
+                    }
                 }
                 self.state.store(IDLE, Ordering::Release);
             }
@@ -119,15 +121,15 @@ impl Drop for Checkpoints {
 fn run(own: &Connection, woken: &Receiver<()>, state: &AtomicU8) {
     while woken.recv().is_ok() {
         if let Err(error) = checkpoint(own, CheckpointMode::PASSIVE) {
-            tracing::debug!(%error, "the log could not be moved into the database");
+            tracing::debug!(%error, "store: cannot move the log into the database; trying again later");
             std::thread::sleep(REST);
         }
         state.store(DONE, Ordering::Release);
     }
 }
 
-/// Moves the log into the database and empties it, unless somebody reads in it. The connection waits for nobody, since
-/// others wait.
+/// Moves the log into the database and empties it. Returns `false` if a reader uses the log. The connection does not
+/// wait for readers, because other writes wait for this connection.
 fn empty(connection: &Connection) -> rusqlite::Result<bool> {
     match connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE) {
         Ok(_) => Ok(true),
@@ -136,7 +138,8 @@ fn empty(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Moves the log into the database. Gives how many pages were left, of which somebody may read earlier ones.
+/// Moves the log into the database. Returns the number of pages that were not moved, because a reader may still use
+/// earlier versions of these pages.
 pub(super) fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<i32> {
     connection.wal_checkpoint_v2(Some(MAIN_DB), mode).map(|(pages, moved)| pages - moved)
 }

@@ -1,5 +1,5 @@
-//! Push configurations and what they are owed. The outbox is a cursor per configuration: it is owed the records after
-//! `delivered`, up to `owed`.
+//! Push configurations and their outbox. The outbox is a cursor per configuration: the records after `delivered`, up to
+//! `owed`, are pending.
 
 use nuncio_engine::store::PushSettlement;
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
@@ -11,7 +11,8 @@ use crate::sqlite::{
 };
 
 impl GroupWriter<'_, '_> {
-    /// Stores the configurations that come with a new task; `true` when there are some, which are owed its records.
+    /// Stores the configurations of a new task. Returns `true` if the task has configurations; the records of the
+    /// commit are pending for them.
     pub(super) fn add_configs(&self, task: i64, append: &Append) -> rusqlite::Result<bool> {
         for config in &append.push_configs {
             self.insert_config(task, config, 0, append.sequence)?;
@@ -19,7 +20,8 @@ impl GroupWriter<'_, '_> {
         Ok(!append.push_configs.is_empty())
     }
 
-    /// Stores a configuration, or replaces the one of the same id; `false` when there is no task.
+    /// Stores a configuration, or replaces the configuration with the same id. Returns `false` if the task does not
+    /// exist.
     pub(super) fn put_config(
         &mut self,
         scope: &Scope,
@@ -51,8 +53,9 @@ impl GroupWriter<'_, '_> {
         Ok(())
     }
 
-    /// Owes all configurations of a task the records up to `sequence`; `false` when it has none. A debt that is there
-    /// keeps its time, and a new one is due now: without a failure none is due later, whatever the clock was.
+    /// Marks the records up to `sequence` as pending for all configurations of a task. Returns `false` if the task has
+    /// none. A pending delivery keeps its time, and a new delivery is due now. Without an earlier failure, no delivery
+    /// is due later than now, even if the clock was changed.
     pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET owed = ?2, \
@@ -63,7 +66,7 @@ impl GroupWriter<'_, '_> {
         Ok(statement.execute((task, to_column(sequence), Timestamp::now().as_millisecond()))? > 0)
     }
 
-    /// Removes a configuration, if it is there; `false` when there is no task.
+    /// Deletes a configuration, if the configuration exists. Returns `false` if the task does not exist.
     pub(super) fn delete_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Written<bool> {
         let Some(head) = self.head(scope, task)? else { return Ok(false) };
         let connection = &self.writer.connection;
@@ -74,8 +77,8 @@ impl GroupWriter<'_, '_> {
         Ok(true)
     }
 
-    /// Notes how a delivery went; `false` when there is no task. What was delivered stays so: a late word of an earlier
-    /// attempt takes nothing back.
+    /// Stores the result of a delivery. Returns `false` if the task does not exist. `delivered` never decreases, so a
+    /// late result of an earlier attempt has no effect on it.
     pub(super) fn settle(&mut self, settlement: &PushSettlement) -> Written<bool> {
         let Some(head) = self.head(&settlement.scope, &settlement.task)? else { return Ok(false) };
         let mut statement = self.writer.connection.prepare_cached(
@@ -93,7 +96,7 @@ impl GroupWriter<'_, '_> {
             &settlement.error,
         ))?;
         let is_paid = settled.next()?.map(|row| row.get::<_, bool>(0)).transpose()?.unwrap_or_default();
-        // The statement is done when all of its rows were read.
+        // SQLite completes the statement when all of its rows were read.
         while settled.next()?.is_some() {}
         drop(settled);
         drop(statement);
@@ -103,7 +106,7 @@ impl GroupWriter<'_, '_> {
         Ok(true)
     }
 
-    /// Notes that the log of a task may go some time from now, if nobody runs the task and nobody is owed its records.
+    /// Marks the log of a task as no longer needed, if the task does not run and has no pending deliveries.
     pub(super) fn note_released(&self, task: i64) -> rusqlite::Result<()> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE tasks SET released = ?2 WHERE task = ?1 AND NOT running AND released IS NULL \

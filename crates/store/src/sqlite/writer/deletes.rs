@@ -1,4 +1,4 @@
-//! Deletes tasks, and what is left of them. Each write takes about a millisecond, so that others do not wait.
+//! Deletes tasks and their records. Each write takes about one millisecond, so that other writes do not wait long.
 
 use nuncio_engine::store::Purge;
 use nuncio_model::{TaskState, Timestamp};
@@ -13,7 +13,7 @@ use crate::sqlite::{
     queue::{Candidate, Removed},
 };
 
-/// What must be known of a task to delete it.
+/// The columns of a task that its deletion needs.
 struct Doomed {
     id: String,
     scope: i64,
@@ -25,7 +25,7 @@ struct Doomed {
 }
 
 impl GroupWriter<'_, '_> {
-    /// Deletes tasks: their rows now, and their records if they are few, else with [`sweep`](Self::sweep).
+    /// Deletes the rows of tasks. The records are also deleted if they are few, otherwise by [`sweep`](Self::sweep).
     pub(super) fn delete(&mut self, tasks: &[Candidate], purge: Option<&Purge>) -> Written<Removed> {
         self.flush()?;
         let mut removed = Removed::default();
@@ -49,17 +49,17 @@ impl GroupWriter<'_, '_> {
         Ok(removed)
     }
 
-    /// Drops records that deleted tasks have left, as many as a write may.
+    /// Deletes remaining records of deleted tasks, at most as many as one write may delete.
     pub(super) fn sweep(&self) -> rusqlite::Result<Removed> {
         sweep(&self.writer.connection)
     }
 
-    /// Drops records of tasks that were let go of before a time, as many as a write may.
+    /// Deletes records of tasks that were released before a time, at most as many as one write may delete.
     pub(super) fn compact(&self, before: Timestamp, limit: usize) -> rusqlite::Result<Removed> {
         prune::drop_logs(&self.writer.connection, before.as_millisecond(), limit)
     }
 
-    /// Drops the scopes that have lost their last task: their names are somebody's.
+    /// Deletes the scopes that have lost their last task, because the names in a scope are personal data.
     pub(super) fn drop_empty_scopes(&mut self) -> rusqlite::Result<()> {
         let connection = &self.writer.connection;
         let mut emptied = rusqlite::Result::Ok(());
@@ -76,7 +76,7 @@ impl GroupWriter<'_, '_> {
     }
 }
 
-/// Drops records that deleted tasks have left, as many as a write may.
+/// Deletes remaining records of deleted tasks, at most as many as one write may delete.
 pub(super) fn sweep(connection: &Connection) -> rusqlite::Result<Removed> {
     let mut removed = Removed::default();
     while removed.rows < RECORDS {
@@ -116,13 +116,14 @@ fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<Doomed>> 
         .optional()
 }
 
-/// Whether a task is what a purge means: it may have changed since it was found.
+/// Whether a task still meets the conditions of the purge. The task may have changed since the search.
 fn is_meant(connection: &Connection, purge: &Purge, task: i64, doomed: &Doomed) -> rusqlite::Result<bool> {
     let is_old = doomed.updated < Moment::from(purge.before) && purge.states.contains(&doomed.state);
     Ok(is_old && !doomed.running && !(doomed.pushed && prune::is_owed(connection, task)?))
 }
 
-/// Deletes the rows of a task, but of its records only so many. How many those were.
+/// Deletes the rows of a task, including up to `records` rows of records. Returns the number of deleted rows of
+/// records.
 fn delete_rows(connection: &Connection, task: i64, doomed: &Doomed, records: usize) -> rusqlite::Result<usize> {
     let delete = |sql| connection.prepare_cached(sql)?.execute([task]);
     delete("DELETE FROM tasks WHERE task = ?1")?;

@@ -1,4 +1,4 @@
-//! One group of writes inside its transaction.
+//! Executes one group of writes inside its transaction.
 
 use nuncio_engine::StoreError;
 use nuncio_model::{MessageId, TaskId, Timestamp};
@@ -15,12 +15,12 @@ use crate::sqlite::{
     queue::{Done, Op, Outcome},
 };
 
-/// Why a group could not be written.
+/// The reason why a group could not be written.
 #[derive(Debug)]
 pub(super) enum GroupError {
-    /// One of its new tasks is there already: which one shows when each is tried alone.
+    /// A new task of the group exists already. Executing the writes singly finds the duplicate.
     Clash,
-    /// It did not even begin: none of its writes is to blame.
+    /// The transaction did not begin, so no write of the group is the cause.
     NotBegun(rusqlite::Error),
     Sqlite(rusqlite::Error),
 }
@@ -45,14 +45,14 @@ impl From<GroupError> for StoreError {
 pub(super) struct GroupWriter<'w, 'o> {
     pub(super) writer: &'w mut Writer,
     pub(super) changes: Changes,
-    /// Tasks to insert, with their keys and those of their scopes.
+    /// The tasks to insert, with their keys and the keys of their scopes.
     pub(super) new_tasks: Vec<NewTask<'o>>,
-    /// Records to insert, with their keys.
+    /// The records to insert, with their keys.
     pub(super) new_events: Vec<(i64, &'o str)>,
     pub(super) totals: Table<(i64, i32), i64>,
-    /// Messages that this group remembers, by scope and id.
+    /// The messages that this group stores, by scope and id.
     pub(super) remembered: Table<(i64, MessageId), TaskId>,
-    /// Those that were remembered before this may go.
+    /// Message ids that were stored before this time may be deleted.
     pub(super) forgotten_before: Option<Timestamp>,
 }
 
@@ -75,7 +75,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         }
     }
 
-    /// Does it all; an error undoes it all.
+    /// Executes all writes. After an error, the caller rolls back the transaction.
     pub(super) fn write(mut self, ops: &'o [Op]) -> Written<(Vec<Outcome>, Changes)> {
         let mut outcomes = Vec::with_capacity(ops.len());
         for op in ops {
@@ -107,7 +107,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         Ok(Ok(Done::Found(found)))
     }
 
-    /// Inserts the rows that were put off.
+    /// Inserts the collected rows.
     pub(super) fn flush(&mut self) -> Written<()> {
         let connection = &self.writer.connection;
         let epoch = to_column(self.writer.epoch);
@@ -148,7 +148,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         Ok(())
     }
 
-    /// Any write will do.
+    /// Executes a write without an effect.
     fn probe(&self) -> Written<()> {
         self.writer.connection.execute("UPDATE store SET openings = openings", [])?;
         Ok(())

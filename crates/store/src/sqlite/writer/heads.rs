@@ -1,4 +1,4 @@
-//! What the writer must know of a task to write to it.
+//! The columns of a task that the writer needs for a write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::sqlite::columns::{self, Moment, from_column};
 
-/// A table in memory, hashed as the cache is: each commit looks into several.
+/// A table in memory with the hash function of the cache, which is fast: each commit uses several tables.
 pub(super) type Table<K, V> = HashMap<K, V, DefaultHashBuilder>;
 
-/// A task's row, without its body.
+/// A row of `tasks`, without its body.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) scope: Scope,
@@ -26,20 +26,20 @@ pub(super) struct Head {
     pub(super) sequence: u64,
     pub(super) epoch: u64,
     pub(super) running: bool,
-    /// Whether it has, or had, push configurations.
+    /// Whether the task has, or had, push configurations.
     pub(super) pushed: bool,
-    /// Whether its body is in a table of its own.
+    /// Whether the body is in the table `bodies`.
     pub(super) is_big: bool,
 }
 
-/// What a group changed, to be remembered once it is committed.
+/// The changes of a group. They are copied into the writer's tables after the commit.
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) heads: Table<TaskId, Head>,
     pub(super) scopes: Table<Scope, i64>,
-    /// Tasks that were deleted; one of the same id may have come since.
+    /// The deleted tasks. A later write of the group may have created a task with the same id.
     pub(super) gone: HashSet<TaskId, DefaultHashBuilder>,
-    /// Scopes that have no tasks any more, and their keys.
+    /// The scopes that have no tasks any more, with their keys.
     pub(super) gone_scopes: Table<Scope, i64>,
 }
 
@@ -69,7 +69,7 @@ impl Writer {
 }
 
 impl GroupWriter<'_, '_> {
-    /// The task as of this point of the group, when it is of this scope.
+    /// The head of a task at this point of the group, if the task belongs to this scope.
     pub(super) fn head(&mut self, scope: &Scope, id: &TaskId) -> Written<Option<Head>> {
         if let Some(head) = self.changes.heads.get(id) {
             let head = head.clone();

@@ -1,4 +1,4 @@
-//! Messages that are to be known when they come again.
+//! Stores message ids, so that duplicate messages are recognized.
 
 use nuncio_model::{TaskId, Timestamp};
 use rusqlite::OptionalExtension as _;
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::sqlite::{append::Append, queue::Removed};
 
-/// How many messages whose time is over go for one that comes, at most.
+/// The maximum number of expired message ids that are deleted for each new message id.
 const FORGOTTEN: usize = 2;
 
 impl GroupWriter<'_, '_> {
-    /// The task that has one of the messages already that a commit is to remember.
+    /// The task that already has one of the messages of this commit.
     pub(super) fn repeated(&self, scope: i64, append: &Append) -> Written<Option<TaskId>> {
         let Some(remember) = &append.remember else { return Ok(None) };
         let since = remember.since.as_millisecond();
@@ -22,7 +22,7 @@ impl GroupWriter<'_, '_> {
              WHERE messages.scope = ?1 AND messages.id = ?2 AND at >= ?3",
         )?;
         for message in &remember.messages {
-            // A task of this group may not be in its table yet.
+            // A task of this group may not be in the database yet.
             if let Some(task) = self.remembered.get(&(scope, message.clone())) {
                 return Ok(Some(task.clone()));
             }
@@ -34,7 +34,7 @@ impl GroupWriter<'_, '_> {
         Ok(None)
     }
 
-    /// Remembers the messages of a commit, of which none is known.
+    /// Stores the message ids of a commit. None of the ids may be stored already.
     pub(super) fn remember(&mut self, scope: i64, task: i64, append: &Append) -> Written<()> {
         let Some(remember) = &append.remember else { return Ok(()) };
         let mut statement =
@@ -48,13 +48,13 @@ impl GroupWriter<'_, '_> {
         Ok(())
     }
 
-    /// Forgets a few of those whose time is over: as many as keep pace with those that come.
+    /// Deletes expired message ids, a few per id that this group has added, so that the table does not grow.
     pub(super) fn forget_messages(&self) -> Written<()> {
         let Some(before) = self.forgotten_before else { return Ok(()) };
         self.forget_before(before, FORGOTTEN * self.remembered.len()).map(|_| ())
     }
 
-    /// Forgets some that were remembered before a time, as many as a write may.
+    /// Deletes message ids that were stored before a time, at most as many as one write may delete.
     pub(super) fn forget_some(&self, before: Timestamp) -> Written<Removed> {
         Ok(Removed { tasks: 0, rows: self.forget_before(before, RECORDS)? })
     }

@@ -1,4 +1,4 @@
-//! Drops the logs of tasks that are over, some time after, and what deleted tasks have left.
+//! Deletes the logs of ended tasks after the retention time, and the remaining records of deleted tasks.
 
 use std::time::{Duration, Instant};
 
@@ -11,23 +11,24 @@ use crate::sqlite::{
     queue::Removed,
 };
 
-/// Rows of records that are dropped at a time: writes wait for it, about a millisecond.
+/// The maximum number of record rows that one write deletes. Other writes wait about one millisecond for such a write.
 pub(super) const RECORDS: usize = 256;
 
-/// Bytes of records that are dropped at a time, unless a single row has more: each page of them is written over.
+/// The maximum number of record bytes that one write deletes, unless a single row is larger. Each page of the deleted
+/// records is overwritten.
 const BYTES: i64 = 1024 * 1024;
 
-/// Tasks that are looked at in one go.
+/// The maximum number of tasks per write.
 const TASKS: usize = 16;
 
-/// How long it rests when nothing may go yet, at least and at most: clocks jump.
+/// The minimum and maximum pause when no log can be deleted yet. The maximum limits the effect of clock changes.
 const REST: [Duration; 2] = [Duration::from_millis(100), Duration::from_mins(1)];
 
 pub(super) struct Pruner {
     retention: Duration,
-    /// Whether a log may be there that will have to go.
+    /// Whether a log may exist that must be deleted later.
     expects: bool,
-    /// Whether a task may have been deleted that has left records.
+    /// Whether a deleted task may have remaining records.
     sweeps: bool,
     rests_until: Instant,
 }
@@ -37,30 +38,30 @@ impl Pruner {
         Self { retention, expects: true, sweeps: true, rests_until: Instant::now() }
     }
 
-    /// How long it has nothing to do unless something is written; `None` for ever.
+    /// The time until the next call of [`prune`](Self::prune) is needed without a write; `None` if no call is needed.
     pub(super) fn rest(&self) -> Option<Duration> {
         self.expects.then(|| self.rests_until.saturating_duration_since(Instant::now()))
     }
 
-    /// Takes note that something was written that may have to go.
+    /// Notes that a write may have released a log.
     pub(super) fn expect(&mut self, expects: bool) {
         self.expects |= expects;
     }
 
-    /// Takes note that tasks were deleted.
+    /// Notes that tasks were deleted.
     pub(super) fn expect_left(&mut self, left: bool) {
         if left {
             (self.expects, self.sweeps, self.rests_until) = (true, true, Instant::now());
         }
     }
 
-    /// Drops a few rows, if it is time for that.
+    /// Deletes a few rows, if the pause is over.
     pub(super) fn prune(&mut self, connection: &Connection) {
         if !self.expects || Instant::now() < self.rests_until {
             return;
         }
         let rest = self.drop_some(connection).unwrap_or_else(|error| {
-            tracing::debug!(%error, "logs of tasks that are over could not be dropped");
+            tracing::debug!(%error, "store: cannot delete the logs of ended tasks; trying again later");
             REST[1]
         });
         self.rests_until = Instant::now() + rest;
@@ -69,7 +70,7 @@ impl Pruner {
         }
     }
 
-    /// Gives how long nothing more will have to go.
+    /// Deletes a few rows. Returns the pause until the next rows can be deleted.
     fn drop_some(&mut self, connection: &Connection) -> rusqlite::Result<Duration> {
         if self.sweeps {
             let swept = transact(connection, deletes::sweep)?;
@@ -101,8 +102,8 @@ fn transact<T>(connection: &Connection, write: impl FnOnce(&Connection) -> rusql
     Ok(written)
 }
 
-/// Drops records of tasks that were let go of before a time, as many as a write may. Logs that are owed to somebody
-/// after all stay, and are no longer looked for.
+/// Deletes records of tasks that were released before a time, at most as many as one write may delete. Logs with
+/// pending deliveries stay, and are marked as not released.
 pub(super) fn drop_logs(connection: &Connection, before: i64, limit: usize) -> rusqlite::Result<Removed> {
     let mut oldest = connection.prepare_cached(
         "SELECT task, folded FROM tasks INDEXED BY tasks_released WHERE released IS NOT NULL AND released < ?1 \
@@ -131,14 +132,15 @@ pub(super) fn drop_logs(connection: &Connection, before: i64, limit: usize) -> r
     Ok(removed)
 }
 
-/// Whether a push configuration of the task is owed records.
+/// Whether a push configuration of the task has pending records.
 pub(super) fn is_owed(connection: &Connection, task: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND owed > delivered)")?
         .query_row([task], |row| row.get(0))
 }
 
-/// Drops the records of a task up to this one, but at most so many rows. How many rows, and whether that were all.
+/// Deletes the records of a task up to the number `last`, but at most `limit` rows. Returns the number of rows, and
+/// whether all of these records were deleted.
 pub(super) fn drop_records(
     connection: &Connection,
     task: i64,

@@ -1,19 +1,18 @@
-//! Inserts of many rows at a time: a statement per row costs a third more.
+//! Inserts many rows per statement, because one statement per row costs a third more.
 
 use std::sync::LazyLock;
 
 use rusqlite::{Connection, Statement};
 
-/// Rows in a statement, most first.
+/// The numbers of rows per statement, largest first.
 const SIZES: [usize; 4] = [64, 16, 4, 1];
 
-/// An `INSERT` in all its sizes.
+/// An `INSERT` statement in all sizes.
 pub(super) struct RowInsert {
     columns: usize,
     statements: [String; SIZES.len()],
 }
 
-/// New tasks.
 pub(super) static TASKS: LazyLock<RowInsert> = LazyLock::new(|| {
     RowInsert::new(
         "INSERT INTO tasks (task, id, scope, context, state, updated, updated_rest, sequence, epoch, running, pushed, \
@@ -23,7 +22,6 @@ pub(super) static TASKS: LazyLock<RowInsert> = LazyLock::new(|| {
     )
 });
 
-/// Records.
 pub(super) static EVENTS: LazyLock<RowInsert> =
     LazyLock::new(|| RowInsert::new("INSERT INTO events (key, body) VALUES ", 2, ""));
 
@@ -34,7 +32,8 @@ impl RowInsert {
         Self { columns, statements }
     }
 
-    /// Inserts rows; `bind` sets the values of one, from the given parameter on. Gives how many were inserted.
+    /// Inserts rows and returns the number of inserted rows. `bind` sets the values of one row; its second argument is
+    /// the first parameter of the row.
     pub(super) fn insert<T>(
         &self,
         connection: &Connection,

@@ -1,4 +1,4 @@
-//! Keys of scopes, and how many tasks each has.
+//! The keys of scopes and the numbers of their tasks.
 
 use nuncio_model::{Scope, TaskState};
 
@@ -6,7 +6,7 @@ use super::group::{GroupWriter, Written};
 use crate::sqlite::columns;
 
 impl GroupWriter<'_, '_> {
-    /// The key of a scope, which gets one if it has none.
+    /// The key of a scope. A new scope gets a new key.
     pub(super) fn scope_key(&mut self, scope: &Scope) -> Written<Option<i64>> {
         let known = self.writer.scopes.get(scope).or_else(|| self.changes.scopes.get(scope));
         if let Some(key) = known {
@@ -23,12 +23,12 @@ impl GroupWriter<'_, '_> {
         Ok(Some(key))
     }
 
-    /// Counts a task that came to a state, or left it.
+    /// Counts a task that entered (1) or left (-1) a state.
     pub(super) fn count(&mut self, scope: i64, state: TaskState, change: i64) {
         *self.totals.entry((scope, state.number())).or_default() += change;
     }
 
-    /// Writes what was counted.
+    /// Writes the counters.
     pub(super) fn write_totals(&mut self) -> Written<()> {
         let mut statement = self.writer.connection.prepare_cached(
             "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
